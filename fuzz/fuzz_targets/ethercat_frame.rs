@@ -5,7 +5,7 @@
 use kadenz_ethercat::sim::{
     Application, Change, Decision, Hardware, Model, Passed, Passive, Pdi, Segment, Time,
 };
-use kadenz_ethercat::wire::{Datagrams, LONGEST_FRAME};
+use kadenz_ethercat::wire::{Datagrams, MAX_FRAME};
 use libfuzzer_sys::fuzz_target;
 
 /// Answers every message with itself, and gives its outputs back as inputs.
@@ -42,7 +42,7 @@ fn model(application: impl Application) -> Model {
 /// is put before those that do not begin with one.
 fn next<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk::<2>()?;
-    let length = usize::from(u16::from_le_bytes(*length)) % LONGEST_FRAME;
+    let length = usize::from(u16::from_le_bytes(*length)) % MAX_FRAME;
     let (frame, rest) = rest.split_at(length.min(rest.len()));
     *bytes = rest;
     Some(frame)
@@ -54,7 +54,7 @@ fn frame_of(part: &[u8]) -> Vec<u8> {
     }
     let mut frame = vec![0xFF; 12];
     frame.extend_from_slice(&[0x88, 0xA4]);
-    let part = &part[..part.len().min(LONGEST_FRAME - 16)];
+    let part = &part[..part.len().min(MAX_FRAME - 16)];
     frame.extend_from_slice(&(part.len() as u16 | 0x1000).to_le_bytes());
     frame.extend_from_slice(part);
     frame

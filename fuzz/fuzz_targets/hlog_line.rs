@@ -8,12 +8,12 @@ use kadenz_record::hlog::writer::LineEncoder;
 use libfuzzer_sys::fuzz_target;
 
 /// A few lines say as much as a day of them, and are tried a hundred times as often.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 /// What large layouts need is bounded, but not small.
-const MOST_COUNTERS: usize = 1 << 20;
+const MAX_COUNTERS: usize = 1 << 20;
 
 fuzz_target!(|bytes: &[u8]| {
-    let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
+    let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     let whole: Vec<Interval> = IntervalLog::from_reader(bytes).flatten().take(20).collect();
     whole.iter().for_each(check);
     let cut = &bytes[..bytes.len() / 2];
@@ -39,7 +39,7 @@ fn check(interval: &Interval) {
         .add_to(&mut sum)
         .expect("its maximum is known");
     let decoded = interval.histogram.decode().expect("its maximum is known");
-    if decoded.layout().len() > MOST_COUNTERS {
+    if decoded.layout().len() > MAX_COUNTERS {
         return;
     }
     assert_eq!((decoded.max(), decoded.count()), (max, sum.count()));

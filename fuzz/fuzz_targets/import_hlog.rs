@@ -5,10 +5,10 @@ use kadenz_report::import::{Collected, Format};
 use libfuzzer_sys::fuzz_target;
 
 /// A few lines say as much as a day of them, and are tried more often.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 
 fuzz_target!(|bytes: &[u8]| {
-    let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
+    let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
     if let Ok(read) = Collected::read(Format::Hlog, &mut &*bytes) {
         assert_eq!(read.inconsistency(), None);
     }

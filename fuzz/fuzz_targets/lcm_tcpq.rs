@@ -5,7 +5,7 @@
 use kadenz_msg::wire::tcpq::{Decoder, Frame, MAGIC_CLIENT, Peer, greeting};
 use libfuzzer_sys::fuzz_target;
 
-const LONGEST: usize = 10_000;
+const MAX: usize = 10_000;
 
 fuzz_target!(|bytes: &[u8]| {
     // The last byte chooses the cuts, so that what a client says as a whole is a seed.
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// What is said, and whether it ended in what is no LCM.
 fn frames(mut bytes: &[u8], most: usize) -> (Vec<String>, bool) {
-    let mut decoder = Decoder::new(Peer::Client, LONGEST);
+    let mut decoder = Decoder::new(Peer::Client, MAX);
     let mut all = Vec::new();
     while !bytes.is_empty() {
         let space = decoder.space();
@@ -33,7 +33,7 @@ fn frames(mut bytes: &[u8], most: usize) -> (Vec<String>, bool) {
                 Ok(None) => break,
                 Err(_) => return (all, true),
                 Ok(Some(Frame::Publish { channel, payload })) => {
-                    assert!(channel.len() <= 63 && payload.len() <= LONGEST);
+                    assert!(channel.len() <= 63 && payload.len() <= MAX);
                     all.push(format!("{channel} {payload:?}"));
                 }
                 Ok(Some(Frame::Subscribe { pattern })) => all.push(format!("+{pattern}")),

@@ -3,7 +3,7 @@
 #![no_main]
 
 use kadenz_udp::controller::{Arrival, TrackWord};
-use kadenz_udp::record::{Batch, Batcher, Heard, Introduction, Ledger, ServerReply, server_reply};
+use kadenz_udp::record::{Batch, Batcher, Heard, Introduction, BatchTracker, ServerReply, server_reply};
 use kadenz_udp::wire::{HEADER_BYTES, MAX_PAYLOAD_BYTES, Packet, RunId, Stamp};
 use libfuzzer_sys::fuzz_target;
 
@@ -36,8 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     let again = batcher.finish(batch.stamp(), batch.position());
     assert_eq!(&again[HEADER_BYTES..], packet.body());
 
-    let mut ledger = Ledger::over([TrackWord::default(); 2], batch.run());
-    if let Arrival::First { .. } = ledger.arrived(&batch, 1000) {
-        assert_eq!(ledger.arrived(&batch, 1000), Arrival::Duplicate);
+    let mut tracker = BatchTracker::over([TrackWord::default(); 2], batch.run());
+    if let Arrival::First { .. } = tracker.arrived(&batch, 1000) {
+        assert_eq!(tracker.arrived(&batch, 1000), Arrival::Duplicate);
     }
 });

@@ -1,10 +1,10 @@
-//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz | attack | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | fuzz | attack | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a chore talks to the person who started it"
+    reason = "a task talks to the person who started it"
 )]
 #![allow(
     unreachable_pub,
@@ -30,11 +30,11 @@ use anyhow::{Result, bail};
 use crate::repository::Repository;
 
 const HELP: &str = "\
-Chores of the house.
+Tasks of the workspace.
 
-Usage: cargo xtask <CHORE> [OPTIONS]
+Usage: cargo xtask <TASK> [OPTIONS]
 
-Chores:
+Tasks:
   test   Run every test this machine can run, and name what was skipped
   tidy   Check the invariants of docs/ARCHITECTURE.md, format, lints and rustdoc
   bench  Take one of the figures in docs/benchmarks.md
@@ -43,7 +43,7 @@ Chores:
   attack Attack the program with hostile files, datagrams and connections
   size   Count lines of code, files and public items, by crate
 
-`cargo xtask <CHORE> --help` says more.
+`cargo xtask <TASK> --help` says more.
 ";
 
 fn main() -> ExitCode {
@@ -58,14 +58,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a chore. `Ok(false)` is a chore that did its work and found something wrong.
+/// Runs a task. `Ok(false)` is a task that did its work and found something wrong.
 fn dispatch(arguments: &[String]) -> Result<bool> {
-    let Some((chore, options)) = arguments.split_first() else {
+    let Some((task, options)) = arguments.split_first() else {
         print!("{HELP}");
         return Ok(true);
     };
     let repository = Repository::of_this_build();
-    match chore.as_str() {
+    match task.as_str() {
         "test" => test::main(&repository, options),
         "tidy" => tidy::main(&repository, options),
         "bench" => bench::main(&repository, options),
@@ -77,6 +77,6 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
             print!("{HELP}");
             Ok(true)
         }
-        other => bail!("there is no chore {other:?}; `cargo xtask help` lists them"),
+        other => bail!("there is no task {other:?}; `cargo xtask help` lists them"),
     }
 }

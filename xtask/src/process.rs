@@ -1,4 +1,4 @@
-//! Commands that a chore starts: echoed first, so that anyone can repeat them by hand.
+//! Commands that a task starts: echoed first, so that anyone can repeat them by hand.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_add_up_to_all() {
+    fn crates_add_up_to_all() {
         let files = [
             file("crates/a/src/lib.rs", "fn a() {}\n"),
             file("crates/a/src/b.rs", "fn b() {}\nfn c() {}\n"),

@@ -72,10 +72,10 @@ pub(crate) fn is_verbose() -> bool {
 /// Columns of a line on standard error: those of the terminal, or 100 where there is none.
 pub(crate) fn width_of_notes() -> usize {
     const WITHOUT: u16 = 100;
-    const LEAST: u16 = 32;
+    const MIN: u16 = 32;
     let size = crossterm::terminal::size().ok();
     let size = size.filter(|(columns, _)| is_read_now() && *columns > 0);
-    usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(LEAST))
+    usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(MIN))
 }
 
 /// How to draw on standard output.

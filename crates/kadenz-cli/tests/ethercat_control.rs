@@ -16,7 +16,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kadenz_ethercat::control::board::{Poster, words_for};
+use kadenz_ethercat::control::process_image::{ProcessImageWriter, words_for};
 use kadenz_rt::shared::Owner;
 use serde_json::Value;
 
@@ -421,8 +421,9 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
     };
     let page = page();
     let (functions, _) = reader_of(&page);
-    let script =
-        format!("{functions}\nprint('here', flush=True)\nprint(Board(sys.argv[1]).read().hex())");
+    let script = format!(
+        "{functions}\nprint('here', flush=True)\nprint(ProcessImage(sys.argv[1]).read().hex())"
+    );
     let name = format!("kadenz-page-{}", std::process::id());
     let owner = Owner::create(&name, words_for(16)).unwrap();
     let mut child = Command::new(python)
@@ -433,9 +434,9 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "here");
-    // First there is no board, and then nothing on it.
+    // First there is no process image, and then nothing on it.
     std::thread::sleep(Duration::from_millis(200));
-    let mut poster = Poster::begin(owner.words(), 16).unwrap();
+    let mut poster = ProcessImageWriter::begin(owner.words(), 16).unwrap();
     std::thread::sleep(Duration::from_millis(200));
     poster.post(&[7; 16]).unwrap();
     let read = lines.next().map(Result::unwrap);

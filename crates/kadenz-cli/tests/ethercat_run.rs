@@ -265,7 +265,7 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     let refused = words(&["sdo", "write", "8", "0x6041", "1", of[0], of[1]]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("left knee"), "{}", refused.err);
-    // The steward keeps it where it was told to be, and the others where they were.
+    // The supervisor keeps it where it was told to be, and the others where they were.
     let json = ask("state", &["state", "PREOP", "--device", "torso imu"]);
     assert_eq!(json["devices"][0]["state"], "PREOP");
     let json = ask("state", &["state"]);

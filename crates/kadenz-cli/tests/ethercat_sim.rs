@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kadenz_ethercat::port::{InterfacePort, Port, RingPort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::wire::{self, Address, Datagrams, FrameWriter};
 use kadenz_rt::net::cable::Cable;
@@ -88,7 +88,7 @@ fn a_ring_on_two_interfaces_goes_on_when_it_is_cut() {
             note.contains("on a0, its other end is a1, and as a ring on b0, its other end is b1"),
             "{note}"
         );
-        let mut port = RingPort::open("a1", "b1", Waiting::Blocking).unwrap();
+        let mut port = RingPort::open("a1", "b1", WaitMode::Blocking).unwrap();
         let mut index = 0;
         let mut ask = |sides: &[Side]| {
             index += 1;
@@ -246,7 +246,7 @@ fn what_follows_in_a_line_that_is_too_long_is_not_obeyed() {
 fn frames_are_late_by_as_much_as_a_fault_says_also_where_that_is_little() {
     in_a_network("frames that are a little late", || {
         let mut sim = Sim::start(&["3"]);
-        let mut port = InterfacePort::open("near", Waiting::Blocking).unwrap();
+        let mut port = InterfacePort::open("near", WaitMode::Blocking).unwrap();
         let mut way = |index| {
             let start = port.now();
             port.send(&question(0x10, index)).unwrap();

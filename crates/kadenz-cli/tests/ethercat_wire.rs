@@ -127,7 +127,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
             "--json",
         ];
         let child = start_measuring(&out, &[&arguments[..], &["--interval", "100ms"]].concat());
-        // The steward brings all to OP; who looks on sees it, and disturbs nobody.
+        // The supervisor brings all to OP; who looks on sees it, and disturbs nobody.
         let in_op = || {
             let said = near(&["scan", "--json"]);
             let devices = said.json()["devices"].clone();

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{Loop, Settings, Timekeeper, VirtualTime};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{Segment, Side};
@@ -88,9 +88,9 @@ impl Timekeeper<WirePort> for Watch<'_> {
 
 fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut link = Link::new(WirePort::new(wire.segment()?), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
@@ -100,7 +100,7 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference())?;
     let delay = worst_delay(&clocks, link.port_mut().segment_mut(), wire);
 
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut settings = Settings::every(Duration::from_millis(1))?;
     settings.cycles = Some(10_000);
     let (mut cycles, mut locked_after, mut last) = (0_u64, None, Step::default());
@@ -114,7 +114,7 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let mut watch = Watch {

@@ -9,22 +9,22 @@ use std::sync::atomic::AtomicBool;
 
 use kadenz_ethercat::control::cyclic::{Loop, Settings, VirtualTime, operate};
 use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
-use kadenz_ethercat::motion::{self, Conductor, Switch};
+use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::humanoid::{WHOLE, humanoid};
 
 /// Virtual seconds after which a motion that never ends is ended.
-const LONGEST_S: f64 = 20.0;
+const MAX_S: f64 = 20.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut link = Link::new(WirePort::new(humanoid(WHOLE).build()?), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
@@ -32,34 +32,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(file) => motion::file::read(Path::new(&file))?,
         None => motion::demo(&mut registers, &mut devices)?.once(),
     };
-    let players = plan.commission(&mut registers, &mut devices)?;
+    let runners = plan.commission(&mut registers, &mut devices)?;
     let mut cycle = prepare(&mut registers, &mut devices, None)?;
-    let (postbox, stop, switch) = (
-        Postbox::default(),
+    let (queue, stop, handle) = (
+        AcyclicQueue::default(),
         AtomicBool::new(false),
-        Switch::default(),
+        MotionHandle::default(),
     );
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let settings = plan.settings()?;
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
     let timing = Timing::new(&settings);
-    let mut conductor = Conductor::new(players, plan.safety, &switch).ending_when_played();
+    let mut group = AxisGroup::new(runners, plan.safety, &handle).ending_when_played();
     let settings = Settings {
-        cycles: Some((LONGEST_S / plan.cycle.as_secs_f64()) as u64),
+        cycles: Some((MAX_S / plan.cycle.as_secs_f64()) as u64),
         ..settings
     };
     let mut observer = &timing;
-    let ended = bus.run(&settings, &mut VirtualTime, &mut conductor, &mut observer);
+    let ended = bus.run(&settings, &mut VirtualTime, &mut group, &mut observer);
     println!("{ended:?}\n\ndevice                         greatest error  root mean square");
-    for player in conductor.players() {
-        let device = player.axis().device();
+    for runner in group.runners() {
+        let device = runner.axis().device();
         let name = motion::name(&devices[device]);
-        let tracking = player.tracking();
+        let tracking = runner.tracking();
         println!(
             "{device:3} {name:<26} {:9.3} mrad {:12.3} mrad",
             tracking.greatest * 1e3,

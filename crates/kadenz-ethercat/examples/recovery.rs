@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::inline_loop::InlineLoop;
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{
+    BlockingExchange, Exchange as _, Registers, RetryPolicy,
+};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::axis::Control;
 use kadenz_ethercat::motion::{self, as_commissioned};
@@ -38,11 +40,11 @@ enum SetUp {
     VelocitiesAndPulses,
 }
 
-/// A loop, its steward and a segment, all in one thread.
+/// A loop, its supervisor and a segment, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
     /// Cycles that were not whole since that was last asked.
     broken: Arc<AtomicU32>,
 }
@@ -51,9 +53,9 @@ impl Rig {
     /// All in OP for a second.
     fn in_op(set_up: SetUp) -> Result<Self> {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build()?), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers)?;
@@ -66,8 +68,8 @@ impl Rig {
         if let Some(control) = control {
             let mut plan = motion::demo(&mut registers, &mut devices)?;
             plan.axes.iter_mut().for_each(|it| it.control = control);
-            let players = plan.commission(&mut registers, &mut devices)?;
-            drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle)?;
+            let runners = plan.commission(&mut registers, &mut devices)?;
+            drives = motion::setups(&mut registers, &mut devices, &runners, plan.cycle)?;
         }
         let clocks = match set_up {
             SetUp::VelocitiesAndPulses => Some(pulsing(&mut registers, &devices)?),
@@ -76,18 +78,18 @@ impl Rig {
         let reference = clocks.as_ref().and_then(Clocks::reference);
         let cycle = prepare(&mut registers, &mut devices, reference)?;
         let layout = cycle.layout().clone();
-        let mut ferry = Ferry::new(link, cycle, MS);
+        let mut inline_loop = InlineLoop::new(link, cycle, MS);
         let broken = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&broken);
-        ferry.after_beat(move |_, _, outcome| {
+        inline_loop.after_beat(move |_, _, outcome| {
             counted.fetch_add(u32::from(!outcome.is_whole()), Ordering::Relaxed);
         });
-        let steward = Steward::new(devices, &layout, ferry.health());
-        let steward = steward.with_setup(as_commissioned(drives, clocks));
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
+        let supervisor = supervisor.with_setup(as_commissioned(drives, clocks));
         let mut rig = Self {
-            roster: steward.roster(),
-            ferry,
-            steward,
+            device_table: supervisor.device_table(),
+            inline_loop,
+            supervisor,
             broken,
         };
         rig.until_well()?;
@@ -96,14 +98,14 @@ impl Rig {
     }
 
     fn step(&mut self) -> Result<()> {
-        let pause = self.steward.step(&mut self.ferry)?;
-        self.ferry.pause(pause);
+        let pause = self.supervisor.step(&mut self.inline_loop)?;
+        self.inline_loop.pause(pause);
         Ok(())
     }
 
     fn run(&mut self, span: Duration) -> Result<()> {
-        let end = self.ferry.now() + span;
-        while self.ferry.now() < end {
+        let end = self.inline_loop.now() + span;
+        while self.inline_loop.now() < end {
             self.step()?;
         }
         Ok(())
@@ -111,11 +113,11 @@ impl Rig {
 
     /// Until all are in OP and a cycle is whole; how long that took, in ms.
     fn until_well(&mut self) -> Result<i64> {
-        let start = self.ferry.now();
+        let start = self.inline_loop.now();
         loop {
             self.step()?;
-            let took = self.ferry.now().since(start);
-            if self.roster.is_well() && self.ferry.health().vitals().is_whole {
+            let took = self.inline_loop.now().since(start);
+            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
                 return Ok(took / 1_000_000);
             }
             if took > 60_000_000_000 {
@@ -125,11 +127,11 @@ impl Rig {
     }
 
     fn segment(&mut self) -> &mut Segment {
-        self.ferry.link_mut().port_mut().segment_mut()
+        self.inline_loop.link_mut().port_mut().segment_mut()
     }
 
     fn inflict(&mut self, fault: Fault) {
-        let now = self.ferry.link_mut().port_mut().time();
+        let now = self.inline_loop.link_mut().port_mut().time();
         self.segment().inflict(fault, now);
     }
 

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use kadenz_ethercat::port::{InterfacePort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, WaitMode};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let segment = plan.build()?;
     println!("{} devices on {interface}; Ctrl-C ends", segment.len());
-    let port = InterfacePort::open(&interface, Waiting::Blocking)?;
+    let port = InterfacePort::open(&interface, WaitMode::Blocking)?;
     let mut server = Server::new(port, segment, Pace::AtOnce);
     loop {
         server.step()?;

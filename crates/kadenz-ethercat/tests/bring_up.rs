@@ -6,15 +6,15 @@ mod tended;
 use std::cell::Cell;
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::Event;
-use kadenz_ethercat::control::steward::Steward;
+use kadenz_ethercat::control::supervisor::SegmentSupervisor;
 use kadenz_ethercat::main_device::bring_up::{
     BringUpError, configure, is_passing, prepare, retry, silent,
 };
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
@@ -37,10 +37,10 @@ fn link() -> Link<WirePort> {
     Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1)
 }
 
-fn waiting(link: &mut Link<WirePort>) -> Waiting<'_, WirePort> {
-    Waiting {
+fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
+    BlockingExchange {
         link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     }
 }
 
@@ -256,15 +256,15 @@ fn what_a_device_refuses_is_not_asked_again() {
     assert!(!is_passing(&error) && silent(&error).is_none(), "{error}");
 }
 
-/// A loop and its steward.
+/// A loop and its supervisor.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 
@@ -281,19 +281,22 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         assert!(refused.to_string().contains("no answer from "), "{refused}");
         let (devices, cycle) = attempt(&mut waiting(&mut link), &mut expected, true).unwrap();
         let layout = cycle.layout().clone();
-        let ferry = Ferry::new(link, cycle, MS);
-        let steward = Steward::new(devices, &layout, ferry.health());
-        let roster = steward.roster();
-        let mut rig = Rig { ferry, steward };
+        let inline_loop = InlineLoop::new(link, cycle, MS);
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
+        let device_table = supervisor.device_table();
+        let mut rig = Rig {
+            inline_loop,
+            supervisor,
+        };
         // Whoever is behind it is away with it.
         rig.until("those that are there", |_| {
-            (0..position).all(|it| roster.status(it).unwrap().is_well())
+            (0..position).all(|it| device_table.status(it).unwrap().is_well())
         });
-        assert!(roster.status(position).unwrap().position.is_none());
-        let notices = rig.steward.notices();
+        assert!(device_table.status(position).unwrap().position.is_none());
+        let notices = rig.supervisor.notices();
         assert!(notices.recent().iter().any(|it| it.event == Event::Lost));
         rig.inflict(WireFault::PowerOn(device));
-        rig.until("all", |_| roster.is_well());
+        rig.until("all", |_| device_table.is_well());
         let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
         assert!(!notices.recent().iter().any(|it| unknown(&it.event)));
     }

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{CycleReport, Loop, RealTime, Settings};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, since_2000};
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -25,9 +25,9 @@ const LONG: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_millis(4);
 
 fn align_and_follow() {
-    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+    let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
         patience: beside::PATIENT,
     };
@@ -52,12 +52,12 @@ fn align_and_follow() {
     assert!(looks >= 2 && aligned.worst_ns < 1_000, "{aligned:?}");
     let mut cycle = prepare(&mut registers, &mut devices, measured.reference()).unwrap();
 
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let settings = Settings::every(INTERVAL).unwrap();
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let end = Instant::now() + LONG;

@@ -1,4 +1,4 @@
-//! A drive is asked for its error code once a fault, by whoever watches; who asks a desk how axes are waits for no
+//! A drive is asked for its error code once a fault, by whoever watches; who asks a control socket how axes are waits for no
 //! drive. In virtual time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
@@ -9,18 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Controller as _, Moment};
-use kadenz_ethercat::control::desk::{Answer, Client, Counter, Desk, Question};
+use kadenz_ethercat::control::control_socket::{
+    Answer, Client, ControlServer, Question, ServerContext,
+};
+use kadenz_ethercat::control::cyclic::{Controller as _, CycleContext};
 use kadenz_ethercat::control::fault_codes::FaultCodes;
-use kadenz_ethercat::control::ferry::Ferry;
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::inline_loop::InlineLoop;
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{
-    Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting,
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
 };
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
-use kadenz_ethercat::motion::{self, Conductor, StageName, Status, Switch};
+use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, StageName, Status};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -35,50 +37,50 @@ const AXIS: usize = 1;
 /// What is wrong with it.
 const TOO_HOT: u16 = 0x4310;
 
-/// Axes that play, their loop, its steward and a segment, all in one thread.
+/// Axes that play, their loop, its supervisor and a segment, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
-    switch: &'static Switch,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
+    handle: &'static MotionHandle,
 }
 
 impl Rig {
     fn playing() -> Self {
         let mut link = Link::new(WirePort::new(humanoid(12).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let plan = motion::demo(&mut registers, &mut devices).unwrap();
-        let players = plan.commission(&mut registers, &mut devices).unwrap();
+        let runners = plan.commission(&mut registers, &mut devices).unwrap();
         let cycle = prepare(&mut registers, &mut devices, None).unwrap();
         let layout = cycle.layout().clone();
-        let switch: &'static Switch = Box::leak(Box::default());
-        let mut conductor = Conductor::new(players, plan.safety, switch);
-        let mut ferry = Ferry::new(link, cycle, MS);
-        ferry
-            .control(move |moment: &mut Moment<'_>| conductor.beat(moment))
+        let handle: &'static MotionHandle = Box::leak(Box::default());
+        let mut group = AxisGroup::new(runners, plan.safety, handle);
+        let mut inline_loop = InlineLoop::new(link, cycle, MS);
+        inline_loop
+            .control(move |context: &mut CycleContext<'_>| group.beat(context))
             .unwrap();
-        let steward = Steward::new(devices, &layout, ferry.health());
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
         let mut rig = Self {
-            roster: steward.roster(),
-            ferry,
-            steward,
-            switch,
+            device_table: supervisor.device_table(),
+            inline_loop,
+            supervisor,
+            handle,
         };
         rig.until_it("it plays", |it| it.stage == StageName::Playing);
         rig
     }
 
     fn status(&self) -> Status {
-        self.switch.status().unwrap()
+        self.handle.status().unwrap()
     }
 
     fn until_it(&mut self, what: &str, is_so: impl Fn(&Status) -> bool) {
-        self.until(what, |it| it.switch.status().is_some_and(|it| is_so(&it)));
+        self.until(what, |it| it.handle.status().is_some_and(|it| is_so(&it)));
     }
 
     /// The drive fails, which stops all axes; its process data has no error code.
@@ -91,8 +93,8 @@ impl Rig {
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 
@@ -129,25 +131,25 @@ impl Exchange for Mute {
 fn a_drive_is_asked_once_a_fault_whether_it_answers_or_not() {
     let mut rig = Rig::playing();
     let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
-    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
     assert_eq!(mute.frames, 0, "nothing failed");
     rig.fail();
-    assert!(codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert!(codes.learn_one(rig.handle, &rig.device_table, &mut mute));
     let frames = mute.frames;
     assert!(frames > 0);
     for _ in 0..3 {
-        assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+        assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
     }
     assert_eq!(mute.frames, frames, "it was asked again");
     // What failed fails again after a reset: a fault of its own.
-    rig.switch.reset();
+    rig.handle.reset();
     rig.until_it("it failed again", |it| is_stopped_by_fault(it, 2));
-    assert!(codes.learn_one(rig.switch, &rig.roster, &mut rig.ferry));
+    assert!(codes.learn_one(rig.handle, &rig.device_table, &mut rig.inline_loop));
     let status = rig.status();
     assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
     let why = status.stopped.unwrap().why;
     assert!(why.contains("0x4310"), "{why}");
-    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
 }
 
 #[test]
@@ -157,10 +159,10 @@ fn a_drive_that_is_gone_is_not_asked_whatever_it_said_last() {
     let drive = rig.device(DRIVE);
     rig.inflict(WireFault::PowerOff(drive));
     rig.run(MS * 500);
-    assert_eq!(rig.roster.status(DRIVE).unwrap().position, None);
+    assert_eq!(rig.device_table.status(DRIVE).unwrap().position, None);
     assert_eq!(rig.status().axes[AXIS].state, "fault");
     let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
-    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
     assert_eq!(mute.frames, 0);
 }
 
@@ -169,29 +171,29 @@ fn who_asks_how_axes_are_waits_for_no_drive() {
     let mut rig = Rig::playing();
     rig.fail();
     let folder = tempfile::tempdir().unwrap();
-    let desk = Desk::open_in(folder.path(), "robot").unwrap();
-    let (notices, health) = (rig.steward.notices(), rig.ferry.health());
-    let postbox = Postbox::default();
-    let counter = Counter {
-        roster: &rig.roster,
+    let server = ControlServer::open_in(folder.path(), "robot").unwrap();
+    let (notices, health) = (rig.supervisor.notices(), rig.inline_loop.health());
+    let queue = AcyclicQueue::default();
+    let counter = ServerContext {
+        device_table: &rig.device_table,
         notices: &notices,
         health: &health,
         timing: None,
-        postbox: &postbox,
+        queue: &queue,
         shown: None,
         actuators: None,
-        switch: Some(rig.switch),
+        handle: Some(rig.handle),
     };
     let stop = AtomicBool::new(false);
     let answer = std::thread::scope(|scope| {
-        scope.spawn(|| desk.serve(&counter, &stop));
+        scope.spawn(|| server.serve(&counter, &stop));
         // Somebody else has the drive, and nobody carries questions.
-        let answer = rig.roster.with(DRIVE, |_| {
-            let mut client = Client::at(desk.path())?;
+        let answer = rig.device_table.with(DRIVE, |_| {
+            let mut client = Client::at(server.path())?;
             client.ask(&Question::Axes {})
         });
         stop.store(true, Ordering::Relaxed);
-        postbox.end();
+        queue.end();
         answer
     });
     let Answer::Axes(status) = answer.unwrap().unwrap() else {

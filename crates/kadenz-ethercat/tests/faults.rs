@@ -1,4 +1,4 @@
-//! Everything that goes wrong on a wire, one by one, in virtual time: process data goes on, the steward
+//! Everything that goes wrong on a wire, one by one, in virtual time: process data goes on, the supervisor
 //! brings back who was lost, and every event is told.
 //!
 //! Longer than 500 lines: the faults are one list, each a short test by the same rig.
@@ -9,14 +9,14 @@ mod tended;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
-use kadenz_ethercat::control::steward::{Roster, Serials, Settings, Steward};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, Serials, Settings};
 use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{
-    Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting, Whose,
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
 };
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
@@ -34,11 +34,11 @@ use tended::Tended;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A loop, its steward and a segment, all in one thread.
+/// A loop, its supervisor and a segment, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
     notices: Subscription,
     /// Whether each cycle was whole.
     whole: Arc<Mutex<Vec<bool>>>,
@@ -47,9 +47,9 @@ struct Rig {
 /// Who is on a segment.
 fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
     let mut link = Link::new(WirePort::new(segment), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let found = find(&mut Registers::by(&mut way)).unwrap();
     (link, found)
@@ -61,16 +61,17 @@ impl Rig {
         let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
         let layout = Layout::of(&demands, room(BESIDES)).unwrap();
         let cycle = Cycle::new(layout.clone(), None).unwrap();
-        let mut ferry = Ferry::new(link, cycle, MS);
+        let mut inline_loop = InlineLoop::new(link, cycle, MS);
         let whole = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&whole);
-        ferry.after_beat(move |_, _, outcome| noted.lock().unwrap().push(outcome.is_whole()));
-        let steward = Steward::new(devices, &layout, ferry.health()).with_settings(settings);
+        inline_loop.after_beat(move |_, _, outcome| noted.lock().unwrap().push(outcome.is_whole()));
+        let supervisor =
+            SegmentSupervisor::new(devices, &layout, inline_loop.health()).with_settings(settings);
         Self {
-            ferry,
-            roster: steward.roster(),
-            notices: steward.notices().subscribe(10_000),
-            steward,
+            inline_loop,
+            device_table: supervisor.device_table(),
+            notices: supervisor.notices().subscribe(10_000),
+            supervisor,
             whole,
         }
     }
@@ -87,15 +88,15 @@ impl Rig {
 
     /// Until all are where they should be and process data is whole; how long that took.
     fn until_well(&mut self, what: &str, at_most: Duration) -> Duration {
-        let start = self.ferry.now();
+        let start = self.inline_loop.now();
         loop {
             self.step();
-            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
-            if self.roster.is_well() && self.ferry.health().vitals().is_whole {
+            let took = Duration::from_nanos(self.inline_loop.now().since(start) as u64);
+            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
                 return took;
             }
             if took > at_most {
-                let ill: Vec<_> = self.roster.all();
+                let ill: Vec<_> = self.device_table.all();
                 let ill: Vec<_> = ill.iter().filter(|it| !it.is_well()).collect();
                 panic!("{what}: {ill:#?}\n{}", list(&self.notices()));
             }
@@ -137,8 +138,8 @@ impl Rig {
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 
@@ -173,9 +174,9 @@ impl Exchange for Deaf {
 #[test]
 fn an_unlucky_question_is_not_the_loss_of_all_while_process_data_comes_back() {
     let mut rig = Rig::in_op(3);
-    let mut deaf = Deaf(rig.ferry.now() + SECOND);
+    let mut deaf = Deaf(rig.inline_loop.now() + SECOND);
     for _ in 0..3 {
-        rig.steward.step(&mut deaf).unwrap();
+        rig.supervisor.step(&mut deaf).unwrap();
         deaf.pause(SECOND);
     }
     let is_lost = |it: &Notice| matches!(it.event, Event::WireLost | Event::Lost);
@@ -185,14 +186,14 @@ fn an_unlucky_question_is_not_the_loss_of_all_while_process_data_comes_back() {
         sent: 1,
         ..Outcome::default()
     };
-    rig.ferry.health().note(&nothing);
-    rig.steward.step(&mut deaf).unwrap();
+    rig.inline_loop.health().note(&nothing);
+    rig.supervisor.step(&mut deaf).unwrap();
     let told = rig.notices();
     assert!(told.iter().any(is_lost), "{}", list(&told));
 }
 
 #[test]
-fn the_steward_alone_brings_the_humanoid_to_op() {
+fn the_supervisor_alone_brings_the_humanoid_to_op() {
     for devices in [1, 59, 128] {
         let (link, found) = found(humanoid(devices).build().unwrap());
         let mut rig = Rig::of(link, found, Settings::default());
@@ -225,7 +226,7 @@ fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
         rig.run(SECOND + SECOND);
         rig.notices();
         rig.broken_cycles();
-        let now = rig.ferry.link_mut().port_mut().time();
+        let now = rig.inline_loop.link_mut().port_mut().time();
         rig.segment().inflict(Fault::Frame(fault), now);
         rig.run(MS * 4);
         assert!(rig.broken_cycles() <= 1, "{fault:?}");
@@ -295,7 +296,13 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
         let device = rig.device(position);
         rig.inflict(WireFault::PowerCycle(device, 300_000_000));
         rig.run(MS * 290);
-        assert!(rig.roster.status(position).unwrap().position.is_none());
+        assert!(
+            rig.device_table
+                .status(position)
+                .unwrap()
+                .position
+                .is_none()
+        );
         rig.run(MS * 10);
         let took = rig.until_well(&format!("position {position}"), SECOND);
         assert!(took <= SECOND, "{took:?}");
@@ -337,7 +344,13 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
         rig.inflict(WireFault::Cut(cable));
         // Long enough for the watchdogs.
         rig.run(MS * 500);
-        assert!(rig.roster.status(position).unwrap().position.is_none());
+        assert!(
+            rig.device_table
+                .status(position)
+                .unwrap()
+                .position
+                .is_none()
+        );
         rig.inflict(WireFault::Heal(cable));
         rig.until_well(&format!("cable before {position}"), SECOND);
         let notices = rig.notices();
@@ -407,7 +420,7 @@ fn an_emergency_is_told() {
     let notices = rig.notices();
     let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
     assert!(tells(&notices, Some(position), hot), "{}", list(&notices));
-    assert_eq!(rig.roster.status(position).unwrap().emergencies, 1);
+    assert_eq!(rig.device_table.status(position).unwrap().emergencies, 1);
 }
 
 #[test]
@@ -420,14 +433,14 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
     let link = Link::new(WirePort::new(segment), 1);
     let mut rig = Rig::of(link, devices, Settings::default());
     rig.run(SECOND);
-    let all = rig.roster.all();
+    let all = rig.device_table.all();
     assert!(all[..19].iter().all(|it| it.is_well()), "{all:#?}");
     assert!(all[19].position.is_none());
     assert!(tells(&rig.notices(), Some(19), |it| *it == Event::Lost));
-    let inputs = rig.ferry.cycle_mut().inputs().to_vec();
+    let inputs = rig.inline_loop.cycle_mut().inputs().to_vec();
     rig.run(MS * 50);
     assert_ne!(
-        rig.ferry.cycle_mut().inputs(),
+        rig.inline_loop.cycle_mut().inputs(),
         inputs,
         "the others' inputs go on"
     );
@@ -440,20 +453,29 @@ fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
     let mut rig = Rig::in_op(20);
     let position = (0..20)
         .rev()
-        .find(|it| rig.ferry.cycle_mut().layout().shares[*it].inputs.len() > 4)
+        .find(|it| {
+            rig.inline_loop.cycle_mut().layout().shares[*it]
+                .inputs
+                .len()
+                > 4
+        })
         .unwrap();
-    let share = rig.ferry.cycle_mut().layout().shares[position]
+    let share = rig.inline_loop.cycle_mut().layout().shares[position]
         .inputs
         .clone();
-    let before = rig.ferry.cycle_mut().inputs()[share.clone()].to_vec();
+    let before = rig.inline_loop.cycle_mut().inputs()[share.clone()].to_vec();
     assert!(before.iter().any(|it| *it != 0));
     let device = rig.device(position);
-    let whole = rig.ferry.cycle_mut().inputs().to_vec();
+    let whole = rig.inline_loop.cycle_mut().inputs().to_vec();
     rig.inflict(WireFault::PowerOff(device));
-    let last = rig.ferry.cycle_mut().inputs()[share.clone()].to_vec();
+    let last = rig.inline_loop.cycle_mut().inputs()[share.clone()].to_vec();
     rig.run(MS * 100);
-    assert_eq!(rig.ferry.cycle_mut().inputs()[share], last);
-    assert_ne!(rig.ferry.cycle_mut().inputs(), whole, "the others' go on");
+    assert_eq!(rig.inline_loop.cycle_mut().inputs()[share], last);
+    assert_ne!(
+        rig.inline_loop.cycle_mut().inputs(),
+        whole,
+        "the others' go on"
+    );
 }
 
 #[test]
@@ -482,7 +504,7 @@ fn somebody_unknown_is_told_of_and_left_alone() {
 #[test]
 fn a_device_that_moved_is_known_and_told_of() {
     let mut rig = Rig::in_op(20);
-    let (a, b) = two_alike(&rig.roster);
+    let (a, b) = two_alike(&rig.device_table);
     let (at_a, at_b) = (rig.device(a), rig.device(b));
     for device in [at_b, at_a] {
         rig.inflict(WireFault::PowerOff(device));
@@ -504,7 +526,7 @@ fn a_device_that_moved_is_known_and_told_of() {
         rig.inflict(WireFault::PowerOn(device));
     }
     rig.until_well("changed places", SECOND);
-    let status = |it| rig.roster.status(it).unwrap();
+    let status = |it| rig.device_table.status(it).unwrap();
     assert_eq!(status(a).position, Some(b as u16));
     assert_eq!(status(b).position, Some(a as u16));
     let notices = rig.notices();
@@ -517,11 +539,11 @@ fn a_device_that_moved_is_known_and_told_of() {
 }
 
 /// Two drives of one kind.
-fn two_alike(roster: &Roster) -> (usize, usize) {
-    let all = roster.all();
+fn two_alike(device_table: &DeviceTable) -> (usize, usize) {
+    let all = device_table.all();
     for a in &all {
         let same = |it: &&_| {
-            let it: &kadenz_ethercat::control::steward::DeviceStatus = it;
+            let it: &kadenz_ethercat::control::supervisor::DeviceStatus = it;
             it.device > a.device && it.identity[..3] == a.identity[..3]
         };
         if let Some(b) = all.iter().find(same) {
@@ -549,7 +571,13 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     let notices = rig.notices();
     let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
     assert!(tells(&notices, None, unknown), "{}", list(&notices));
-    assert!(rig.roster.status(position).unwrap().position.is_none());
+    assert!(
+        rig.device_table
+            .status(position)
+            .unwrap()
+            .position
+            .is_none()
+    );
     // The EEPROM is written anew; nobody touches the power.
     rewrite(&mut rig, device, 0x0A, right);
     rig.until_well("mended", SECOND * 6);
@@ -569,7 +597,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
         rewrite(&mut rig, device, 0x0E, 0xEE);
         rig.inflict(WireFault::PowerCycle(device, 50_000_000));
         rig.run(SECOND);
-        assert_eq!(rig.roster.status(12).unwrap().is_well(), taken);
+        assert_eq!(rig.device_table.status(12).unwrap().is_well(), taken);
         let notices = rig.notices();
         let replaced = |it: &Event| matches!(it, Event::Replaced { now: 0xEE, .. });
         assert_eq!(
@@ -588,8 +616,8 @@ fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     let stations: Vec<_> = devices.iter().map(|it| it.station.0).collect();
     let mut rig = Rig::of(link, devices, Settings::default());
     rig.until_well("at the start", SECOND * 5);
-    let thief = Whose::At(Position(15));
-    Registers::by(&mut rig.ferry)
+    let thief = Target::At(Position(15));
+    Registers::by(&mut rig.inline_loop)
         .put_u16(thief, STATION_ADDRESS, stations[7])
         .unwrap();
     rig.run(MS * 200);
@@ -638,12 +666,12 @@ fn a_device_that_refuses_is_asked_again_with_pauses_that_grow() {
 fn who_is_wanted_in_another_state_goes_there_and_stays() {
     let mut rig = Rig::in_op(20);
     for state in [State::SafeOp, State::PreOp, State::Init, State::Op] {
-        rig.roster.want(9, state).unwrap();
+        rig.device_table.want(9, state).unwrap();
         rig.run(MS * 300);
-        let status = rig.roster.status(9).unwrap();
+        let status = rig.device_table.status(9).unwrap();
         assert_eq!(status.status, u16::from(state.number()), "{state}");
     }
-    assert!(rig.roster.want(20, State::Op).is_err());
+    assert!(rig.device_table.want(20, State::Op).is_err());
     rig.until_well("all in OP again", SECOND);
 }
 
@@ -653,14 +681,15 @@ fn setup_is_done_on_every_way_up() {
     let mut rig = Rig::of(link, devices, Settings::default());
     let times = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&times);
-    let health = rig.ferry.health();
+    let health = rig.inline_loop.health();
     let (_, devices) = found(humanoid(6).build().unwrap());
-    let layout = rig.ferry.cycle_mut().layout().clone();
-    rig.steward = Steward::new(devices, &layout, health).with_setup(Box::new(move |device, _| {
-        *counted.lock().unwrap() += i32::from(device.name == "KZ-Drive");
-        Ok(())
-    }));
-    rig.roster = rig.steward.roster();
+    let layout = rig.inline_loop.cycle_mut().layout().clone();
+    rig.supervisor =
+        SegmentSupervisor::new(devices, &layout, health).with_setup(Box::new(move |device, _| {
+            *counted.lock().unwrap() += i32::from(device.name == "KZ-Drive");
+            Ok(())
+        }));
+    rig.device_table = rig.supervisor.device_table();
     rig.until_well("at the start", SECOND * 5);
     let drives = *times.lock().unwrap();
     assert!(drives > 0);

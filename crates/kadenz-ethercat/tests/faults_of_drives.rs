@@ -6,20 +6,20 @@ mod tended;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Controller as _, Moment};
-use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::cyclic::{Controller as _, CycleContext};
+use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::{Event, Subscription};
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::motion::axis::Control;
 use kadenz_ethercat::motion::pid::Gains;
-use kadenz_ethercat::motion::{self, Cause, Conductor, Stage, Switch};
+use kadenz_ethercat::motion::{self, AxisGroup, Cause, MotionHandle, Stage};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::sim::fault::WireFault;
@@ -40,13 +40,13 @@ const DRIVE: usize = 6;
 /// A sensor.
 const IMU: usize = 3;
 
-/// Axes that play, their loop, its steward and a segment, all in one thread.
+/// Axes that play, their loop, its supervisor and a segment, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
-    conductor: Arc<Mutex<Conductor<'static>>>,
-    switch: &'static Switch,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
+    group: Arc<Mutex<AxisGroup<'static>>>,
+    handle: &'static MotionHandle,
     notices: Subscription,
 }
 
@@ -63,9 +63,9 @@ impl Rig {
         prepare_one: impl FnOnce(&mut Registers<'_>, &mut SubDevice),
     ) -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
@@ -78,31 +78,31 @@ impl Rig {
                 ..Gains::default()
             };
         }
-        let players = plan.commission(&mut registers, &mut devices).unwrap();
-        let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+        let runners = plan.commission(&mut registers, &mut devices).unwrap();
+        let drives = motion::setups(&mut registers, &mut devices, &runners, plan.cycle).unwrap();
         let clocks = with_clocks.then(|| aligned(&mut registers, &devices));
         let reference = clocks.as_ref().and_then(Clocks::reference);
         let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
         let layout = cycle.layout().clone();
-        let switch: &'static Switch = Box::leak(Box::default());
-        let mut ferry = Ferry::new(link, cycle, MS);
-        let steward = Steward::new(devices, &layout, ferry.health())
+        let handle: &'static MotionHandle = Box::leak(Box::default());
+        let mut inline_loop = InlineLoop::new(link, cycle, MS);
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
             .with_setup(motion::as_commissioned(drives, clocks));
-        let conductor = Conductor::new(players, plan.safety, switch);
-        let conductor = conductor.with_roster(steward.roster());
-        let conductor = Arc::new(Mutex::new(conductor));
-        let playing = Arc::clone(&conductor);
-        ferry
-            .control(move |moment: &mut Moment<'_>| playing.lock().unwrap().beat(moment))
+        let group = AxisGroup::new(runners, plan.safety, handle);
+        let group = group.with_device_table(supervisor.device_table());
+        let group = Arc::new(Mutex::new(group));
+        let playing = Arc::clone(&group);
+        inline_loop
+            .control(move |context: &mut CycleContext<'_>| playing.lock().unwrap().beat(context))
             .unwrap();
-        let notices = steward.notices().subscribe(10_000);
+        let notices = supervisor.notices().subscribe(10_000);
         let mut rig = Self {
             notices,
-            roster: steward.roster(),
-            ferry,
-            steward,
-            conductor,
-            switch,
+            device_table: supervisor.device_table(),
+            inline_loop,
+            supervisor,
+            group,
+            handle,
         };
         rig.until("at the start", Rig::plays);
         rig.run(MS * 500);
@@ -111,7 +111,7 @@ impl Rig {
     }
 
     fn stage(&self) -> Stage {
-        self.conductor.lock().unwrap().stage()
+        self.group.lock().unwrap().stage()
     }
 
     fn plays(&self) -> bool {
@@ -119,7 +119,7 @@ impl Rig {
     }
 
     fn is_well(&self) -> bool {
-        self.roster.is_well() && self.ferry.health().vitals().is_whole
+        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
     }
 
     fn power_cycle(&mut self, device: usize, off: Duration) {
@@ -130,14 +130,14 @@ impl Rig {
     /// An object of the drive.
     fn object(&mut self, index: u16, sub: u8) -> Vec<u8> {
         let address = Address::new(index, sub);
-        self.roster
-            .read_object(&mut self.ferry, DRIVE, address)
+        self.device_table
+            .read_object(&mut self.inline_loop, DRIVE, address)
             .unwrap()
     }
 
     /// How far each clock that there is is from that of the first device, in ns; and what that one shows.
     fn clocks(&mut self) -> (Vec<i64>, u64) {
-        let port = self.ferry.link_mut().port_mut();
+        let port = self.inline_loop.link_mut().port_mut();
         let now = port.time();
         let devices = port.segment_mut().positions(Side::Primary);
         let times = devices.iter().map(|it| {
@@ -152,22 +152,22 @@ impl Rig {
 
     /// Positions and states of all axes.
     fn axes(&self) -> Vec<(f64, DriveState)> {
-        let conductor = self.conductor.lock().unwrap();
-        let readings = conductor.players().iter().map(|it| it.reading().unwrap());
+        let group = self.group.lock().unwrap();
+        let readings = group.runners().iter().map(|it| it.reading().unwrap());
         readings.map(|it| (it.position, it.state())).collect()
     }
 
     /// Cycles that each axis has played, and how far it ever was from where it should have been.
     fn tracking(&self) -> Vec<(u64, f64)> {
-        let conductor = self.conductor.lock().unwrap();
-        let all = conductor.players().iter().map(|it| it.tracking());
+        let group = self.group.lock().unwrap();
+        let all = group.runners().iter().map(|it| it.tracking());
         all.map(|it| (it.cycles, it.greatest)).collect()
     }
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 
@@ -204,16 +204,16 @@ fn a_moving_drive_that_lost_its_power_is_set_up_again_and_moves_again_after_a_re
         // It stays stopped, with whole cycles, for the cause that was the first.
         rig.run(SECOND);
         let before = rig.axes();
-        let wrong = rig.ferry.health().vitals().wrong;
+        let wrong = rig.inline_loop.health().vitals().wrong;
         rig.run(SECOND);
-        assert_eq!(rig.ferry.health().vitals().wrong, wrong);
+        assert_eq!(rig.inline_loop.health().vitals().wrong, wrong);
         assert_eq!(rig.stage(), Stage::Stopped(cause));
         for ((position, state), (before, _)) in rig.axes().into_iter().zip(before) {
             assert!(!state.has_torque(), "{state:?}");
             assert!((position - before).abs() < 1e-3, "{position} {before}");
         }
 
-        rig.switch.reset();
+        rig.handle.reset();
         rig.until("reset", Rig::plays);
         let before = rig.tracking();
         rig.run(SECOND);
@@ -257,7 +257,7 @@ fn a_reset_before_the_drive_is_back_moves_nobody_until_it_is() {
         "{:?}",
         rig.stage()
     );
-    rig.switch.reset();
+    rig.handle.reset();
     rig.run(MS * 200);
     let before = rig.axes();
     rig.run(MS * 50);
@@ -271,31 +271,31 @@ fn a_reset_before_the_drive_is_back_moves_nobody_until_it_is() {
 #[test]
 fn axes_are_enabled_also_while_a_device_that_moves_nothing_is_not_in_op() {
     let mut rig = Rig::playing(Control::Position, false);
-    rig.roster.want(IMU, State::SafeOp).unwrap();
+    rig.device_table.want(IMU, State::SafeOp).unwrap();
     rig.power_cycle(DRIVE, MS * 200);
     rig.run(MS * 200);
     rig.until("power cycle", Rig::is_well);
-    assert!(!rig.roster.operates(IMU) && rig.roster.operates(DRIVE));
-    rig.switch.reset();
+    assert!(!rig.device_table.operates(IMU) && rig.device_table.operates(DRIVE));
+    rig.handle.reset();
     rig.until("reset", Rig::plays);
 }
 
 #[test]
 fn a_drive_that_does_not_come_to_op_is_named_as_the_cause() {
     let mut rig = Rig::playing(Control::Position, false);
-    rig.roster.want(DRIVE, State::SafeOp).unwrap();
-    rig.until("SAFEOP", |it| !it.roster.operates(DRIVE));
+    rig.device_table.want(DRIVE, State::SafeOp).unwrap();
+    rig.until("SAFEOP", |it| !it.device_table.operates(DRIVE));
     rig.run(SECOND);
-    rig.switch.reset();
+    rig.handle.reset();
     // Ten seconds to come to OP, and ten to be enabled.
     rig.run(MS * 19_900);
     assert_eq!(rig.stage(), Stage::Enabling);
     rig.run(MS * 200);
-    let conductor = rig.conductor.lock().unwrap();
-    let mut axes = conductor.players().iter();
+    let group = rig.group.lock().unwrap();
+    let mut axes = group.runners().iter();
     let late = axes.position(|it| it.axis().device() == DRIVE).unwrap();
     assert_ne!(late, 0);
-    let stage = conductor.stage();
+    let stage = group.stage();
     let is_it = matches!(stage, Stage::Stopped(Cause::NotEnabled { axis, .. }) if axis == late);
     assert!(is_it, "{stage:?}");
 }
@@ -313,7 +313,7 @@ fn all_drives_that_lost_their_power_are_set_up_again() {
         "{:?}",
         rig.stage()
     );
-    rig.switch.reset();
+    rig.handle.reset();
     rig.until("reset", Rig::plays);
     let greatest = |it: &(u64, f64)| it.1 < 0.05;
     rig.run(SECOND);
@@ -334,7 +334,7 @@ fn a_drive_that_comes_back_with_other_units_moves_nobody_and_says_why() {
     let mut rig = Rig::prepared(Control::Position, false, turn);
     rig.power_cycle(DRIVE, MS * 200);
     rig.run(SECOND * 2);
-    rig.switch.reset();
+    rig.handle.reset();
     rig.run(SECOND);
     let before = rig.axes();
     rig.run(SECOND * 2);
@@ -342,15 +342,15 @@ fn a_drive_that_comes_back_with_other_units_moves_nobody_and_says_why() {
     for ((position, _), (before, _)) in rig.axes().into_iter().zip(before) {
         assert!((position - before).abs() < 1e-3, "{position} {before}");
     }
-    assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+    assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
     let mut told = std::iter::from_fn(|| rig.notices.try_next());
     let is_why = |event: &Event| matches!(event, Event::Setup { why } if why.contains("polarity"));
     assert!(told.any(|it| is_why(&it.event)), "nobody told why");
     // As it was again, it moves with the others.
     let polarity = Address::new(object::POLARITY, 0);
-    let roster = Arc::clone(&rig.roster);
-    roster
-        .write_object(&mut rig.ferry, DRIVE, polarity, &[0xC0])
+    let device_table = Arc::clone(&rig.device_table);
+    device_table
+        .write_object(&mut rig.inline_loop, DRIVE, polarity, &[0xC0])
         .unwrap();
     rig.until("set right", Rig::plays);
 }

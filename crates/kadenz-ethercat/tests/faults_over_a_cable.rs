@@ -1,4 +1,4 @@
-//! Everything that goes wrong on a wire, in real time: a loop, a steward and a segment in threads of their
+//! Everything that goes wrong on a wire, in real time: a loop, a supervisor and a segment in threads of their
 //! own, over a cable in a network of their own. What a busy machine cannot promise, how many cycles
 //! something takes, `faults.rs` holds in virtual time.
 #![cfg(target_os = "linux")]
@@ -12,20 +12,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use kadenz_ethercat::control::control_socket::{
+    Answer, Client, ControlServer, Heard, Question, ServerContext,
+};
 use kadenz_ethercat::control::cyclic::{
     CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
 };
-use kadenz_ethercat::control::desk::{Answer, Client, Counter, Desk, Heard, Question};
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::{Event, Notice, Notices, Subscription};
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -41,13 +43,13 @@ const LONG: Duration = Duration::from_secs(60);
 /// What a test has in its hands while everything runs.
 struct Rig<'r> {
     commands: &'r Commands,
-    roster: Arc<Roster>,
+    device_table: Arc<DeviceTable>,
     health: Arc<Health>,
     notices: Subscription,
     devices: Vec<DeviceId>,
     cables: Vec<CableId>,
     latest: &'r AtomicU64,
-    postbox: &'r Postbox,
+    queue: &'r AcyclicQueue,
     all_notices: Arc<Notices>,
     timing: &'r Timing,
 }
@@ -59,7 +61,7 @@ impl Rig<'_> {
 
     fn is_well(&self) -> bool {
         let whole = self.health.vitals().is_whole;
-        whole && self.roster.is_well()
+        whole && self.device_table.is_well()
     }
 
     /// Until all are in OP and a cycle is whole; how long that took.
@@ -67,7 +69,11 @@ impl Rig<'_> {
         let start = Instant::now();
         let end = start + LONG;
         while !self.is_well() {
-            assert!(Instant::now() < end, "{what}: {:#?}", self.roster.all());
+            assert!(
+                Instant::now() < end,
+                "{what}: {:#?}",
+                self.device_table.all()
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
         start.elapsed()
@@ -106,12 +112,12 @@ fn topology() -> (Vec<DeviceId>, Vec<CableId>) {
 }
 
 /// Finds who is there, and lays out their process data.
-fn begin() -> (Link<InterfacePort>, Cycle, Steward) {
-    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+fn begin() -> (Link<InterfacePort>, Cycle, SegmentSupervisor) {
+    let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience {
+        patience: RetryPolicy {
             answer: Duration::from_millis(500),
             tries: 20,
         },
@@ -121,28 +127,28 @@ fn begin() -> (Link<InterfacePort>, Cycle, Steward) {
     let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
     let layout = Layout::of(&demands, room(BESIDES)).unwrap();
     let cycle = Cycle::new(layout.clone(), None).unwrap();
-    let steward = Steward::new(found, &layout, Arc::new(Health::new()));
-    (link, cycle, steward)
+    let supervisor = SegmentSupervisor::new(found, &layout, Arc::new(Health::new()));
+    (link, cycle, supervisor)
 }
 
-/// Runs loop and steward, and `work` beside them; how the loop ended.
+/// Runs loop and supervisor, and `work` beside them; how the loop ended.
 fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
-    let (mut link, mut cycle, mut steward) = begin();
+    let (mut link, mut cycle, mut supervisor) = begin();
     let (devices, cables) = topology();
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let latest = AtomicU64::new(0);
     let pace = Pace::every(Duration::from_millis(1)).unwrap();
     let timing = Timing::new(&pace);
-    let (health, notices) = (steward.health(), steward.notices());
+    let (health, notices) = (supervisor.health(), supervisor.notices());
     let mut rig = Rig {
         commands,
-        roster: steward.roster(),
+        device_table: supervisor.device_table(),
         health: Arc::clone(&health),
         notices: notices.subscribe(60_000),
         devices,
         cables,
         latest: &latest,
-        postbox: &postbox,
+        queue: &queue,
         all_notices: notices,
         timing: &timing,
     };
@@ -151,18 +157,18 @@ fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
             let mut bus = Loop {
                 link: &mut link,
                 cycle: &mut cycle,
-                postbox: &postbox,
+                queue: &queue,
                 stop: &stop,
             };
             let mut time = RealTime::open(Duration::ZERO).unwrap();
             let count = |report: &CycleReport<'_>| latest.store(report.number, Ordering::Relaxed);
             let ended = bus.run(&pace, &mut time, &mut (), &mut (&*health, &timing, count));
-            postbox.end();
+            queue.end();
             ended
         });
         scope.spawn(|| {
-            let mut way = Correspondent::of_steward(&postbox, Patience::default());
-            steward.run(&mut way, &stop)
+            let mut way = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
+            supervisor.run(&mut way, &stop)
         });
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut rig)));
         stop.store(true, Ordering::Relaxed);
@@ -305,7 +311,7 @@ fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
         let end = rig.health.vitals();
         let notices = std::iter::from_fn(|| rig.notices.try_next()).count();
         let ms = |it: Duration| it.as_secs_f64() * 1e3;
-        // One line, as docs/ethercat-steward.md quotes it.
+        // One line, as docs/ethercat-supervisor.md quotes it.
         eprintln!(
             "{} flaps in {:.0} s: recovered after p50 {:.0} ms, max {:.0} ms; {} cycles of {} beats, {} whole; \
              {} frames did not come back, {} had a wrong working counter; {notices} notices, {} lost",
@@ -324,24 +330,24 @@ fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
     });
 }
 
-/// Serves a desk while `work` asks it.
+/// Serves a control socket while `work` asks it.
 fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
     let folder = tempfile::tempdir().unwrap();
-    let desk = Desk::open_in(folder.path(), "robot").unwrap();
-    let counter = Counter {
-        roster: &rig.roster,
+    let server = ControlServer::open_in(folder.path(), "robot").unwrap();
+    let counter = ServerContext {
+        device_table: &rig.device_table,
         notices: &rig.all_notices,
         health: &rig.health,
         timing: Some(rig.timing),
-        postbox: rig.postbox,
+        queue: rig.queue,
         shown: None,
         actuators: None,
-        switch: None,
+        handle: None,
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| desk.serve(&counter, &stop));
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(desk.path())));
+        scope.spawn(|| server.serve(&counter, &stop));
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(server.path())));
         stop.store(true, Ordering::Relaxed);
         if let Err(panic) = outcome {
             resume_unwind(panic);
@@ -351,9 +357,9 @@ fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
 
 #[test]
 fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
-    in_op("a desk", |rig| {
+    in_op("a server", |rig| {
         let knee = (0..DEVICES)
-            .find(|it| rig.roster.status(*it).unwrap().name == "KZ-Drive")
+            .find(|it| rig.device_table.status(*it).unwrap().name == "KZ-Drive")
             .unwrap();
         at_a_desk(rig, |path| {
             let mut client = Client::at(path).unwrap();

@@ -6,13 +6,13 @@ mod tended;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::inline_loop::InlineLoop;
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
 use kadenz_ethercat::main_device::clocks;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping;
@@ -78,9 +78,9 @@ fn described(text: &str) -> Descriptions {
 }
 
 fn with<R>(link: &mut Link<WirePort>, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     work(&mut Registers::by(&mut way))
 }
@@ -93,11 +93,11 @@ fn found(segment: Segment, text: &str) -> (Link<WirePort>, Result<Found, BringUp
     (link, found)
 }
 
-/// A loop, its steward and a segment, set up by a file, all in one thread.
+/// A loop, its supervisor and a segment, set up by a file, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
 }
 
 impl Rig {
@@ -106,15 +106,16 @@ impl Rig {
         let (mut devices, matched) = found.unwrap();
         let cycle = with(&mut link, |it| prepare(it, &mut devices, None).unwrap());
         let layout = cycle.layout().clone();
-        let ferry = Ferry::new(link, cycle, MS);
+        let inline_loop = InlineLoop::new(link, cycle, MS);
         let again = move |device: &mut SubDevice, registers: &mut Registers<'_>| {
             matched.set_up(registers, device)
         };
-        let steward = Steward::new(devices, &layout, ferry.health()).with_setup(Box::new(again));
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
+            .with_setup(Box::new(again));
         let mut rig = Self {
-            roster: steward.roster(),
-            ferry,
-            steward,
+            device_table: supervisor.device_table(),
+            inline_loop,
+            supervisor,
         };
         rig.until_well();
         rig
@@ -122,13 +123,15 @@ impl Rig {
 
     fn until_well(&mut self) {
         self.until("all well", |it| {
-            it.roster.is_well() && it.ferry.health().vitals().is_whole
+            it.device_table.is_well() && it.inline_loop.health().vitals().is_whole
         });
     }
 
     fn object(&mut self, device: usize, index: u16, sub: u8) -> Vec<u8> {
         let address = Address::new(index, sub);
-        let read = self.roster.read_object(&mut self.ferry, device, address);
+        let read = self
+            .device_table
+            .read_object(&mut self.inline_loop, device, address);
         read.unwrap()
     }
 
@@ -147,8 +150,8 @@ impl Rig {
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 

@@ -7,11 +7,11 @@ mod beside;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use kadenz_ethercat::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, Target};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::wire::State;
@@ -20,13 +20,13 @@ const DEVICES: u16 = 59;
 
 fn link() -> Link<InterfacePort> {
     Link::new(
-        InterfacePort::open("near", port::Waiting::Blocking).unwrap(),
+        InterfacePort::open("near", port::WaitMode::Blocking).unwrap(),
         1,
     )
 }
 
 fn configured(link: &mut Link<InterfacePort>) -> Cycle {
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link,
         patience: beside::PATIENT,
     };
@@ -41,23 +41,23 @@ fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
     beside::a_humanoid(DEVICES, "the humanoid comes to OP over a cable", || {
         let mut link = link();
         let mut cycle = configured(&mut link);
-        let postbox = Postbox::default();
+        let queue = AcyclicQueue::default();
         let asked = AtomicBool::new(false);
         std::thread::scope(|scope| {
             // Another thread asks for OP; the loop carries its questions beside the process data.
             scope.spawn(|| {
-                let mut way = Correspondent::of(&postbox, beside::PATIENT);
+                let mut way = AcyclicClient::of(&queue, beside::PATIENT);
                 let mut registers = Registers::by(&mut way);
-                states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
+                states::reach(&mut registers, Target::All(DEVICES), State::Op).unwrap();
                 asked.store(true, Ordering::Relaxed);
             });
             let mut whole = 0;
             // Cycles of a millisecond, for so long as even a very busy machine needs.
             for _ in 0..60_000 {
                 let latest = link.now() + Duration::from_millis(5);
-                let outcome = cycle.exchange(&mut link, &postbox, latest);
-                postbox.send_one(&mut link);
-                postbox.expire(&mut link);
+                let outcome = cycle.exchange(&mut link, &queue, latest);
+                queue.send_one(&mut link);
+                queue.expire(&mut link);
                 let in_op = outcome
                     .states
                     .is_some_and(|(it, count)| it.state() == Some(State::Op) && count == DEVICES);
@@ -67,7 +67,7 @@ fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
                 }
                 std::thread::sleep(Duration::from_micros(500));
             }
-            postbox.end();
+            queue.end();
             assert_eq!(whole, 100, "{:?}", link.counts());
         });
     });

@@ -1,4 +1,4 @@
-//! A process that is killed in the middle of reading the loop's board leaves the loop as it is.
+//! A process that is killed in the middle of reading the loop's process image leaves the loop as it is.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(
@@ -13,21 +13,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kadenz_ethercat::control::board::{Reader, Words};
-use kadenz_ethercat::control::cyclic::{Bulletin, EndedBy, Loop, Post, Settings, VirtualTime};
+use kadenz_ethercat::control::cyclic::{
+    CycleImage, EndedBy, Loop, SeqlockPublisher, Settings, VirtualTime,
+};
+use kadenz_ethercat::control::process_image::{Reader, Words};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::WirePort;
 use kadenz_rt::shared::{Owner, Viewer};
 
 use prepared::prepared;
 
-/// Names the board for this program when it is started as a reader.
-const BOARD: &str = "KADENZ_TEST_BOARD";
-/// The load of a word, counted from the board's first, at which the reader stays: in the middle of a copy.
+/// Names the process image for this program when it is started as a reader.
+const IMAGE: &str = "KADENZ_TEST_IMAGE";
+/// The load of a word, counted from the process image's first, at which the reader stays: in the middle of a copy.
 const MIDDLE: u64 = 60;
 
-/// A board that comes to a stand in the middle of a read.
+/// A process image that comes to a stand in the middle of a read.
 struct Standing {
     viewer: Viewer,
     loads: AtomicU64,
@@ -52,7 +54,7 @@ impl Words for Standing {
 /// Not a test of its own: what the other one starts as a process.
 #[test]
 fn reader() {
-    let Ok(name) = std::env::var(BOARD) else {
+    let Ok(name) = std::env::var(IMAGE) else {
         return;
     };
     let standing = Standing {
@@ -69,7 +71,7 @@ fn reader() {
 fn start_reader(name: &str) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "reader", "--nocapture"])
-        .env(BOARD, name)
+        .env(IMAGE, name)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -90,23 +92,23 @@ fn await_posts(reader: &Reader<Box<Viewer>>, more: u64) {
     }
 }
 
-/// Runs the loop, which posts on the board, until it is stopped.
+/// Runs the loop, which posts on the process image, until it is stopped.
 fn run_loop(
     owner: &Owner,
     link: &mut Link<WirePort>,
     cycle: &mut kadenz_ethercat::main_device::cycle::Cycle,
     stop: &AtomicBool,
 ) {
-    let mut bulletin = Bulletin::begin(owner.words(), cycle.layout()).unwrap();
-    let postbox = Postbox::default();
+    let mut publisher = SeqlockPublisher::begin(owner.words(), cycle.layout()).unwrap();
+    let queue = AcyclicQueue::default();
     let mut bus = Loop {
         link,
         cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop,
     };
     let settings = Settings::every(Duration::from_millis(1)).unwrap();
-    let ended = bus.run(&settings, &mut VirtualTime, &mut (), &mut bulletin);
+    let ended = bus.run(&settings, &mut VirtualTime, &mut (), &mut publisher);
     assert_eq!(ended.by, EndedBy::Flag);
 }
 
@@ -114,7 +116,7 @@ fn run_loop(
 fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
     let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let name = format!("kadenz-killed-{}", std::process::id());
-    let owner = Owner::create(&name, Bulletin::words(cycle.layout())).unwrap();
+    let owner = Owner::create(&name, SeqlockPublisher::words(cycle.layout())).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| run_loop(&owner, &mut link, &mut cycle, &stop));
@@ -145,7 +147,7 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
                     "never whole"
                 );
             }
-            assert!(Post::of(&post).unwrap().heading.number > 1_000);
+            assert!(CycleImage::of(&post).unwrap().heading.number > 1_000);
         };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watch));
         stop.store(true, Ordering::Relaxed);

@@ -7,11 +7,11 @@ use std::time::Duration;
 use kadenz_ethercat::control::cyclic::{Loop, Settings, VirtualTime, operate};
 use kadenz_ethercat::control::latency::{Answer, Latencies, Meter, Sends};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::file::Kind;
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -22,9 +22,9 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
     let mut plan = humanoid(59);
     plan.devices[58].kind = Kind::Stamp(stamp::Settings::default());
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
@@ -34,11 +34,11 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
         .align(&mut registers, &Bounds::default(), &mut |_| {})
         .unwrap();
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference()).unwrap();
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let every = Settings::every(Duration::from_millis(1)).unwrap();

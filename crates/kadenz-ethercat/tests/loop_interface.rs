@@ -7,15 +7,15 @@ mod beside;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kadenz_ethercat::control::board::Reader;
 use kadenz_ethercat::control::cyclic::{
-    Bulletin, CycleReport, Ended, EndedBy, Loop, Mode, Post, RealTime, Settings,
+    CycleImage, CycleReport, Ended, EndedBy, Loop, Mode, RealTime, SeqlockPublisher, Settings,
 };
+use kadenz_ethercat::control::process_image::Reader;
 use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, Target};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::wire::State;
@@ -60,10 +60,13 @@ fn settings(mode: Mode) -> Settings {
 }
 
 /// Runs the loop until `work`, which runs beside it, is done.
-fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -> (Ended, Timing) {
-    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+fn run_beside(
+    mode: Mode,
+    work: impl Fn(&AcyclicQueue, &Seen, &[AtomicU64]) + Sync,
+) -> (Ended, Timing) {
+    let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
         patience: beside::PATIENT,
     };
@@ -71,27 +74,31 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     let settings = settings(mode);
-    let (postbox, stop, seen) = (Postbox::default(), AtomicBool::new(false), Seen::default());
-    let words: Vec<_> = (0..Bulletin::words(cycle.layout()))
+    let (queue, stop, seen) = (
+        AcyclicQueue::default(),
+        AtomicBool::new(false),
+        Seen::default(),
+    );
+    let words: Vec<_> = (0..SeqlockPublisher::words(cycle.layout()))
         .map(|_| AtomicU64::new(0))
         .collect();
-    let bulletin = Bulletin::begin(&words, cycle.layout()).unwrap();
+    let publisher = SeqlockPublisher::begin(&words, cycle.layout()).unwrap();
     let timing = Timing::new(&settings);
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let mut time = RealTime::open(settings.spin).unwrap();
-    let mut observer = (&timing, bulletin, |report: &CycleReport<'_>| {
+    let mut observer = (&timing, publisher, |report: &CycleReport<'_>| {
         seen.note(report);
     });
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
             // A panic here must end the loop too, or the test would never end.
             let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                work(&postbox, &seen, &words);
+                work(&queue, &seen, &words);
             }));
             stop.store(true, Ordering::Relaxed);
             if let Err(panic) = worked {
@@ -99,23 +106,24 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
             }
         });
         let ended = bus.run(&settings, &mut time, &mut (), &mut observer);
-        postbox.end();
+        queue.end();
         ended
     });
     (ended, timing)
 }
 
 fn to_op_and_stop(mode: Mode) {
-    let (ended, timing) = run_beside(mode, |postbox, seen, words| {
-        let mut way = Correspondent::of(postbox, beside::PATIENT);
+    let (ended, timing) = run_beside(mode, |queue, seen, words| {
+        let mut way = AcyclicClient::of(queue, beside::PATIENT);
         let mut registers = Registers::by(&mut way);
-        states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
+        states::reach(&mut registers, Target::All(DEVICES), State::Op).unwrap();
         assert!(await_it(|| seen.whole_in_op.load(Ordering::Relaxed) >= 200));
         let reader = Reader::of(words).unwrap();
         let mut post = vec![0; reader.bytes()];
         assert!(await_it(|| {
             reader.read(&mut post).is_ok()
-                && Post::of(&post).is_some_and(|it| it.heading.whole && it.heading.number > 200)
+                && CycleImage::of(&post)
+                    .is_some_and(|it| it.heading.whole && it.heading.number > 200)
         }));
     });
     assert_eq!(ended.by, EndedBy::Flag);

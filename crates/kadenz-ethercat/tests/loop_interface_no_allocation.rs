@@ -7,11 +7,11 @@ mod beside;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{EndedBy, Loop, Mode, Moment, RealTime, Settings};
+use kadenz_ethercat::control::cyclic::{CycleContext, EndedBy, Loop, Mode, RealTime, Settings};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{self, InterfacePort};
 
 const DEVICES: u16 = 59;
@@ -19,10 +19,10 @@ const DEVICES: u16 = 59;
 const WHOLE: u32 = 300;
 
 /// A loop on the interface `near`, in this thread; allocations are counted thread by thread.
-fn judge(waiting: port::Waiting) {
+fn judge(waiting: port::WaitMode) {
     let port = InterfacePort::open("near", waiting).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
         patience: beside::PATIENT,
     };
@@ -32,7 +32,7 @@ fn judge(waiting: port::Waiting) {
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &Postbox::default(),
+        queue: &AcyclicQueue::default(),
         stop: &AtomicBool::new(false),
     };
     let wait = Duration::from_millis(1);
@@ -45,10 +45,10 @@ fn judge(waiting: port::Waiting) {
         };
         let mut time = RealTime::open(Duration::ZERO).unwrap();
         let mut whole = 0;
-        let mut controller = |moment: &mut Moment<'_>| {
-            whole += u32::from(moment.is_whole());
+        let mut controller = |context: &mut CycleContext<'_>| {
+            whole += u32::from(context.is_whole());
             if whole == WHOLE {
-                moment.stop();
+                context.stop();
             }
         };
         let mut ended = None;
@@ -63,11 +63,11 @@ fn judge(waiting: port::Waiting) {
 #[test]
 fn a_loop_over_a_cable_allocates_nothing_while_it_sleeps_for_its_answers() {
     let test = "a loop over a cable allocates nothing, blocking";
-    beside::a_humanoid(DEVICES, test, || judge(port::Waiting::Blocking));
+    beside::a_humanoid(DEVICES, test, || judge(port::WaitMode::Blocking));
 }
 
 #[test]
 fn a_loop_over_a_cable_allocates_nothing_while_it_spins_for_its_answers() {
     let test = "a loop over a cable allocates nothing, spinning";
-    beside::a_humanoid(DEVICES, test, || judge(port::Waiting::Spinning));
+    beside::a_humanoid(DEVICES, test, || judge(port::WaitMode::Spinning));
 }

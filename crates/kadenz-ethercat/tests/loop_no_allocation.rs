@@ -9,13 +9,13 @@ use std::time::Duration;
 use allocation_counter::measure;
 use kadenz_ethercat::control::actuators::{Actuators, Change};
 use kadenz_ethercat::control::cyclic::{
-    Bulletin, CycleReport, LockedBulletin, Loop, Mode, Moment, Settings, VirtualTime, operate,
-    post_bytes,
+    CycleContext, CycleReport, LockedPublisher, Loop, Mode, SeqlockPublisher, Settings,
+    VirtualTime, operate, post_bytes,
 };
 use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::control::timing::Timing;
-use kadenz_ethercat::main_device::postbox::Postbox;
-use kadenz_ethercat::motion::{self, Conductor, Stage, Switch};
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
+use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, Stage};
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When};
 
 use prepared::prepared;
@@ -25,11 +25,11 @@ const MS: Duration = Duration::from_millis(1);
 #[test]
 fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
     let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let every = Settings::every(MS).unwrap();
@@ -54,9 +54,9 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
             bus.run(
                 &settings,
                 &mut VirtualTime,
-                &mut |moment: &mut Moment<'_>| {
-                    let number = moment.number() as u8;
-                    moment.outputs_of(1).fill(number);
+                &mut |context: &mut CycleContext<'_>| {
+                    let number = context.number() as u8;
+                    context.outputs_of(1).fill(number);
                 },
                 &mut |report: &CycleReport<'_>| whole += u32::from(report.is_whole()),
             );
@@ -70,20 +70,20 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
 fn posting_and_obeying_others_allocates_nothing() {
     let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let layout = cycle.layout().clone();
-    let words: Vec<_> = (0..Bulletin::words(&layout))
+    let words: Vec<_> = (0..SeqlockPublisher::words(&layout))
         .map(|_| AtomicU64::new(0))
         .collect();
     let locked = Locked::new(post_bytes(&layout)).unwrap();
     let mut observer = (
-        Bulletin::begin(&words, &layout).unwrap(),
-        LockedBulletin::begin(&locked, &layout),
+        SeqlockPublisher::begin(&words, &layout).unwrap(),
+        LockedPublisher::begin(&locked, &layout),
     );
     let actuators = Actuators::default();
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     let settings = Settings {
@@ -113,33 +113,33 @@ fn posting_and_obeying_others_allocates_nothing() {
 
 #[test]
 fn all_axes_of_the_humanoid_move_without_an_allocation() {
-    let (mut link, mut cycle, (plan, players)) = prepared(59, |registers, found| {
+    let (mut link, mut cycle, (plan, runners)) = prepared(59, |registers, found| {
         let plan = motion::demo(registers, found).unwrap();
-        let players = plan.commission(registers, found).unwrap();
-        (plan, players)
+        let runners = plan.commission(registers, found).unwrap();
+        (plan, runners)
     });
     let settings = plan.settings().unwrap();
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &Postbox::default(),
+        queue: &AcyclicQueue::default(),
         stop: &AtomicBool::new(false),
     };
     operate(&mut bus, 59, &settings, &mut VirtualTime).unwrap();
-    let (switch, timing) = (Switch::default(), Timing::new(&settings));
-    let mut conductor = Conductor::new(players, plan.safety, &switch);
+    let (handle, timing) = (MotionHandle::default(), Timing::new(&settings));
+    let mut group = AxisGroup::new(runners, plan.safety, &handle);
     let some = Settings {
         cycles: Some(5_000),
         ..settings
     };
     let mut observer = &timing;
     let counted = measure(|| {
-        bus.run(&some, &mut VirtualTime, &mut conductor, &mut observer);
+        bus.run(&some, &mut VirtualTime, &mut group, &mut observer);
     });
     assert!(
-        matches!(conductor.stage(), Stage::Playing(_)),
+        matches!(group.stage(), Stage::Playing(_)),
         "{:?}",
-        conductor.stage()
+        group.stage()
     );
     assert_eq!(counted.count_total, 0, "{counted:?}");
     assert_eq!(timing.snapshot().whole_exchanges, 4_999);

@@ -1,4 +1,4 @@
-//! Axes that move over a cable, in real time: a loop, a steward and a segment in threads of their own, in a
+//! Axes that move over a cable, in real time: a loop, a supervisor and a segment in threads of their own, in a
 //! network of their own. What a busy machine cannot promise, how many cycles something takes, `motion/tests.rs`
 //! and `faults_of_drives.rs` hold in virtual time.
 #![cfg(target_os = "linux")]
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy, Loop, RealTime};
 use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
+use kadenz_ethercat::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
-use kadenz_ethercat::motion::{self, Cause, Conductor, Policy, StageName, Status, Switch};
+use kadenz_ethercat::motion::{self, AxisGroup, Cause, MotionHandle, Policy, StageName, Status};
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -40,9 +40,9 @@ const LONG: Duration = Duration::from_secs(60);
 /// What the test has in its hands while everything runs.
 struct Rig<'r> {
     commands: &'r Commands,
-    postbox: &'r Postbox,
-    switch: &'r Switch,
-    roster: Arc<Roster>,
+    queue: &'r AcyclicQueue,
+    handle: &'r MotionHandle,
+    device_table: Arc<DeviceTable>,
     drive: DeviceId,
 }
 
@@ -55,14 +55,14 @@ impl Rig<'_> {
     fn until(&self, what: &str, is_so: impl Fn(&Status) -> bool) -> Status {
         let end = Instant::now() + LONG;
         loop {
-            let status = self.switch.status();
+            let status = self.handle.status();
             if let Some(status) = status.as_ref().filter(|it| is_so(it)) {
                 return status.clone();
             }
             assert!(
                 Instant::now() < end,
                 "{what}: {status:#?} {:#?}",
-                self.roster.all()
+                self.device_table.all()
             );
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -72,7 +72,7 @@ impl Rig<'_> {
     fn until_playing(&self, what: &str) -> Status {
         self.until(what, |it| {
             if it.stage == StageName::Stopped {
-                self.switch.reset();
+                self.handle.reset();
             }
             it.stage == StageName::Playing
         })
@@ -106,24 +106,27 @@ impl Rig<'_> {
         })
     }
 
-    /// As a desk asks the drives.
+    /// As a control socket asks the drives.
     fn learn_codes(&self) {
-        let mut way = Correspondent::of(self.postbox, Patience::default());
-        self.switch.learn_codes(|device| {
+        let mut way = AcyclicClient::of(self.queue, RetryPolicy::default());
+        self.handle.learn_codes(|device| {
             let address = Address::new(object::ERROR_CODE, 0);
-            let code = self.roster.read_object(&mut way, device, address).ok()?;
+            let code = self
+                .device_table
+                .read_object(&mut way, device, address)
+                .ok()?;
             Some(u16::from_le_bytes(code.try_into().ok()?))
         });
     }
 }
 
-/// Commissions all drives and runs loop and steward, and `work` beside them; how the loop ended.
+/// Commissions all drives and runs loop and supervisor, and `work` beside them; how the loop ended.
 fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
-    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+    let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience {
+        patience: RetryPolicy {
             answer: Duration::from_millis(500),
             tries: 20,
         },
@@ -132,17 +135,17 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     let mut devices = find(&mut registers).unwrap();
     assert_eq!(devices.len(), DEVICES);
     let plan = motion::demo(&mut registers, &mut devices).unwrap();
-    let players = plan.commission(&mut registers, &mut devices).unwrap();
-    let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+    let runners = plan.commission(&mut registers, &mut devices).unwrap();
+    let drives = motion::setups(&mut registers, &mut devices, &runners, plan.cycle).unwrap();
     let mut cycle = prepare(&mut registers, &mut devices, None).unwrap();
     let layout = cycle.layout().clone();
     let health = Arc::new(Health::new());
-    let mut steward = Steward::new(devices, &layout, Arc::clone(&health))
+    let mut supervisor = SegmentSupervisor::new(devices, &layout, Arc::clone(&health))
         .with_setup(motion::as_commissioned(drives, None));
-    let (postbox, stop, switch) = (
-        Postbox::default(),
+    let (queue, stop, handle) = (
+        AcyclicQueue::default(),
         AtomicBool::new(false),
-        Switch::default(),
+        MotionHandle::default(),
     );
     // How late a busy machine is, is none of this test's.
     let policy = Policy {
@@ -154,9 +157,9 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     let mut humanoid = humanoid(DEVICES).build().unwrap();
     let rig = Rig {
         commands,
-        postbox: &postbox,
-        switch: &switch,
-        roster: steward.roster(),
+        queue: &queue,
+        handle: &handle,
+        device_table: supervisor.device_table(),
         drive: humanoid.positions(Side::Primary)[DRIVE],
     };
     std::thread::scope(|scope| {
@@ -164,19 +167,19 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
             let mut bus = Loop {
                 link: &mut link,
                 cycle: &mut cycle,
-                postbox: &postbox,
+                queue: &queue,
                 stop: &stop,
             };
             let mut time = RealTime::open(Duration::ZERO).unwrap();
-            let mut conductor = Conductor::new(players, policy, &switch);
-            let ended = bus.run(&settings, &mut time, &mut conductor, &mut &*health);
+            let mut group = AxisGroup::new(runners, policy, &handle);
+            let ended = bus.run(&settings, &mut time, &mut group, &mut &*health);
             stop.store(true, Ordering::Relaxed);
-            postbox.end();
+            queue.end();
             ended
         });
         scope.spawn(|| {
-            let mut way = Correspondent::of_steward(&postbox, Patience::default());
-            steward.run(&mut way, &stop)
+            let mut way = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
+            supervisor.run(&mut way, &stop)
         });
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&rig)));
         if outcome.is_err() {
@@ -211,11 +214,11 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
         assert_eq!(status.axes[AXIS].device, DRIVE);
         rig.until_at_rest("a drive is broken");
         rig.learn_codes();
-        let status = rig.switch.status().unwrap();
+        let status = rig.handle.status().unwrap();
         assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
 
         // It stays broken, whatever is reset.
-        rig.switch.reset();
+        rig.handle.reset();
         let again = rig.until("it is broken still", |it| {
             it.stops > status.stops && it.stage == StageName::Stopped
         });
@@ -233,14 +236,14 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
         });
         rig.until_moving("it has its power again");
 
-        rig.switch.end();
+        rig.handle.end();
     });
 }
 
 /// Stops all by hand: before the machine does it by a drive's watchdog, in one of a few attempts.
 fn by_hand(rig: &Rig<'_>) {
     for _ in 0..10 {
-        rig.switch.stop_by("a hand");
+        rig.handle.stop_by("a hand");
         let status = rig.until_at_rest("by hand");
         let stopped = status.stopped.unwrap();
         if stopped.cause == Cause::Asked {

@@ -4,26 +4,26 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{Port, WirePort};
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::wire::register::AL_CONTROL;
 use kadenz_ethercat::wire::{AlControl, State};
 
 fn cycles(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u32) -> u32 {
-    let postbox = Postbox::default();
+    let queue = AcyclicQueue::default();
     let mut whole = 0;
     for _ in 0..count {
         let beat = link.now() + Duration::from_millis(1);
-        whole += u32::from(cycle.exchange(link, &postbox, beat).is_whole());
-        postbox.send_one(link);
-        postbox.expire(link);
+        whole += u32::from(cycle.exchange(link, &queue, beat).is_whole());
+        queue.send_one(link);
+        queue.expire(link);
         while link.now() < beat {
-            cycle.receive(link, &postbox);
+            cycle.receive(link, &queue);
             link.port_mut().wait(beat).unwrap();
         }
     }
@@ -33,19 +33,19 @@ fn cycles(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u32) -> u32 {
 #[test]
 fn a_cycle_with_all_of_the_humanoid_allocates_nothing() {
     let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     cycles(&mut link, &mut cycle, 10);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
-    let all = Whose::All(found.len() as u16);
+    let all = Target::All(found.len() as u16);
     let op = AlControl::request(State::Op).0;
     Registers::by(&mut waiting)
         .put_u16(all, AL_CONTROL, op)

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
-use kadenz_ethercat::main_device::exchange::{self, Patience, Registers, Whose};
+use kadenz_ethercat::main_device::exchange::{self, Registers, RetryPolicy, Target};
 use kadenz_ethercat::main_device::{discover, link::Link};
-use kadenz_ethercat::port::{InterfacePort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, WaitMode};
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::wire::Position;
@@ -74,12 +74,12 @@ struct Ours {
 
 impl Ours {
     fn look() -> Self {
-        let port = InterfacePort::open("near", Waiting::Blocking).unwrap();
+        let port = InterfacePort::open("near", WaitMode::Blocking).unwrap();
         let mut link = Link::new(port, 1);
-        let mut way = exchange::Waiting {
+        let mut way = exchange::BlockingExchange {
             link: &mut link,
             // A busy computer answers late, which is no fault here.
-            patience: Patience {
+            patience: RetryPolicy {
                 answer: Duration::from_millis(500),
                 tries: 20,
             },
@@ -102,7 +102,7 @@ impl Ours {
 
 fn clocks_of(registers: &mut Registers<'_>, position: u16) -> Option<[u64; 3]> {
     let mut bytes = [0; 16];
-    let whose = Whose::At(Position(position));
+    let whose = Target::At(Position(position));
     let answered = registers.count_reading(whose, DC_OFFSET, &mut bytes);
     let number = |from: usize, to: usize| {
         let mut wide = [0; 8];

@@ -8,13 +8,15 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::{Event, Subscription};
-use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{
+    BlockingExchange, Exchange as _, Registers, RetryPolicy,
+};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, axis};
 use kadenz_ethercat::port::WirePort;
@@ -148,11 +150,11 @@ fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
     segment
 }
 
-/// A loop, its steward and a segment whose drives were commissioned, all in one thread.
+/// A loop, its supervisor and a segment whose drives were commissioned, all in one thread.
 struct Rig {
-    ferry: Ferry<WirePort>,
-    steward: Steward,
-    roster: Arc<Roster>,
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
     notices: Subscription,
 }
 
@@ -160,9 +162,9 @@ impl Rig {
     /// In SAFEOP; the pulses start where they are wanted.
     fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
@@ -170,30 +172,30 @@ impl Rig {
         for axis in &mut plan.axes {
             axis.control = control;
         }
-        let players = plan.commission(&mut registers, &mut devices).unwrap();
-        let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+        let runners = plan.commission(&mut registers, &mut devices).unwrap();
+        let drives = motion::setups(&mut registers, &mut devices, &runners, plan.cycle).unwrap();
         let clocks = pulses.then(|| pulsing(&mut registers, &devices));
         let reference = clocks.as_ref().and_then(Clocks::reference);
         let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
         let layout = cycle.layout().clone();
-        let ferry = Ferry::new(link, cycle, MS);
-        let steward = Steward::new(devices, &layout, ferry.health())
+        let inline_loop = InlineLoop::new(link, cycle, MS);
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
             .with_setup(motion::as_commissioned(drives, clocks));
         Self {
-            ferry,
-            roster: steward.roster(),
-            notices: steward.notices().subscribe(10_000),
-            steward,
+            inline_loop,
+            device_table: supervisor.device_table(),
+            notices: supervisor.notices().subscribe(10_000),
+            supervisor,
         }
     }
 
     fn is_well(&self) -> bool {
-        self.roster.is_well() && self.ferry.health().vitals().is_whole
+        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
     }
 
     /// Whether all are where they should be, but perhaps one.
     fn others_are_well(&self, but: usize) -> bool {
-        let all = self.roster.all();
+        let all = self.device_table.all();
         all.iter().all(|it| it.device == but || it.is_well())
     }
 
@@ -209,7 +211,7 @@ impl Rig {
     /// How far a device's clock is from that of the first one, in ns.
     fn apart(&mut self, position: usize) -> u64 {
         let (first, other) = (self.device(0), self.device(position));
-        let port = self.ferry.link_mut().port_mut();
+        let port = self.inline_loop.link_mut().port_mut();
         let now = port.time();
         let time = |it| port.segment().device(it).unwrap().system_time(now);
         time(first).abs_diff(time(other))
@@ -231,8 +233,8 @@ impl Rig {
 }
 
 impl Tended for Rig {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
-        (&mut self.ferry, &mut self.steward)
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 
@@ -273,17 +275,17 @@ fn all_of_59_that_lost_their_power_at_once_are_set_up_and_in_op_within_a_second(
         assert!(took <= SECOND, "{what}: {took:?}");
         rig.run(MS * 50);
         rig.power_cycle(0..59, MS * 200);
-        assert!(!rig.roster.is_well());
+        assert!(!rig.device_table.is_well());
         let took = rig.until("all of them", Rig::is_well);
         println!("59 devices, {what}: {took:?} for all at once");
         assert!(took <= SECOND, "{what}: {took:?}");
-        let roster = Arc::clone(&rig.roster);
-        let all = roster.all();
+        let device_table = Arc::clone(&rig.device_table);
+        let all = device_table.all();
         let drives: Vec<_> = all.iter().filter(|it| it.name == "KZ-Drive").collect();
         assert_eq!(drives.len(), DRIVES);
         for drive in drives {
             let list = Address::new(0x1C12, 1);
-            let assigned = roster.read_object(&mut rig.ferry, drive.device, list);
+            let assigned = device_table.read_object(&mut rig.inline_loop, drive.device, list);
             assert_eq!(assigned.unwrap(), pdo(control));
         }
     }
@@ -307,7 +309,7 @@ fn a_mute_mailbox_holds_up_nobody_else() {
     println!("58 devices beside a mute one: {took:?}");
     assert!(took <= SECOND, "{took:?}");
     rig.run(SECOND * 4);
-    assert!(rig.others_are_well(mute) && !rig.roster.is_well());
+    assert!(rig.others_are_well(mute) && !rig.device_table.is_well());
     let told: Vec<_> = std::iter::from_fn(|| rig.notices.try_next()).collect();
     let mut failed = told
         .iter()
@@ -320,14 +322,14 @@ fn a_mute_mailbox_holds_up_nobody_else() {
 fn a_device_that_somebody_else_asks_just_now_holds_up_nobody_else() {
     let mut rig = Rig::new(segment(20, |_| Way::Good), axis::Control::Velocity, false);
     rig.until("at the start", Rig::is_well);
-    let roster = Arc::clone(&rig.roster);
-    roster
+    let device_table = Arc::clone(&rig.device_table);
+    device_table
         .with(DRIVE, |_| {
             rig.power_cycle(0..20, MS * 200);
             let took = rig.until("the others", |it| it.others_are_well(DRIVE));
             assert!(took <= SECOND, "{took:?}");
             rig.run(MS * 100);
-            assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+            assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
         })
         .unwrap();
     let took = rig.until("and that one", Rig::is_well);
@@ -339,20 +341,22 @@ fn who_asks_for_objects_during_a_set_up_is_told_so_and_the_set_up_goes_on() {
     let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
     rig.until("at the start", Rig::is_well);
     rig.power_cycle([DRIVE], MS * 200);
-    let (roster, mode) = (Arc::clone(&rig.roster), Address::new(0x6060, 0));
+    let (device_table, mode) = (Arc::clone(&rig.device_table), Address::new(0x6060, 0));
     let mut refused = 0;
-    let start = rig.ferry.now();
+    let start = rig.inline_loop.now();
     while !rig.is_well() {
-        let pause = rig.steward.step(&mut rig.ferry).unwrap();
-        rig.ferry.pause(pause);
-        if let Err(error) = roster.read_object(&mut rig.ferry, DRIVE, mode) {
+        let pause = rig.supervisor.step(&mut rig.inline_loop).unwrap();
+        rig.inline_loop.pause(pause);
+        if let Err(error) = device_table.read_object(&mut rig.inline_loop, DRIVE, mode) {
             refused += u32::from(error.to_string().contains("being set up"));
         }
-        assert!(rig.ferry.now().since(start) < 60_000_000_000);
+        assert!(rig.inline_loop.now().since(start) < 60_000_000_000);
     }
     assert!(refused > 0);
     assert_eq!(
-        roster.read_object(&mut rig.ferry, DRIVE, mode).unwrap(),
+        device_table
+            .read_object(&mut rig.inline_loop, DRIVE, mode)
+            .unwrap(),
         [9]
     );
 }
@@ -365,7 +369,7 @@ fn a_device_that_goes_during_its_set_up_is_set_up_when_it_is_back() {
     for _ in 0..3 {
         let in_pre_op = AlStatus::new(State::PreOp, false).0;
         rig.until("in PREOP", |it| {
-            it.roster.status(DRIVE).unwrap().status == in_pre_op
+            it.device_table.status(DRIVE).unwrap().status == in_pre_op
         });
         rig.run(MS * 30);
         rig.power_cycle([DRIVE], MS * 50);
@@ -399,7 +403,7 @@ fn drives_that_need_sync0_come_to_op_only_with_it_and_again_after_they_lost_powe
     let all = || segment(12, |_| Way::NeedsSync);
     let mut rig = Rig::new(all(), axis::Control::Position, false);
     rig.run(SECOND * 2);
-    assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+    assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
     let is_refusal =
         |it: &Event| matches!(it, Event::State { code, .. } if *code == AlStatusCode::NO_SYNC.0);
     let mut told = std::iter::from_fn(|| rig.notices.try_next());

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use compare::Difference;
 use kadenz_ethercat::sim::model::terminal;
 use kadenz_ethercat::sim::{Cable, End, Passed, Segment, Settings, Side, Time};
-use kadenz_ethercat::wire::LONGEST_FRAME;
+use kadenz_ethercat::wire::MAX_FRAME;
 use pcapng::Packet;
 
 /// ethercrab's address as MainDevice.
@@ -92,7 +92,7 @@ fn play(capture: &str, devices: &[&str]) -> (usize, Vec<Difference>) {
     for (number, (sent, came)) in exchanges.iter().enumerate() {
         let now = Time(SINCE_POWER_NS + sent.ns - start);
         segment.advance(now);
-        let mut bytes = [0; LONGEST_FRAME];
+        let mut bytes = [0; MAX_FRAME];
         let frame = &mut bytes[..sent.bytes.len()];
         frame.copy_from_slice(&sent.bytes);
         let passed = segment.pass(frame, now);

@@ -10,9 +10,9 @@ use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, Clock, MonotonicTime};
 
-use crate::crew::Station;
+use crate::measuring_threads::LoopContext;
 
-/// How the floor is probed.
+/// How the noise floor is probed.
 #[derive(Clone, Copy, Debug)]
 pub struct FloorPlan {
     /// How long one window is; each gives one sample, its longest gap.
@@ -71,18 +71,18 @@ impl GapMeter {
     }
 }
 
-/// Probes the floor from `start` on.
+/// Probes the noise floor from `start` on.
 ///
 /// Real-time safety: after the call it allocates nothing and takes no lock.
-pub fn floor(plan: &FloorPlan, station: &mut Station<'_>, recorder: &mut SeriesRecorder) {
-    station.sleeper.sleep_until(station.start);
-    let end = station.start + plan.duration;
+pub fn floor(plan: &FloorPlan, context: &mut LoopContext<'_>, recorder: &mut SeriesRecorder) {
+    context.sleeper.sleep_until(context.start);
+    let end = context.start + plan.duration;
     let mut sequence = 0;
     let mut now = clock::now();
-    while now < end && !station.stop.requested() {
+    while now < end && !context.stop.requested() {
         for _ in 0..plan.windows_per_burst {
-            let gap = spin_window(plan.window, station.clock);
-            let actual_ns = gap.longest_end.since(station.origin);
+            let gap = spin_window(plan.window, context.clock);
+            let actual_ns = gap.longest_end.since(context.origin);
             recorder.record(Sample {
                 sequence,
                 intended_ns: actual_ns - gap.longest_ns,
@@ -92,7 +92,7 @@ pub fn floor(plan: &FloorPlan, station: &mut Station<'_>, recorder: &mut SeriesR
             sequence += 1;
         }
         now = clock::now();
-        station.sleeper.sleep_until(now + plan.pause);
+        context.sleeper.sleep_until(now + plan.pause);
     }
 }
 

@@ -20,13 +20,13 @@
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
 
 pub mod check;
-pub mod crew;
 pub mod floor;
 pub mod hiccup;
 pub mod inversion;
 pub mod load;
 pub mod matrix;
 pub mod measuring;
+pub mod measuring_threads;
 pub mod pubsub;
 pub mod session;
 pub mod stamped;

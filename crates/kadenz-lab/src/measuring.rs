@@ -1,4 +1,4 @@
-//! What the experiments share: how to measure, and the making of series and crew members from it.
+//! What the experiments share: how to measure, and the making of series and measuring threads from it.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use kadenz_rt::net::port::OpenPortError;
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{CpuSet, Tuning};
 
-use crate::crew::{CrewError, Member, Work};
 use crate::load::StartLoadError;
+use crate::measuring_threads::{MeasuringThreadError, Member, Work};
 use crate::pubsub::MessagesError;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
 use crate::watch::WatchError;
@@ -47,7 +47,7 @@ pub enum ExperimentError {
     Start(#[from] StartRunError),
     /// The threads could not work.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    Threads(#[from] MeasuringThreadError),
     /// What was measured could not be written in full.
     #[error(transparent)]
     Finish(#[from] FinishRunError),

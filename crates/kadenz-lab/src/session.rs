@@ -82,7 +82,7 @@ pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
 
 /// A run that is being measured.
 pub struct Ongoing {
-    /// The notebook's side.
+    /// The side of kadenz-record.
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
@@ -295,7 +295,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
     warnings
 }
 
-/// What the floor says of one measure, as the notebook holds it.
+/// What kadenz-rt says of one measure, as run.json holds it.
 pub fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
     TuningMeasure {
         name: measure.name.to_string(),

@@ -1,4 +1,4 @@
-//! Rule 2 of the house: a measuring loop allocates nothing after its start.
+//! Rule 2 of the design: a measuring loop allocates nothing after its start.
 //!
 //! The counter counts by thread, so the writer thread of the run may allocate as it likes.
 
@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use kadenz_lab::crew::Station;
 use kadenz_lab::floor::{FloorPlan, floor};
 use kadenz_lab::hiccup::{HiccupPlan, HiccupRecorders, hiccup};
+use kadenz_lab::measuring_threads::LoopContext;
 use kadenz_lab::stop::Stop;
 use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, Pace, cyclic, oneshot};
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
@@ -41,7 +41,7 @@ fn run(folder: &std::path::Path) -> (RunWriter, [SeriesRecorder; 3]) {
 fn allocations<R>(
     kind: SleeperKind,
     hold: impl FnOnce([SeriesRecorder; 3]) -> R,
-    work: impl FnOnce(&mut Station<'_>, &mut R),
+    work: impl FnOnce(&mut LoopContext<'_>, &mut R),
 ) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let (writer, recorders) = run(folder.path());
@@ -49,7 +49,7 @@ fn allocations<R>(
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(kind, SleeperOptions::default()).unwrap();
     let stop = Stop::default();
-    let mut station = Station {
+    let mut context = LoopContext {
         start: clock::now() + Duration::from_millis(5),
         origin: clock::now(),
         clock: clock.as_ref(),
@@ -58,7 +58,7 @@ fn allocations<R>(
         owed: 0,
     };
     let mut held = hold(recorders);
-    let counted = allocation_counter::measure(|| work(&mut station, &mut held));
+    let counted = allocation_counter::measure(|| work(&mut context, &mut held));
     let run = running.finish(EndedBy::Finished).unwrap();
     // How many there are depends on how busy the machine is; without any, nothing was shown.
     assert!(
@@ -85,7 +85,7 @@ fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
         let count = allocations(
             kind,
             |recorders| recorders,
-            |station, [lateness, jitter, _]| cyclic(&plan, station, lateness, Some(jitter)),
+            |context, [lateness, jitter, _]| cyclic(&plan, context, lateness, Some(jitter)),
         );
         assert_eq!(count, 0, "{kind}, {pace}");
     }
@@ -105,7 +105,7 @@ fn the_one_shot_loop_allocates_nothing_with_any_sleeper() {
                 reported,
                 difference,
             },
-            |station, recorders| oneshot(&plan, station, recorders),
+            |context, recorders| oneshot(&plan, context, recorders),
         );
         assert_eq!(count, 0, "{kind}");
     }
@@ -120,7 +120,7 @@ fn the_hiccup_loop_allocates_nothing() {
     let count = allocations(
         SleeperKind::recommended(),
         |[hiccup, lateness, _]| HiccupRecorders { hiccup, lateness },
-        |station, recorders| hiccup(&plan, station, recorders),
+        |context, recorders| hiccup(&plan, context, recorders),
     );
     assert_eq!(count, 0);
 }
@@ -134,7 +134,7 @@ fn the_floor_loop_allocates_nothing() {
     let count = allocations(
         SleeperKind::recommended(),
         |recorders| recorders,
-        |station, [gaps, ..]| floor(&plan, station, gaps),
+        |context, [gaps, ..]| floor(&plan, context, gaps),
     );
     assert_eq!(count, 0);
 }

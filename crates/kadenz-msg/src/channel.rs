@@ -6,14 +6,14 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// The longest name of a channel, in bytes (`LCM_MAX_CHANNEL_NAME_LENGTH`).
-pub const LONGEST_CHANNEL: usize = 63;
+pub const MAX_CHANNEL: usize = 63;
 
 /// The name of a channel: 1 to 63 bytes of UTF-8 without NUL.
 ///
 /// Held in place, so that cloning one allocates nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel {
-    bytes: [u8; LONGEST_CHANNEL],
+    bytes: [u8; MAX_CHANNEL],
     length: u8,
 }
 
@@ -25,7 +25,7 @@ pub enum ChannelError {
     Empty,
     /// LCM's receivers would refuse it.
     #[error(
-        "the channel {name:?} has {} bytes; LCM allows {LONGEST_CHANNEL}: shorten it",
+        "the channel {name:?} has {} bytes; LCM allows {MAX_CHANNEL}: shorten it",
         name.len()
     )]
     TooLong {
@@ -57,7 +57,7 @@ impl Channel {
         if name.is_empty() {
             return Err(ChannelError::Empty);
         }
-        if name.len() > LONGEST_CHANNEL {
+        if name.len() > MAX_CHANNEL {
             let name = name.to_owned();
             return Err(ChannelError::TooLong { name });
         }
@@ -65,7 +65,7 @@ impl Channel {
             let name = name.to_owned();
             return Err(ChannelError::Nul { name });
         }
-        let mut bytes = [0; LONGEST_CHANNEL];
+        let mut bytes = [0; MAX_CHANNEL];
         bytes[..name.len()].copy_from_slice(name.as_bytes());
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
         Ok(Self { bytes, length })
@@ -94,7 +94,7 @@ impl Borrow<str> for Channel {
 /// No name: what a slot holds before a message comes.
 impl Default for Channel {
     fn default() -> Self {
-        let bytes = [0; LONGEST_CHANNEL];
+        let bytes = [0; MAX_CHANNEL];
         Self { bytes, length: 0 }
     }
 }

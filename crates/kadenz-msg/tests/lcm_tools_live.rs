@@ -58,11 +58,11 @@ fn url(number: u16) -> String {
 }
 
 /// The longest message: two datagrams, as more of them at once overflow the logger's socket.
-const LONGEST: usize = 100_000;
+const MAX: usize = 100_000;
 
 /// Bytes of many lengths: none, a few, the most of one datagram, and two datagrams.
 fn payloads() -> Vec<Vec<u8>> {
-    let lengths = (0..100).chain([1000, 65_494, 65_495, 65_496, LONGEST]);
+    let lengths = (0..100).chain([1000, 65_494, 65_495, 65_496, MAX]);
     let bytes = |length: usize| (0..length).map(|n| (n * 7 + length) as u8).collect();
     lengths.map(bytes).collect()
 }
@@ -130,7 +130,7 @@ fn lcm_logger_writes_down_what_we_publish() {
         let entries = logged(&path);
         entries
             .last()
-            .is_some_and(|it| (it.payload.len(), &it.channel.name) == (LONGEST, &last))
+            .is_some_and(|it| (it.payload.len(), &it.channel.name) == (MAX, &last))
     });
     drop(logger);
     let entries = logged(&path);

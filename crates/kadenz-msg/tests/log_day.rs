@@ -16,7 +16,7 @@ const CHUNKS_OF_A_DAY: u32 = 538_000 + 86_400;
 
 /// How much memory the index may take, however many chunks there are: what of it is in memory, once
 /// more while it goes to the file, and twice the same for a vector's growth.
-const MOST_BYTES: u64 = 6 << 20;
+const MAX_BYTES: u64 = 6 << 20;
 
 fn entry(channels: &[Arc<LoggedChannel>], n: u32) -> Entry {
     Entry {
@@ -62,7 +62,7 @@ fn a_day_s_index_is_in_bounded_memory_and_finds_every_message() {
         }
         assert_eq!(writer.finish().unwrap(), 0);
     });
-    assert!(used.bytes_max < MOST_BYTES, "{} bytes", used.bytes_max);
+    assert!(used.bytes_max < MAX_BYTES, "{} bytes", used.bytes_max);
 
     let mut reader = McapReader::open(File::open(&path).unwrap()).unwrap();
     let info = reader.info().unwrap();

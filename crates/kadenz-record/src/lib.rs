@@ -1,7 +1,7 @@
-//! The notebook of Kadenz: what measures hands values over here, and what reads them starts here.
+//! Recording: what measures hands values over here, and what reads them starts here.
 //!
 //! Every latency, wherever it is taken, becomes a *series* in a *run*: a folder with `run.json`
-//! and a file or two a series. This crate needs no other room of the house and holds no `unsafe`.
+//! and a file or two a series. This crate needs no other crate of the workspace and holds no `unsafe`.
 
 pub mod histogram;
 pub mod hlog;

@@ -3,7 +3,7 @@
 
 use kadenz_udp::clock_fit::sim::{Clock, Trip, Truth};
 use kadenz_udp::clock_fit::{
-    ClockFit, Exchange, FitSlot, Implausible, MOST_DRIFT_PPB, NoFit, Options,
+    ClockFit, Exchange, FitSlot, Implausible, MAX_DRIFT_PPB, NoFit, Options,
 };
 use kadenz_udp::wire::DeviceStamps;
 use proptest::prelude::*;
@@ -122,7 +122,7 @@ proptest! {
         let on_the_way = |it: &Exchange| it.on_the_way_ns(resolutions).unwrap();
         let best = exchanges.iter().min_by_key(|it| on_the_way(it)).unwrap();
         let round_trip = best.received_ns - best.sent_ns;
-        let drift_meanwhile = round_trip * u64::from(MOST_DRIFT_PPB) / SECOND;
+        let drift_meanwhile = round_trip * u64::from(MAX_DRIFT_PPB) / SECOND;
         let stated = on_the_way(best) / 2 + drift_meanwhile + resolutions + 2;
         let bounds = fit.bounds_at(best.sent_ns).unwrap();
         let error = bounds.offset_at(best.sent_ns).error_ns;

@@ -12,7 +12,7 @@ use kadenz_udp::controller::{
 };
 use kadenz_udp::device::{Answer, Echo, PerSecond, Policy};
 use kadenz_udp::record::{
-    self, Batch, Batcher, Ledger, Measurement, Outcome, Position, ServerReply,
+    self, Batch, BatchTracker, Batcher, Measurement, Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{self, Name, Packet, Probe, RunId, Sequence, Stamp, Token};
 
@@ -52,7 +52,7 @@ fn whole_run(device: DeviceKey) {
         logger.log(&measurement);
     }
     assert_eq!(controller.tracker.finish().in_time, 300);
-    assert_eq!(logger.ledger.finish().lost, 0);
+    assert_eq!(logger.tracker.finish().lost, 0);
 }
 
 struct Controller {
@@ -137,7 +137,7 @@ impl Controller {
 struct Logger {
     token: Token,
     batcher: Batcher<[u8; 200]>,
-    ledger: Ledger<[TrackWord; 2]>,
+    tracker: BatchTracker<[TrackWord; 2]>,
 }
 
 impl Logger {
@@ -145,7 +145,7 @@ impl Logger {
         Self {
             token: token.clone(),
             batcher: Batcher::over([0; 200], RUN, Some(token.clone())).unwrap(),
-            ledger: Ledger::over([TrackWord::default(); 2], RUN),
+            tracker: BatchTracker::over([TrackWord::default(); 2], RUN),
         }
     }
 
@@ -159,7 +159,7 @@ impl Logger {
         datagram.copy_from_slice(sent);
         let packet = Packet::open(datagram, Some(&self.token)).unwrap();
         let batch = Batch::read(&packet).unwrap();
-        self.ledger.arrived(&batch, 100);
+        self.tracker.arrived(&batch, 100);
         assert!(batch.measurements().count() > 1);
         record::server_reply(datagram, ServerReply::Kept, Some(&self.token)).unwrap();
     }

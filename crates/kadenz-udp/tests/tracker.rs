@@ -1,8 +1,8 @@
-//! The tracker and the ledger against oracles that keep everything and look through all of it.
+//! The tracker and the tracker against oracles that keep everything and look through all of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use kadenz_udp::controller::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};
-use kadenz_udp::record::{Batch, Batcher, Ledger, Position};
+use kadenz_udp::record::{Batch, BatchTracker, Batcher, Position};
 use kadenz_udp::wire::{Packet, RunId, Sequence, Stamp};
 use proptest::prelude::*;
 
@@ -166,17 +166,17 @@ proptest! {
             arrivals.extend((0..copies).map(|copy| (at + copy * delay, at)));
         }
         arrivals.sort_unstable();
-        let mut ledger = Ledger::over([TrackWord::default(); 8], RunId(7));
+        let mut tracker = BatchTracker::over([TrackWord::default(); 8], RunId(7));
         let mut seen = vec![false; fates.len()];
         for (_, at) in arrivals {
             let packet = Packet::parse(&datagrams[at]).unwrap();
-            let arrival = ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
+            let arrival = tracker.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
             let new = matches!(arrival, Arrival::First { .. });
             prop_assert_eq!(new, !seen[at]);
             seen[at] = true;
         }
-        prop_assert!(ledger.knows_end());
-        let counts = ledger.finish();
+        prop_assert!(tracker.knows_end());
+        let counts = tracker.finish();
         prop_assert_eq!(counts.sent, fates.len() as u64);
         prop_assert_eq!(counts.lost, seen.iter().filter(|it| !**it).count() as u64);
     }
@@ -244,7 +244,7 @@ fn memory_is_cleared_before_it_is_used() {
 
 #[test]
 fn a_forged_batch_from_far_ahead_ends_at_once_and_is_counted() {
-    let mut ledger = Ledger::over([TrackWord::default(); 2], RunId(7));
+    let mut tracker = BatchTracker::over([TrackWord::default(); 2], RunId(7));
     for (number, expected) in [
         (3, true),
         (0x7FFF_FFFF, true),
@@ -254,14 +254,14 @@ fn a_forged_batch_from_far_ahead_ends_at_once_and_is_counted() {
         let mut bytes = batches(2).swap_remove(0);
         kadenz_udp::wire::patch(&mut bytes, Sequence(number), Stamp(0), None).unwrap();
         let packet = Packet::parse(&bytes).unwrap();
-        let arrival = ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
+        let arrival = tracker.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
         assert_eq!(
             matches!(arrival, Arrival::First { .. }),
             expected,
             "{number}: {arrival:?}"
         );
     }
-    let counts = ledger.finish();
+    let counts = tracker.finish();
     assert_eq!((counts.sent, counts.lost), (0xFFFF_FFFF, 0xFFFF_FFFF - 3));
     assert_eq!(counts.longest_loss, 0xFFFF_FFFE - 0x7FFF_FFFF - 1);
 }
@@ -269,18 +269,18 @@ fn a_forged_batch_from_far_ahead_ends_at_once_and_is_counted() {
 #[test]
 fn batches_of_another_run_and_behind_the_end_are_not_ours() {
     let datagrams = batches(3);
-    let read = |bytes: &[u8], ledger: &mut Ledger<_>| {
+    let read = |bytes: &[u8], tracker: &mut BatchTracker<_>| {
         let packet = Packet::parse(bytes).unwrap();
-        ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
+        tracker.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
     };
-    let mut other = Ledger::over([TrackWord::default(); 2], RunId(8));
+    let mut other = BatchTracker::over([TrackWord::default(); 2], RunId(8));
     assert_eq!(read(&datagrams[0], &mut other), Arrival::NotOurs);
-    let mut ledger = Ledger::over([TrackWord::default(); 2], RunId(7));
-    read(&datagrams[2], &mut ledger);
+    let mut tracker = BatchTracker::over([TrackWord::default(); 2], RunId(7));
+    read(&datagrams[2], &mut tracker);
     let mut behind = datagrams[0].clone();
     kadenz_udp::wire::patch(&mut behind, Sequence(3), Stamp(0), None).unwrap();
-    assert_eq!(read(&behind, &mut ledger), Arrival::NotOurs);
-    assert_eq!(ledger.finish().sent, 3);
+    assert_eq!(read(&behind, &mut tracker), Arrival::NotOurs);
+    assert_eq!(tracker.finish().sent, 3);
 }
 
 #[test]
@@ -311,16 +311,16 @@ fn a_first_number_from_far_ahead_claims_nothing() {
 
 #[test]
 fn a_last_batch_behind_another_does_not_end_the_run() {
-    let read = |bytes: &[u8], ledger: &mut Ledger<_>| {
+    let read = |bytes: &[u8], tracker: &mut BatchTracker<_>| {
         let packet = Packet::parse(bytes).unwrap();
-        ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
+        tracker.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
     };
-    let mut ledger = Ledger::over([TrackWord::default(); 2], RunId(7));
-    read(&batches(4)[2], &mut ledger);
-    assert_eq!(read(&batches(2)[1], &mut ledger), Arrival::NotOurs);
-    assert!(!ledger.knows_end());
-    read(&batches(4)[3], &mut ledger);
-    assert!(ledger.knows_end());
+    let mut tracker = BatchTracker::over([TrackWord::default(); 2], RunId(7));
+    read(&batches(4)[2], &mut tracker);
+    assert_eq!(read(&batches(2)[1], &mut tracker), Arrival::NotOurs);
+    assert!(!tracker.knows_end());
+    read(&batches(4)[3], &mut tracker);
+    assert!(tracker.knows_end());
 }
 
 proptest! {

@@ -98,7 +98,7 @@ fn a_token_has_8_to_64_bytes_and_is_never_shown() {
 
 #[test]
 fn names_are_printable_and_short() {
-    let longest = "x".repeat(Name::MOST_BYTES);
+    let longest = "x".repeat(Name::MAX_BYTES);
     assert_eq!(Name::new(&longest).unwrap().as_str(), longest);
     for wrong in [
         format!("{longest}x"),

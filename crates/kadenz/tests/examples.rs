@@ -13,7 +13,7 @@ use kadenz::record::samples::Sample;
 
 /// The programs, and most lines of one.
 const PROGRAMS: [&str; 3] = ["periodic", "messages", "compare"];
-const MOST_LINES: usize = 15;
+const MAX_LINES: usize = 15;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -54,8 +54,8 @@ fn the_programs_are_short_and_the_first_stands_in_the_readme() {
         let text = text(&format!("examples/{program}.rs"));
         let code = text.lines().filter(|line| !line.starts_with("//!"));
         assert!(
-            code.count() <= MOST_LINES,
-            "{program} is longer than {MOST_LINES} lines"
+            code.count() <= MAX_LINES,
+            "{program} is longer than {MAX_LINES} lines"
         );
     }
     let readme = text("README.md");

@@ -1,4 +1,4 @@
-//! What is not there: a room is understood by what it cannot do.
+//! What is not there: a crate is understood by what it cannot do.
 
 use super::Finding;
 use super::scan;
@@ -9,7 +9,7 @@ const ABSENT: &[(&str, &[&str], &str)] = &[
     (
         "crates/kadenz-record/src/",
         &["std::net", "std::process"],
-        "the notebook writes files and nothing else",
+        "kadenz-record writes files and nothing else",
     ),
     (
         "crates/kadenz-report/src/",
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_test_with_a_time_limit_is_found_and_a_lower_bound_is_not() {
-        let text = "assert!(start.elapsed() < LIMIT);\nassert!(start.elapsed() >= LEAST);\n\
+        let text = "assert!(start.elapsed() < LIMIT);\nassert!(start.elapsed() >= MIN);\n\
                     assert!(start.elapsed() < Duration::from_secs(60), \"hangs\");\n";
         let files = [file("crates/kadenz-rt/tests/sleep.rs", text)];
         assert_eq!(

@@ -1,9 +1,9 @@
-//! Directions between rooms, and who may carry which dependency.
+//! Directions between crates, and who may carry which dependency.
 
 use super::Finding;
 use crate::cargo::{Crate, Dependency};
 
-/// Who may depend on whom. A room that is missing here may not exist.
+/// Who may depend on whom. A crate that is missing here may not exist.
 const ARROWS: &[(&str, &[&str])] = &[
     ("kadenz-rt", &[]),
     ("kadenz-record", &[]),
@@ -48,7 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Dependencies that mark a room: outside of it they would blur what the room is.
+/// Dependencies that mark a crate: outside of it they would blur what the crate is.
 const CARRIERS: &[(&str, &[&str], &str)] = &[
     (
         "anyhow",
@@ -78,12 +78,12 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
     (
         "libc",
         &["kadenz-rt"],
-        "operating-system code lives on the floor",
+        "operating-system code lives in kadenz-rt",
     ),
     (
         "windows-sys",
         &["kadenz-rt"],
-        "operating-system code lives on the floor",
+        "operating-system code lives in kadenz-rt",
     ),
     (
         "parquet",
@@ -108,19 +108,22 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Rule `arrows`: holds for tests and examples too, or a crate could not be taken out alone.
-pub fn between_rooms(crates: &[Crate]) -> Vec<Finding> {
-    let is_room = |name: &str| crates.iter().any(|it| it.name == name);
+pub fn between_crates(crates: &[Crate]) -> Vec<Finding> {
+    let is_ours = |name: &str| crates.iter().any(|it| it.name == name);
     let mut findings = Vec::new();
-    for room in crates {
-        let place = format!("{}/Cargo.toml", room.folder);
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == room.name) else {
-            let text = format!("the room {} is not in the plan of the house", room.name);
+    for member in crates {
+        let place = format!("{}/Cargo.toml", member.folder);
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
+            let text = format!(
+                "the crate {} is not in the plan of the workspace",
+                member.name
+            );
             findings.push(Finding::error(place, text));
             continue;
         };
-        let wrong = |it: &&Dependency| is_room(&it.name) && !allowed.contains(&it.name.as_str());
-        findings.extend(room.dependencies.iter().filter(wrong).map(|it| {
-            let text = format!("{} must not depend on {}", room.name, it.name);
+        let wrong = |it: &&Dependency| is_ours(&it.name) && !allowed.contains(&it.name.as_str());
+        findings.extend(member.dependencies.iter().filter(wrong).map(|it| {
+            let text = format!("{} must not depend on {}", member.name, it.name);
             Finding::error(place.as_str(), text)
         }));
     }
@@ -130,15 +133,18 @@ pub fn between_rooms(crates: &[Crate]) -> Vec<Finding> {
 /// Rule `carriers`: what ships; tests may use what they need.
 pub fn carriers(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for room in crates {
+    for member in crates {
         for (dependency, allowed, reason) in CARRIERS {
-            let carried = room
+            let carried = member
                 .dependencies
                 .iter()
                 .any(|it| it.name == *dependency && !it.dev);
-            if carried && !allowed.contains(&room.name.as_str()) {
-                let text = format!("{} must not carry {dependency}: {reason}", room.name);
-                findings.push(Finding::error(format!("{}/Cargo.toml", room.folder), text));
+            if carried && !allowed.contains(&member.name.as_str()) {
+                let text = format!("{} must not carry {dependency}: {reason}", member.name);
+                findings.push(Finding::error(
+                    format!("{}/Cargo.toml", member.folder),
+                    text,
+                ));
             }
         }
     }
@@ -150,7 +156,7 @@ mod tests {
     use super::*;
     use crate::tidy::samples::places;
 
-    fn room(name: &str, dependencies: &[(&str, bool)]) -> Crate {
+    fn member(name: &str, dependencies: &[(&str, bool)]) -> Crate {
         let dependency = |(name, dev): &(&str, bool)| Dependency {
             name: (*name).to_owned(),
             dev: *dev,
@@ -165,15 +171,15 @@ mod tests {
     #[test]
     fn an_arrow_against_the_plan_is_found() {
         let crates = [
-            room("kadenz-rt", &[("kadenz-record", false), ("libc", false)]),
-            room("kadenz-record", &[]),
-            room(
+            member("kadenz-rt", &[("kadenz-record", false), ("libc", false)]),
+            member("kadenz-record", &[]),
+            member(
                 "kadenz-lab",
                 &[("kadenz-rt", false), ("kadenz-record", false)],
             ),
-            room("kadenz-report", &[("kadenz-rt", true)]),
+            member("kadenz-report", &[("kadenz-rt", true)]),
         ];
-        let findings = between_rooms(&crates);
+        let findings = between_crates(&crates);
         assert_eq!(
             places(&findings),
             [
@@ -184,17 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn a_room_that_nobody_planned_is_found() {
-        let findings = between_rooms(&[room("kadenz-utils", &[])]);
+    fn a_crate_that_nobody_planned_is_found() {
+        let findings = between_crates(&[member("kadenz-utils", &[])]);
         assert_eq!(places(&findings), ["crates/kadenz-utils/Cargo.toml"]);
     }
 
     #[test]
-    fn a_dependency_in_the_wrong_room_is_found_unless_only_tests_use_it() {
+    fn a_dependency_in_the_wrong_crate_is_found_unless_only_tests_use_it() {
         let crates = [
-            room("kadenz-cli", &[("anyhow", false), ("clap", false)]),
-            room("kadenz-lab", &[("anyhow", false)]),
-            room("kadenz-record", &[("libc", true)]),
+            member("kadenz-cli", &[("anyhow", false), ("clap", false)]),
+            member("kadenz-lab", &[("anyhow", false)]),
+            member("kadenz-record", &[("libc", true)]),
         ];
         assert_eq!(places(&carriers(&crates)), ["crates/kadenz-lab/Cargo.toml"]);
     }

@@ -67,108 +67,108 @@ impl fmt::Display for Finding {
 }
 
 /// What the rules look at.
-pub struct House {
+pub struct Workspace {
     /// Text files that git knows.
     pub files: Vec<SourceFile>,
     /// Crates of the workspace.
     pub crates: Vec<Crate>,
 }
 
-/// A rule of the house.
+/// A rule of the workspace.
 pub struct Rule {
     /// The name by which ARCHITECTURE.md and STYLE.md call it.
     pub name: &'static str,
     /// What it holds, in a line.
     pub about: &'static str,
-    check: fn(&House) -> Vec<Finding>,
+    check: fn(&Workspace) -> Vec<Finding>,
 }
 
 /// Every rule.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "arrows",
-        about: "rooms depend only in the directions of the architecture",
-        check: |house| arrows::between_rooms(&house.crates),
+        about: "crates depend only in the directions of the architecture",
+        check: |workspace| arrows::between_crates(&workspace.crates),
     },
     Rule {
         name: "carriers",
-        about: "a heavy or marking dependency is carried only by the rooms that bought it",
-        check: |house| arrows::carriers(&house.crates),
+        about: "a heavy or marking dependency is carried only by the crates that bought it",
+        check: |workspace| arrows::carriers(&workspace.crates),
     },
     Rule {
         name: "unsafe",
         about: "unsafe code lives in kadenz-rt alone, and every block says why it is sound",
-        check: |house| safety::check(&house.files),
+        check: |workspace| safety::check(&workspace.files),
     },
     Rule {
         name: "absent",
-        about: "what a room must not have: network, wall clocks, endless queues",
-        check: |house| absent::check(&house.files),
+        about: "what a crate must not have: network, wall clocks, endless queues",
+        check: |workspace| absent::check(&workspace.files),
     },
     Rule {
         name: "timed-asserts",
         about: "no test asserts a maximum run time",
-        check: |house| absent::timed_asserts(&house.files),
+        check: |workspace| absent::timed_asserts(&workspace.files),
     },
     Rule {
         name: "file-length",
         about: "a file has at most 500 lines unless its head says why; over 300 is a warning",
-        check: |house| size::files(&house.files),
+        check: |workspace| size::files(&workspace.files),
     },
     Rule {
         name: "function-length",
         about: "a function has at most 70 lines of code",
-        check: |house| size::functions(&house.files),
+        check: |workspace| size::functions(&workspace.files),
     },
     Rule {
         name: "machine-paths",
         about: "no path of a particular machine",
-        check: |house| words::machine_paths(&house.files),
+        check: |workspace| words::machine_paths(&workspace.files),
     },
     Rule {
         name: "registry-hosts",
         about: "package registries are not named by host",
-        check: |house| words::registry_hosts(&house.files),
+        check: |workspace| words::registry_hosts(&workspace.files),
     },
     Rule {
         name: "authors-tools",
         about: "no name of a tool that helped to write the code",
-        check: |house| words::authors_tools(&house.files),
+        check: |workspace| words::authors_tools(&workspace.files),
     },
     Rule {
         name: "front-doors",
         about: "every crate says what it is for in its README or its first documentation lines",
-        check: |house| papers::front_doors(house),
+        check: |workspace| papers::front_doors(workspace),
     },
     Rule {
         name: "decisions",
         about: "every decision has its own number and stands in the index",
-        check: |house| papers::decisions(&house.files),
+        check: |workspace| papers::decisions(&workspace.files),
     },
     Rule {
         name: "book-index",
         about: "every page of the book stands in docs/README.md",
-        check: |house| papers::book_index(&house.files),
+        check: |workspace| papers::book_index(&workspace.files),
     },
     Rule {
         name: "links",
         about: "links between the repository's own pages lead somewhere",
-        check: |house| papers::links(&house.files),
+        check: |workspace| papers::links(&workspace.files),
     },
     Rule {
         name: "invariants",
         about: "every invariant names the check that holds it, and the check exists",
-        check: |house| invariants::check(&house.files),
+        check: |workspace| invariants::check(&workspace.files),
     },
     Rule {
         name: "toolchain",
         about: "no file makes rustup fetch another toolchain, and the MSRV is stated once",
-        check: |house| papers::toolchain(&house.files),
+        check: |workspace| papers::toolchain(&workspace.files),
     },
     Rule {
         name: "fuzz-targets",
         about: "every file in fuzz/fuzz_targets is a binary of fuzz/Cargo.toml",
-        check: |house| papers::fuzz_targets(&house.files),
+        check: |workspace| papers::fuzz_targets(&workspace.files),
     },
 ];
 
@@ -194,13 +194,13 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 }
 
 fn rules(repository: &Repository) -> Result<bool> {
-    let house = House {
+    let workspace = Workspace {
         files: repository.committed()?,
         crates: cargo::crates(repository)?,
     };
     let mut errors = 0;
     for rule in RULES {
-        for finding in (rule.check)(&house) {
+        for finding in (rule.check)(&workspace) {
             println!("{finding} [{}]", rule.name);
             errors += usize::from(finding.grave);
         }

@@ -1,6 +1,6 @@
 //! What must be written down, and that what is written down exists.
 
-use super::{Finding, House};
+use super::{Finding, Workspace};
 use crate::docs::links;
 use crate::repository::SourceFile;
 
@@ -16,22 +16,22 @@ pub fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
 }
 
 /// Rule `front-doors`: a stranger learns from the first lines what a crate is for.
-pub fn front_doors(house: &House) -> Vec<Finding> {
-    let rooms = house
+pub fn front_doors(workspace: &Workspace) -> Vec<Finding> {
+    let crates = workspace
         .crates
         .iter()
         .filter(|it| it.folder.starts_with("crates/"));
-    let silent = rooms.filter(|room| {
-        let door = |name: &str| text_of(&house.files, &format!("{}/{name}", room.folder));
+    let silent = crates.filter(|member| {
+        let door = |name: &str| text_of(&workspace.files, &format!("{}/{name}", member.folder));
         let root = door("src/lib.rs")
             .or_else(|| door("src/main.rs"))
             .unwrap_or_default();
         door("README.md").is_none() && !says_enough(root)
     });
     silent
-        .map(|room| {
+        .map(|member| {
             let text = "needs a README.md, or documentation of two lines at the top of its root";
-            Finding::error(&room.folder, text)
+            Finding::error(&member.folder, text)
         })
         .collect()
 }
@@ -150,22 +150,22 @@ mod tests {
 
     #[test]
     fn a_crate_that_says_nothing_is_found() {
-        let room = |name: &str| Crate {
+        let member = |name: &str| Crate {
             name: name.to_owned(),
             folder: format!("crates/{name}"),
             dependencies: Vec::new(),
         };
-        let spoken = "//! The floor of the house, with clocks and sleepers.\n//!\n//! It holds all unsafe code there is.\n";
-        let house = House {
+        let spoken = "//! The base of the workspace, with clocks and sleepers.\n//!\n//! It holds all unsafe code there is.\n";
+        let workspace = Workspace {
             files: vec![
                 file("crates/a/src/lib.rs", "//! Skeleton.\n"),
                 file("crates/b/src/lib.rs", spoken),
                 file("crates/c/src/main.rs", "//! Short.\n"),
                 file("crates/c/README.md", "# c\n"),
             ],
-            crates: vec![room("a"), room("b"), room("c")],
+            crates: vec![member("a"), member("b"), member("c")],
         };
-        assert_eq!(places(&front_doors(&house)), ["crates/a"]);
+        assert_eq!(places(&front_doors(&workspace)), ["crates/a"]);
     }
 
     #[test]

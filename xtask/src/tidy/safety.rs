@@ -4,8 +4,8 @@ use super::Finding;
 use super::scan;
 use crate::repository::SourceFile;
 
-/// The room that may hold unsafe code.
-const ROOM: &str = "crates/kadenz-rt/";
+/// The crate that may hold unsafe code.
+const UNSAFE_CRATE: &str = "crates/kadenz-rt/";
 
 /// How many lines above an `unsafe` its reason may begin.
 const REASON_WITHIN: usize = 12;
@@ -28,7 +28,7 @@ fn check_file(file: &SourceFile) -> Vec<Finding> {
             continue;
         }
         let place = format!("{}:{}", file.path, at + 1);
-        if !file.path.starts_with(ROOM) {
+        if !file.path.starts_with(UNSAFE_CRATE) {
             findings.push(Finding::error(place, "unsafe code belongs into kadenz-rt"));
         } else if is_block(line) && !has_reason(&source, at) {
             let text = "an unsafe block without a SAFETY comment above it";
@@ -57,7 +57,7 @@ mod tests {
     use crate::tidy::samples::{file, places};
 
     #[test]
-    fn unsafe_outside_its_room_is_found_and_the_word_in_a_text_is_not() {
+    fn unsafe_outside_its_crate_is_found_and_the_word_in_a_text_is_not() {
         let files = [
             file(
                 "crates/kadenz-lab/src/lib.rs",

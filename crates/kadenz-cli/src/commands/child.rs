@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use kadenz_lab::stop::Stop;
 
 /// Kept notes are read this far.
-const MOST_NOTES: u64 = 1 << 20;
+const MAX_NOTES: u64 = 1 << 20;
 /// How often it is looked whether a child has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -103,7 +103,7 @@ impl Running {
         let mut output = self.child.wait_with_output()?;
         if let Some(mut notes) = self.notes {
             notes.rewind()?;
-            notes.take(MOST_NOTES).read_to_end(&mut output.stderr)?;
+            notes.take(MAX_NOTES).read_to_end(&mut output.stderr)?;
         }
         Ok(output)
     }

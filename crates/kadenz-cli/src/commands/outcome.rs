@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kadenz_lab::crew::BEATS_NOT_RUN;
 use kadenz_lab::measuring::ExperimentError;
+use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_report::json::Output;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use kadenz_lab::crew::GRACE;
 use kadenz_lab::measuring::ExperimentError;
+use kadenz_lab::measuring_threads::GRACE;
 use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
 use kadenz_record::run::model::Run;
 use kadenz_rt::beat::Rate;

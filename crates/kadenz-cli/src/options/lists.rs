@@ -9,7 +9,7 @@ use kadenz_rt::tuning::{CpuSet, ParseCpuSetError};
 pub(crate) struct CpuList(CpuSet);
 
 impl CpuList {
-    /// As the floor of the house takes them.
+    /// As kadenz-rt takes them.
     pub(crate) fn set(&self) -> CpuSet {
         self.0.clone()
     }

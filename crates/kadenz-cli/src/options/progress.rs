@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::crew::Watch;
+use kadenz_lab::measuring_threads::Watch;
 use kadenz_record::run::folder::Progress as RunProgress;
 use kadenz_record::run::model::{Counts, TuningMeasure};
 use kadenz_report::numbers;

@@ -37,10 +37,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::cyclic::{Controller, Moment};
+use super::cyclic::{Controller, CycleContext};
 
 /// How long a thread sleeps before it looks again whether it was served.
-const LOOK: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Nobody asks.
 const FREE: u64 = 0;
@@ -114,7 +114,7 @@ impl Actuators {
             if Instant::now() > end + patience {
                 return Err(NotSet(patience));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -153,15 +153,15 @@ impl Actuators {
 
 /// As a part of the loop's controller, behind those that write outputs of their own.
 impl Controller for &Actuators {
-    fn beat(&mut self, moment: &mut Moment<'_>) {
-        let number = moment.number();
-        self.obey(moment.outputs(), number);
+    fn beat(&mut self, context: &mut CycleContext<'_>) {
+        let number = context.number();
+        self.obey(context.outputs(), number);
     }
 }
 
 /// Sleeps a little; `None` when it is later than that.
 fn pause_until(end: Instant) -> Option<()> {
-    (Instant::now() < end).then(|| std::thread::sleep(LOOK))
+    (Instant::now() < end).then(|| std::thread::sleep(POLL_INTERVAL))
 }
 
 #[cfg(test)]

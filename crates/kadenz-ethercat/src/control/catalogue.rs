@@ -6,25 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cyclic::{BULLETIN_HEAD, post_bytes};
+use super::cyclic::{IMAGE_HEAD, post_bytes};
 use crate::main_device::layout::Layout;
 use crate::main_device::mapping::MappedManager;
 use crate::main_device::placed::{Placed, placed};
-use crate::wire::sii::Direction;
+pub use crate::wire::sii::Direction;
 
 /// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, but for its
 /// lowest bit, the brake.
 const DIGITAL_OUTPUTS: u16 = 0x60FE;
-
-/// Which way an entry goes, from the loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// To the loop: a sensor.
-    In,
-    /// To the device: an actuator.
-    Out,
-}
 
 /// An entry of the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +24,8 @@ pub struct Item {
     /// The device as people call it.
     pub device_name: String,
     /// Which way it goes.
-    pub way: Way,
+    #[serde(rename = "way")]
+    pub direction: Direction,
     /// The SyncManager that carries it.
     #[serde(default)]
     pub manager: u8,
@@ -81,7 +72,7 @@ impl Catalogue {
     /// that axes move. Allocates.
     #[must_use]
     pub fn of(layout: &Layout, devices: &[(String, Vec<MappedManager>)], axes: &[usize]) -> Self {
-        let inputs_at = BULLETIN_HEAD;
+        let inputs_at = IMAGE_HEAD;
         let outputs_at = inputs_at + layout.inputs;
         let mut entries = Vec::new();
         for (device, ((name, managers), share)) in devices.iter().zip(&layout.shares).enumerate() {
@@ -110,10 +101,9 @@ impl Catalogue {
     /// # Errors
     /// [`OutputError`]: there is none, an axis has it, or several are it.
     pub fn output(&self, device: usize, index: u16, sub: u8) -> Result<&Item, OutputError> {
-        let mut found = self
-            .entries
-            .iter()
-            .filter(|it| (it.device, it.way, it.index, it.sub) == (device, Way::Out, index, sub));
+        let mut found = self.entries.iter().filter(|it| {
+            (it.device, it.direction, it.index, it.sub) == (device, Direction::Outputs, index, sub)
+        });
         match (found.next(), found.next()) {
             (None, _) => Err(OutputError::None { device, index, sub }),
             (Some(_), Some(_)) => Err(OutputError::Several { device, index, sub }),
@@ -127,7 +117,9 @@ impl Catalogue {
     #[must_use]
     pub fn has_brake(&self, item: &Item) -> bool {
         let is_moved = |it: &Item| it.device == item.device && it.axis;
-        item.way == Way::Out && item.index == DIGITAL_OUTPUTS && self.entries.iter().any(is_moved)
+        item.direction == Direction::Outputs
+            && item.index == DIGITAL_OUTPUTS
+            && self.entries.iter().any(is_moved)
     }
 }
 
@@ -135,14 +127,10 @@ impl Item {
     /// `None` for bits that mean nothing.
     fn of(it: &Placed<'_>, device: usize, name: &str, start: usize, moved: bool) -> Option<Self> {
         let address = it.entry.address?;
-        let way = match it.direction {
-            Direction::Inputs => Way::In,
-            Direction::Outputs => Way::Out,
-        };
         Some(Self {
             device,
             device_name: name.to_owned(),
-            way,
+            direction: it.direction,
             manager: it.manager,
             pdo: it.pdo,
             index: address.index,
@@ -152,7 +140,7 @@ impl Item {
             bits: it.entry.bits,
             bit: start + it.bit,
             logical_bit: it.logical_bit,
-            axis: moved && way == Way::Out && address.index != DIGITAL_OUTPUTS,
+            axis: moved && it.direction == Direction::Outputs && address.index != DIGITAL_OUTPUTS,
         })
     }
 
@@ -181,7 +169,7 @@ pub enum OutputError {
         "0x{index:04X}:{sub:02X} of device {device} is no output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
     )]
     None {
-        /// Whose.
+        /// Target.
         device: usize,
         /// Index.
         index: u16,
@@ -193,7 +181,7 @@ pub enum OutputError {
         "0x{index:04X}:{sub:02X} is mapped more than once in the outputs of device {device}; map it once"
     )]
     Several {
-        /// Whose.
+        /// Target.
         device: usize,
         /// Index.
         index: u16,
@@ -205,7 +193,7 @@ pub enum OutputError {
         "0x{index:04X}:{sub:02X} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion's file to set it by hand"
     )]
     Axis {
-        /// Whose.
+        /// Target.
         device: usize,
         /// Index.
         index: u16,
@@ -218,7 +206,7 @@ pub enum OutputError {
 mod tests {
     use super::*;
     use crate::main_device::bring_up::{find, prepare};
-    use crate::main_device::exchange::{Patience, Registers, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::main_device::mapping;
     use crate::port::WirePort;
@@ -227,9 +215,9 @@ mod tests {
     /// The humanoid's catalogue; its drives' axes are moved.
     fn humanoids() -> Catalogue {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
@@ -251,9 +239,9 @@ mod tests {
         assert_eq!(all.bytes, all.outputs_at + all.outputs);
         let mut taken = vec![false; all.bytes * 8];
         for item in &all.entries {
-            let (start, end) = match item.way {
-                Way::In => (all.inputs_at, all.outputs_at),
-                Way::Out => (all.outputs_at, all.bytes),
+            let (start, end) = match item.direction {
+                Direction::Inputs => (all.inputs_at, all.outputs_at),
+                Direction::Outputs => (all.outputs_at, all.bytes),
             };
             let bits = item.bit..item.bit + usize::from(item.bits);
             assert!(start * 8 <= bits.start && bits.end <= end * 8, "{item:?}");
@@ -281,12 +269,19 @@ mod tests {
         let mut digital = axis.clone();
         digital.index = DIGITAL_OUTPUTS;
         assert!(all.has_brake(&digital));
-        let free = all.entries.iter().find(|it| it.way == Way::Out && !it.axis);
+        let free = all
+            .entries
+            .iter()
+            .find(|it| it.direction == Direction::Outputs && !it.axis);
         let free = free.unwrap();
         digital.device = free.device;
         assert!(!all.has_brake(&digital), "no axis moves that one");
         assert_eq!(all.output(free.device, free.index, free.sub), Ok(free));
-        let input = all.entries.iter().find(|it| it.way == Way::In).unwrap();
+        let input = all
+            .entries
+            .iter()
+            .find(|it| it.direction == Direction::Inputs)
+            .unwrap();
         let refused = all
             .output(input.device, input.index, input.sub)
             .unwrap_err();

@@ -2,13 +2,13 @@
 //!
 //! Where the process data has no error code (object 0x603F), somebody must ask the drive for it by its mailbox,
 //! which may take seconds where the drive is mute. So one thread asks, once a fault, and everybody else
-//! ([`Switch::status`]) sees what it learnt.
+//! ([`MotionHandle::status`]) sees what it learnt.
 
 use std::collections::BTreeMap;
 
-use super::steward::{ObjectError, Roster};
+use super::supervisor::{DeviceTable, ObjectError};
 use crate::main_device::exchange::Exchange;
-use crate::motion::{AxisStatus, Cause, Status, Switch};
+use crate::motion::{AxisStatus, Cause, MotionHandle, Status};
 use crate::wire::cia402::{DriveState, object};
 use crate::wire::coe::Address;
 
@@ -21,22 +21,22 @@ pub struct FaultCodes {
 
 impl FaultCodes {
     /// Asks one drive that is there, has a fault whose code is not known, and was not asked for it yet: first the
-    /// one that stopped all axes. Whether there was one; what it answers is told by the switch. Waits for the
+    /// one that stopped all axes. Whether there was one; what it answers is told by the handle. Waits for the
     /// drive, two seconds where its mailbox is mute. Allocates.
     pub fn learn_one(
         &mut self,
-        switch: &Switch,
-        roster: &Roster,
+        handle: &MotionHandle,
+        device_table: &DeviceTable,
         exchange: &mut dyn Exchange,
     ) -> bool {
-        let Some(status) = switch.status() else {
+        let Some(status) = handle.status() else {
             return false;
         };
         let faulty: Vec<_> = faulty(&status).map(|it| it.device).collect();
         self.asked.retain(|device, _| faulty.contains(device));
-        let open = self.open(&status, roster);
+        let open = self.open(&status, device_table);
         open.into_iter().any(|device| {
-            let asks = self.asks(device, switch, roster, exchange);
+            let asks = self.asks(device, handle, device_table, exchange);
             if asks {
                 self.asked.insert(device, status.stops);
             }
@@ -45,12 +45,16 @@ impl FaultCodes {
     }
 
     /// Drives to ask, in this order.
-    fn open(&self, status: &Status, roster: &Roster) -> Vec<usize> {
+    fn open(&self, status: &Status, device_table: &DeviceTable) -> Vec<usize> {
         let cause = match status.stopped.as_ref().map(|it| it.cause) {
             Some(Cause::Fault { axis, .. } | Cause::NotEnabled { axis, .. }) => Some(axis),
             _ => None,
         };
-        let is_there = |it: usize| roster.status(it).is_ok_and(|it| it.position.is_some());
+        let is_there = |it: usize| {
+            device_table
+                .status(it)
+                .is_ok_and(|it| it.position.is_some())
+        };
         let open = faulty(status).filter(|it| {
             it.error_code.is_none()
                 && self.asked.get(&it.device) != Some(&status.stops)
@@ -65,17 +69,17 @@ impl FaultCodes {
     fn asks(
         &self,
         device: usize,
-        switch: &Switch,
-        roster: &Roster,
+        handle: &MotionHandle,
+        device_table: &DeviceTable,
         exchange: &mut dyn Exchange,
     ) -> bool {
         let mut asks = true;
-        switch.learn_codes(|faulty| {
+        handle.learn_codes(|faulty| {
             if faulty != device {
                 return None;
             }
             let address = Address::new(object::ERROR_CODE, 0);
-            let read = roster.read_object(&mut *exchange, device, address);
+            let read = device_table.read_object(&mut *exchange, device, address);
             asks = !matches!(read, Err(ObjectError::SetUp(_)));
             let bytes = read.ok()?.try_into().ok()?;
             Some(u16::from_le_bytes(bytes))

@@ -2,12 +2,12 @@
 //!
 //! The paper (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
 //! the controller's read-write request that brings it; a command's from the request that brought what it
-//! answers to the moment when the actuator acts on it. A frame takes along what was sampled before, and is
+//! answers to the context when the actuator acts on it. A frame takes along what was sampled before, and is
 //! fetched a cycle later; what the controller computes goes out with the next request. It says: sensor 1.5
 //! to 2.5 cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not tell when in a
 //! cycle its devices sample and act; these figures are those of the middle.
 //!
-//! With the devices' moment a part `d` of a cycle behind the beat, for a loop that does not wake late:
+//! With the devices' context a part `d` of a cycle behind the beat, for a loop that does not wake late:
 //!
 //! | loop | sensor | command | reaction |
 //! |---|---|---|---|
@@ -37,7 +37,7 @@ mod tests;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::cyclic::{Controller, CycleReport, Mode, Moment, Observer};
+use super::cyclic::{Controller, CycleContext, CycleReport, Mode, Observer};
 use crate::sim::model::stamp::Told;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
@@ -73,15 +73,15 @@ impl Answer {
 }
 
 impl Controller for Answer {
-    fn beat(&mut self, moment: &mut Moment<'_>) {
-        let told = Told::read(moment.inputs_of(self.device));
+    fn beat(&mut self, context: &mut CycleContext<'_>) {
+        let told = Told::read(context.inputs_of(self.device));
         let events = told.map_or(self.computed, |it| it.events.to_le_bytes());
         let before = std::mem::replace(&mut self.computed, events);
         let out = match self.sends {
             Sends::AtOnce => events,
             Sends::NextCycle => before,
         };
-        if let Some(command) = moment.outputs_of(self.device).first_chunk_mut() {
+        if let Some(command) = context.outputs_of(self.device).first_chunk_mut() {
             *command = out;
         }
     }

@@ -1,6 +1,6 @@
-//! A board behind a lock, as the paper's: the real-time task waits for at most one reader.
+//! A process image behind a lock, as the paper's: the real-time task waits for at most one reader.
 //!
-//! [`board`](super::board) makes its writer wait for none, and is for other processes too; this one is for
+//! [`process_image`](super::process_image) makes its writer wait for none, and is for other processes too; this one is for
 //! comparison, and for who wants readers that never have to read twice.
 //!
 //! Assumption: one writes, and its thread's priority is not below the readers'. Guarantee: after the
@@ -16,10 +16,10 @@
 //! ```
 //! use kadenz_ethercat::control::locked::Locked;
 //!
-//! let board = Locked::new(4)?;
-//! assert_eq!(board.post(&[1, 2, 3, 4]), 0, "there was no reader to wait for");
+//! let image = Locked::new(4)?;
+//! assert_eq!(image.post(&[1, 2, 3, 4]), 0, "there was no reader to wait for");
 //! let mut inputs = [0; 4];
-//! assert_eq!(board.read(&mut inputs), 1, "the first post");
+//! assert_eq!(image.read(&mut inputs), 1, "the first post");
 //! assert_eq!(inputs, [1, 2, 3, 4]);
 //! # Ok::<(), kadenz_rt::pi_mutex::CreatePiMutexError>(())
 //! ```
@@ -35,12 +35,12 @@ const GIVE_WAY: Duration = Duration::from_micros(20);
 
 /// The last post, and its number.
 #[derive(Debug)]
-struct Post {
+struct Image {
     bytes: Box<[u8]>,
     number: u64,
 }
 
-/// A board behind a lock.
+/// A process image behind a lock.
 #[derive(Debug)]
 pub struct Locked {
     /// How many writers have asked and are not done: 0 or 1.
@@ -53,16 +53,16 @@ pub struct Locked {
     ended: AtomicU64,
     /// Held by the one reader that may go in.
     gate: PiMutex<()>,
-    post: PiMutex<Post>,
+    post: PiMutex<Image>,
 }
 
 impl Locked {
-    /// A board for posts of so many bytes, all zero. Allocates.
+    /// A process image for posts of so many bytes, all zero. Allocates.
     ///
     /// # Errors
     /// Where the operating system has no priority inheritance.
     pub fn new(bytes: usize) -> Result<Self, CreatePiMutexError> {
-        let post = Post {
+        let post = Image {
             bytes: vec![0; bytes].into_boxed_slice(),
             number: 0,
         };
@@ -99,7 +99,7 @@ impl Locked {
         waited
     }
 
-    /// How many posts had to wait for a reader, since the board was made.
+    /// How many posts had to wait for a reader, since the process image was made.
     pub fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
@@ -128,7 +128,7 @@ impl Locked {
         }
     }
 
-    fn copy(&self, post: &Post, to: &mut [u8]) -> u64 {
+    fn copy(&self, post: &Image, to: &mut [u8]) -> u64 {
         let length = to.len().min(post.bytes.len());
         to[..length].copy_from_slice(&post.bytes[..length]);
         self.served.fetch_add(1, Ordering::SeqCst);
@@ -143,7 +143,7 @@ mod tests {
 
     /// Readers that read all the time, by `read`, until the writer is done; how often they read.
     fn beside_readers(
-        board: &Locked,
+        image: &Locked,
         readers: usize,
         read: impl Fn(&Locked, &mut [u8]) -> u64 + Sync,
         write: impl FnOnce(&AtomicU64),
@@ -153,7 +153,7 @@ mod tests {
             let mut last = 0;
             let mut bytes = [0; 64];
             while !done.load(Ordering::Relaxed) {
-                let number = read(board, &mut bytes);
+                let number = read(image, &mut bytes);
                 assert!(number >= last, "time goes on");
                 assert!(bytes.iter().all(|it| *it == number as u8), "one post");
                 last = number;
@@ -173,17 +173,17 @@ mod tests {
     #[test]
     fn the_writer_waits_for_at_most_one_of_many_readers() {
         for readers in [1, 2, 8, 32] {
-            let board = Locked::new(64).unwrap();
+            let image = Locked::new(64).unwrap();
             let mut most = 0;
             let end = std::time::Instant::now() + Duration::from_secs(10);
-            let read = beside_readers(&board, readers, Locked::read, |reads| {
+            let read = beside_readers(&image, readers, Locked::read, |reads| {
                 let mut number = 0_u64;
                 // On a busy machine readers begin late.
                 let is_late =
                     || reads.load(Ordering::Relaxed) == 0 && std::time::Instant::now() < end;
                 while number < 2_000 || is_late() {
                     number += 1;
-                    most = most.max(board.post(&[number as u8; 64]));
+                    most = most.max(image.post(&[number as u8; 64]));
                     if number.is_multiple_of(16) {
                         std::thread::sleep(Duration::from_micros(50));
                     }
@@ -197,15 +197,15 @@ mod tests {
     /// The instrument itself: it sees more than one where nobody gives way.
     #[test]
     fn readers_that_do_not_give_way_are_counted() {
-        let board = Locked::new(64).unwrap();
-        let rude = |board: &Locked, to: &mut [u8]| board.copy(&board.post.lock(), to);
+        let image = Locked::new(64).unwrap();
+        let rude = |image: &Locked, to: &mut [u8]| image.copy(&image.post.lock(), to);
         let end = std::time::Instant::now() + Duration::from_secs(10);
         let mut most = 0;
-        beside_readers(&board, 8, rude, |_| {
+        beside_readers(&image, 8, rude, |_| {
             let mut number = 0_u64;
             while most <= 1 && std::time::Instant::now() < end {
                 number += 1;
-                most = most.max(board.post(&[number as u8; 64]));
+                most = most.max(image.post(&[number as u8; 64]));
             }
         });
         assert!(most > 1, "8 readers got in before it no more than once");
@@ -213,10 +213,10 @@ mod tests {
 
     #[test]
     fn posting_allocates_nothing() {
-        let board = Locked::new(64).unwrap();
+        let image = Locked::new(64).unwrap();
         let counted = allocation_counter::measure(|| {
-            board.post(&[1; 64]);
-            board.read(&mut [0; 64]);
+            image.post(&[1; 64]);
+            image.read(&mut [0; 64]);
         });
         assert_eq!(counted.count_total, 0);
     }

@@ -34,7 +34,7 @@ pub use incident::{Incident, Incidents};
 /// Notices that are kept for who comes later.
 const RECENT: usize = 256;
 /// The most that one subscription keeps.
-pub const MOST_KEPT: usize = 65_536;
+pub const MAX_KEPT: usize = 65_536;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,11 +117,11 @@ impl Notices {
     }
 
     /// Gets all notices from now on, of which at most so many are kept until they are fetched: at least 1,
-    /// at most [`MOST_KEPT`].
+    /// at most [`MAX_KEPT`].
     #[must_use]
     pub fn subscribe(&self, kept: usize) -> Subscription {
         let queue = Arc::new(Queue {
-            most: kept.clamp(1, MOST_KEPT),
+            most: kept.clamp(1, MAX_KEPT),
             kept: Mutex::default(),
             more: Condvar::new(),
         });

@@ -2,7 +2,7 @@
 //!
 //! The quartz of this computer and that of the reference clock differ by some parts per million; a loop by
 //! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
-//! would come at the moment when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
+//! would come at the context when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
 //! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
 //! [`Phase`](super::cyclic::Phase) of a loop of it.
 //!
@@ -74,7 +74,7 @@ const LOCKED_AFTER: u32 = 50;
 /// About so many beats make a mean.
 const MEAN_OF: f64 = 16.0;
 /// Wrong times in a row until they are believed.
-const MOST_OUTLIERS: u32 = 5;
+const MAX_OUTLIERS: u32 = 5;
 
 impl Settings {
     /// For beats every so many ns, with whole cycles of system time: a time constant of 40 cycles, at most
@@ -183,7 +183,7 @@ impl Regulator {
         let late = observation.sent.since(observation.intended);
         let offset = self.offset(system.wrapping_sub(late as u64));
         let wild = self.last.locked && offset.abs() > self.settings.outlier_ns;
-        if wild && self.outliers < MOST_OUTLIERS {
+        if wild && self.outliers < MAX_OUTLIERS {
             self.outliers += 1;
             return self.missed();
         }

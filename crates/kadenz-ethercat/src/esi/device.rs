@@ -13,17 +13,17 @@ use crate::wire::sii::{
 };
 
 /// Most FMMUs and SyncManagers: objects 0x1C10 to 0x1C2F, though controllers have registers for 16.
-const MOST_MANAGERS: usize = 32;
+const MAX_MANAGERS: usize = 32;
 /// Most PDOs of a device: objects 0x1600 to 0x17FF, and 0x1A00 to 0x1BFF.
-const MOST_PDOS: usize = 1024;
+const MAX_PDOS: usize = 1024;
 /// Most entries of a PDO, whose number is a byte, and of all PDOs of a device.
-const MOST_ENTRIES: usize = 255;
-const MOST_ENTRIES_OF_ALL: usize = 16_384;
+const MAX_ENTRIES: usize = 255;
+const MAX_ENTRIES_TOTAL: usize = 16_384;
 /// Where a controller's memory begins, and most of it.
 const MEMORY: u32 = 0x1000;
-const MOST_RAM_KIB: u8 = 60;
+const MAX_RAM_KIB: u8 = 60;
 /// Most operation modes.
-const MOST_MODES: usize = 255;
+const MAX_MODES: usize = 255;
 
 /// Who a device is.
 pub(super) fn identity(node: Node<'_, '_>, vendor: u32) -> Result<Identity, EsiError> {
@@ -49,14 +49,14 @@ pub(super) fn read(
     device.general.ports = field;
     device.group = xml::name(node, "GroupType");
     for unit in xml::children(node, "Fmmu") {
-        if device.fmmus.len() == MOST_MANAGERS {
-            return Err(xml::too_much(unit, "FMMUs", MOST_MANAGERS));
+        if device.fmmus.len() == MAX_MANAGERS {
+            return Err(xml::too_much(unit, "FMMUs", MAX_MANAGERS));
         }
         device.fmmus.push(fmmu(xml::own(unit)));
     }
     for manager in xml::children(node, "Sm") {
-        if device.sync_managers.len() == MOST_MANAGERS {
-            return Err(xml::too_much(manager, "SyncManagers", MOST_MANAGERS));
+        if device.sync_managers.len() == MAX_MANAGERS {
+            return Err(xml::too_much(manager, "SyncManagers", MAX_MANAGERS));
         }
         device.sync_managers.push(sync_manager(manager)?);
     }
@@ -67,8 +67,8 @@ pub(super) fn read(
     }
     if let Some(clocks) = xml::child(node, "Dc") {
         for mode in xml::children(clocks, "OpMode") {
-            if device.clocks.len() == MOST_MODES {
-                return Err(xml::too_much(mode, "operation modes", MOST_MODES));
+            if device.clocks.len() == MAX_MODES {
+                return Err(xml::too_much(mode, "operation modes", MAX_MODES));
             }
             device.clocks.push(clock(mode)?);
         }
@@ -154,14 +154,14 @@ fn pdos(node: Node<'_, '_>) -> Result<Vec<Pdo>, EsiError> {
             "TxPdo" => Direction::Inputs,
             _ => continue,
         };
-        if pdos.len() == MOST_PDOS {
-            return Err(xml::too_much(element, "PDOs", MOST_PDOS));
+        if pdos.len() == MAX_PDOS {
+            return Err(xml::too_much(element, "PDOs", MAX_PDOS));
         }
         let pdo = pdo(element, direction)?;
         entries += pdo.entries.len();
-        if entries > MOST_ENTRIES_OF_ALL {
+        if entries > MAX_ENTRIES_TOTAL {
             let what = "entries of PDOs";
-            return Err(xml::too_much(element, what, MOST_ENTRIES_OF_ALL));
+            return Err(xml::too_much(element, what, MAX_ENTRIES_TOTAL));
         }
         pdos.push(pdo);
     }
@@ -185,8 +185,8 @@ fn pdo(node: Node<'_, '_>, direction: Direction) -> Result<Pdo, EsiError> {
             entries.push(PdoEntry::gap(piece));
             rest -= u16::from(piece);
         }
-        if entries.len() > MOST_ENTRIES {
-            return Err(xml::too_much(entry, "entries of a PDO", MOST_ENTRIES));
+        if entries.len() > MAX_ENTRIES {
+            return Err(xml::too_much(entry, "entries of a PDO", MAX_ENTRIES));
         }
     }
     let name = xml::name(node, "Name");
@@ -227,7 +227,7 @@ fn sizes(device: &mut Description) {
         // Process data lies there three times.
         let end = u32::from(manager.area.start) + 3 * u32::from(manager.area.size);
         if end > MEMORY + u32::from(device.hardware.ram_kib) * 1024 {
-            device.hardware.ram_kib = MOST_RAM_KIB;
+            device.hardware.ram_kib = MAX_RAM_KIB;
         }
     }
 }

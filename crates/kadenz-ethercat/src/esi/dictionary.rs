@@ -162,7 +162,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
     let text = |name| info.map_or("", |it| xml::text(it, name));
     let mut bytes = hexadecimal(text("DefaultData"));
     if bytes.is_empty() {
-        let letters = text("DefaultString").chars().take(Value::LONGEST);
+        let letters = text("DefaultString").chars().take(Value::MAX);
         bytes = match value.data_type {
             DataType::UNICODE_STRING => {
                 let letters: String = letters.collect();
@@ -181,7 +181,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
     }
     let length = match value.bits.div_ceil(8) as usize {
         // A text whose type does not tell.
-        0 => bytes.len().clamp(1, Value::LONGEST),
+        0 => bytes.len().clamp(1, Value::MAX),
         length => length,
     };
     bytes.resize(length, 0);
@@ -190,9 +190,9 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
 
 /// Bytes as pairs of hexadecimal digits; what is none is passed over.
 fn hexadecimal(text: &str) -> Vec<u8> {
-    let letters = text.chars().take(16 * Value::LONGEST);
+    let letters = text.chars().take(16 * Value::MAX);
     let digits = letters.filter_map(|it| it.to_digit(16));
-    let digits: Vec<u8> = digits.take(2 * Value::LONGEST).map(|it| it as u8).collect();
+    let digits: Vec<u8> = digits.take(2 * Value::MAX).map(|it| it as u8).collect();
     let pairs = digits.chunks_exact(2);
     pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
 }

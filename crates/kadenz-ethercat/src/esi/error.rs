@@ -1,6 +1,6 @@
 //! What is wrong with a file.
 
-use super::MOST_DEVICES;
+use super::MAX_DEVICES;
 
 /// Why a file is no ESI, or a device of it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum EsiError {
         text: String,
     },
     /// More devices than anybody has.
-    #[error("it describes more than {MOST_DEVICES} devices")]
+    #[error("it describes more than {MAX_DEVICES} devices")]
     TooMany,
     /// More elements, texts or attributes than anybody writes.
     #[error(

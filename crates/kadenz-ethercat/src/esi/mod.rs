@@ -19,7 +19,7 @@ pub use error::EsiError;
 pub use start_up::{InitCommand, StartUp, Transition, Unheeded};
 
 /// Most devices that are read of one file; vendors' own have some hundreds.
-pub const MOST_DEVICES: usize = 4096;
+pub const MAX_DEVICES: usize = 4096;
 
 /// A file's devices, each as a description from which an SII image and an object dictionary are made.
 ///
@@ -102,7 +102,7 @@ impl Esi {
             faulty: Vec::new(),
         };
         for node in devices.into_iter().flatten() {
-            if esi.devices.len() + esi.faulty.len() == MOST_DEVICES {
+            if esi.devices.len() + esi.faulty.len() == MAX_DEVICES {
                 return Err(EsiError::TooMany);
             }
             let identity = device::identity(node, vendor);

@@ -7,9 +7,9 @@ use super::{EsiError, xml};
 use crate::wire::coe::Address;
 
 /// Most commands of a device, most bytes that one of them writes, and most pairs that exclude each other.
-const MOST_COMMANDS: usize = 4096;
-const LONGEST: usize = 4096;
-const MOST_EXCLUDES: usize = 4096;
+const MAX_COMMANDS: usize = 4096;
+const MAX: usize = 4096;
+const MAX_EXCLUDES: usize = 4096;
 
 /// From which state to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,8 +102,8 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
     let mailbox = xml::child(device, "Mailbox");
     let coe = mailbox.and_then(|it| xml::child(it, "CoE"));
     for node in coe.into_iter().flat_map(|it| xml::children(it, "InitCmd")) {
-        if start_up.commands.len() == MOST_COMMANDS {
-            return Err(xml::too_much(node, "values to be written", MOST_COMMANDS));
+        if start_up.commands.len() == MAX_COMMANDS {
+            return Err(xml::too_much(node, "values to be written", MAX_COMMANDS));
         }
         start_up.commands.push(command(node)?);
     }
@@ -112,9 +112,9 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
             continue;
         };
         for other in xml::children(node, "Exclude") {
-            if start_up.excludes.len() == MOST_EXCLUDES {
+            if start_up.excludes.len() == MAX_EXCLUDES {
                 let what = "pairs of PDOs that exclude each other";
-                return Err(xml::too_much(other, what, MOST_EXCLUDES));
+                return Err(xml::too_much(other, what, MAX_EXCLUDES));
             }
             start_up.excludes.push((index, xml::number(other)?));
         }
@@ -174,7 +174,7 @@ fn bytes(node: Node<'_, '_>) -> Result<Vec<u8>, EsiError> {
     let text = node.text().unwrap_or_default();
     let digits = text.chars().filter(|it| !it.is_whitespace());
     let digits: Option<Vec<u8>> = digits.map(|it| Some(it.to_digit(16)? as u8)).collect();
-    let digits = digits.filter(|it| it.len().is_multiple_of(2) && it.len() <= 2 * LONGEST);
+    let digits = digits.filter(|it| it.len().is_multiple_of(2) && it.len() <= 2 * MAX);
     let Some(digits) = digits else {
         let line = xml::place(node);
         return Err(EsiError::Bytes { line });

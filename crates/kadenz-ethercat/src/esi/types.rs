@@ -10,7 +10,7 @@ use super::{EsiError, xml};
 use crate::wire::coe::{Access, DataType};
 
 /// Most values of a type.
-const MOST_ITEMS: usize = 255;
+const MAX_ITEMS: usize = 255;
 /// How many types may stand behind each other, each made of the next. Who goes beyond has types that are not
 /// known; so has who makes a type of itself.
 const DEEPEST: usize = 8;
@@ -24,11 +24,11 @@ pub(super) struct Value {
 
 impl Value {
     /// Longest value, in bytes.
-    pub(super) const LONGEST: usize = 4096;
+    pub(super) const MAX: usize = 4096;
 
     /// Of so many bits, or as many as the longest has.
     pub(super) fn new(data_type: DataType, bits: u32) -> Self {
-        let most = 8 * Self::LONGEST as u32;
+        let most = 8 * Self::MAX as u32;
         let bits = bits.min(most);
         Self { data_type, bits }
     }
@@ -220,8 +220,8 @@ impl<'d, 'i> Types<'d, 'i> {
         let mut list = List::default();
         let (mut last, mut default) = (0_u8, 0);
         for (number, node) in xml::children(node, "SubItem").enumerate() {
-            if number == MOST_ITEMS + 1 {
-                return Err(xml::too_much(node, "values of a type", MOST_ITEMS));
+            if number == MAX_ITEMS + 1 {
+                return Err(xml::too_much(node, "values of a type", MAX_ITEMS));
             }
             let sub = xml::number_of::<u8>(node, "SubIdx")?;
             let shape = self.shape_within(xml::text(node, "Type"), depth)?;

@@ -5,22 +5,22 @@ use roxmltree::{Document, Node, ParsingOptions};
 use super::EsiError;
 
 /// Most nodes of a file, that is elements and texts, and most attributes.
-pub(super) const MOST_NODES: u32 = 4 << 20;
+pub(super) const MAX_NODES: u32 = 4 << 20;
 /// Most signs that may begin a node, or an attribute: the parser reserves room for each before it looks at any, also
 /// in comments. An element may have two.
-const MOST_SIGNS: usize = 2 * MOST_NODES as usize;
+const MAX_TAGS: usize = 2 * MAX_NODES as usize;
 /// Most attributes of an element: no two have the same name, so each is compared with all.
-const MOST_ATTRIBUTES: usize = 256;
+const MAX_ATTRIBUTES: usize = 256;
 /// Most names of spaces: an element has all those around it.
-const MOST_SPACES: usize = 64;
+const MAX_SPACES: usize = 64;
 /// Most letters of a name that is kept.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME: usize = 255;
 
 /// Reads a text as a tree, in time and memory that are proportional to it.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, EsiError> {
     ensure_plain(text)?;
     let options = ParsingOptions {
-        nodes_limit: MOST_NODES,
+        nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
     Document::parse_with_options(text, options).map_err(|error| match error {
@@ -38,7 +38,7 @@ fn ensure_plain(text: &str) -> Result<(), EsiError> {
         bytes
             .iter()
             .filter(|it| **it == sign)
-            .nth(MOST_SIGNS)
+            .nth(MAX_TAGS)
             .is_some()
     };
     if has_too_many(b'<') || has_too_many(b'=') {
@@ -50,14 +50,14 @@ fn ensure_plain(text: &str) -> Result<(), EsiError> {
             b'<' => together = 0,
             b'=' if is_quoted(&bytes[at + 1..]) => {
                 (all, together) = (all + 1, together + 1);
-                if together > MOST_ATTRIBUTES || all > MOST_NODES as usize {
+                if together > MAX_ATTRIBUTES || all > MAX_NODES as usize {
                     return Err(EsiError::Long);
                 }
             }
             _ => {}
         }
     }
-    match text.matches("xmlns").nth(MOST_SPACES) {
+    match text.matches("xmlns").nth(MAX_SPACES) {
         Some(_) => Err(EsiError::Long),
         None => Ok(()),
     }
@@ -95,7 +95,7 @@ pub(super) fn text<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
 
 /// The same as a name, which is not longer than any screen.
 pub(super) fn name(node: Node<'_, '_>, name: &'static str) -> String {
-    text(node, name).chars().take(LONGEST_NAME).collect()
+    text(node, name).chars().take(MAX_NAME).collect()
 }
 
 /// The text of an element itself.

@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::{find, prepare};
-//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::link::Link;
 //! use kadenz_ethercat::port::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);
-//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let mut registers = Registers::by(&mut way);
 //! let mut devices = find(&mut registers)?;
 //! let cycle = prepare(&mut registers, &mut devices, None)?;
@@ -23,7 +23,7 @@ use super::configure::{self, ConfigureError};
 use super::cycle::{BESIDES, Cycle};
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{Exchange, ExchangeError, Registers, Whose};
+use super::exchange::{Exchange, ExchangeError, Registers, Target};
 use super::layout::{Layout, LayoutError, room};
 use super::mailbox::MailError;
 use crate::wire::{Configured, OverflowError};
@@ -182,9 +182,9 @@ pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
         }
     });
     match whose? {
-        Whose::Of(station) => Some(station),
-        Whose::At(position) => Some(Configured(FIRST_STATION.wrapping_add(position.0))),
-        Whose::All(_) => None,
+        Target::Of(station) => Some(station),
+        Target::At(position) => Some(Configured(FIRST_STATION.wrapping_add(position.0))),
+        Target::All(_) => None,
     }
 }
 

@@ -8,13 +8,13 @@
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::find;
 //! use kadenz_ethercat::main_device::clocks::{Bounds, Epoch, Settings, measure};
-//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::link::Link;
 //! use kadenz_ethercat::port::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);
-//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let mut registers = Registers::by(&mut way);
 //! let devices = find(&mut registers)?;
 //!
@@ -42,7 +42,7 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::device::SubDevice;
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use crate::wire::register::{
     DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SPEED_START, DC_SYSTEM_TIME, features,
 };
@@ -242,7 +242,7 @@ impl Clocks {
         let offset = match epoch {
             Epoch::Own => 0,
             Epoch::Kept => {
-                u64::from_le_bytes(registers.get(Whose::Of(reference.station), DC_OFFSET)?)
+                u64::from_le_bytes(registers.get(Target::Of(reference.station), DC_OFFSET)?)
             }
             Epoch::Now(ns) => {
                 let since = registers.exchange().now().since(self.taken);
@@ -329,7 +329,7 @@ impl Clocks {
             let Some(_) = device.width else {
                 return Ok(None);
             };
-            let told = registers.get_u32(Whose::Of(device.station), DC_DIFFERENCE)?;
+            let told = registers.get_u32(Target::Of(device.station), DC_DIFFERENCE)?;
             Ok(Some(difference_ns(told)))
         });
         all.collect()
@@ -363,7 +363,7 @@ fn set_one(
     there: u64,
     here: u64,
 ) -> Result<(), ClockError> {
-    let whose = Whose::Of(device.station);
+    let whose = Target::Of(device.station);
     let offset = there
         .wrapping_add(device.delay_ns.into())
         .wrapping_sub(here)

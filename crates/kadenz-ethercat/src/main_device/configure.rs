@@ -12,7 +12,7 @@ use crate::wire::sync_manager::Control;
 use crate::wire::{Fmmu, State, SyncManager};
 
 /// What a controller has registers for (ETG.1000.4, table 58).
-const MOST_SYNC_MANAGERS: u8 = 16;
+const MAX_SYNC_MANAGERS: u8 = 16;
 
 /// Why a SubDevice was not configured.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ pub fn learn_process_data(
     };
     let managers: Vec<_> = image.sync_managers().collect();
     let mut data = ProcessData::default();
-    for (number, default) in (0..MOST_SYNC_MANAGERS).zip(&managers) {
+    for (number, default) in (0..MAX_SYNC_MANAGERS).zip(&managers) {
         let (direction, control) = match default.usage {
             SyncManagerUse::Outputs => (Direction::Outputs, Control::OUTPUTS),
             SyncManagerUse::Inputs => (Direction::Inputs, Control::INPUTS),

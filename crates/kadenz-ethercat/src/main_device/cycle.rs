@@ -10,13 +10,13 @@ use std::ops::Range;
 
 use kadenz_rt::clock::MonotonicTime;
 
+use super::acyclic::AcyclicQueue;
 use super::layout::Layout;
 use super::link::{Arrived, Link, Ticket};
-use super::postbox::Postbox;
 use crate::port::Port;
 use crate::wire::register::AL_STATUS;
 use crate::wire::{
-    Address, AlStatus, Command, Configured, FrameWriter, LONGEST_FRAME, OverflowError, Slot,
+    Address, AlStatus, Command, Configured, FrameWriter, MAX_FRAME, OverflowError, Slot,
 };
 use reference::Reference;
 
@@ -90,7 +90,7 @@ pub struct Cycle {
     /// Who took part, of those whose frame came back short.
     part: Vec<bool>,
     outcome: Outcome,
-    buffer: Box<[u8; LONGEST_FRAME]>,
+    buffer: Box<[u8; MAX_FRAME]>,
 }
 
 impl Cycle {
@@ -110,7 +110,7 @@ impl Cycle {
             layout,
             carriers,
             outcome: Outcome::default(),
-            buffer: Box::new([0; LONGEST_FRAME]),
+            buffer: Box::new([0; MAX_FRAME]),
         })
     }
 
@@ -186,8 +186,8 @@ impl Cycle {
         }
     }
 
-    /// Takes in what has come. Answers to others' questions go to the postbox.
-    pub fn receive<P: Port>(&mut self, link: &mut Link<P>, postbox: &Postbox) {
+    /// Takes in what has come. Answers to others' questions go to the queue.
+    pub fn receive<P: Port>(&mut self, link: &mut Link<P>, queue: &AcyclicQueue) {
         while let Some(arrived) = link.receive(&mut self.buffer) {
             let is_it = |it: &Carrier| {
                 it.out
@@ -196,7 +196,7 @@ impl Cycle {
             };
             match self.carriers.iter().position(is_it) {
                 Some(frame) => self.take_in(frame, arrived),
-                None => postbox.deliver::<P>(arrived, &self.buffer[..arrived.length]),
+                None => queue.deliver::<P>(arrived, &self.buffer[..arrived.length]),
             }
         }
     }
@@ -222,26 +222,26 @@ impl Cycle {
     pub fn exchange<P: Port>(
         &mut self,
         link: &mut Link<P>,
-        postbox: &Postbox,
+        queue: &AcyclicQueue,
         latest: MonotonicTime,
     ) -> Outcome {
         self.send(link);
-        self.await_answers(link, postbox, latest)
+        self.await_answers(link, queue, latest)
     }
 
     /// Waits for the answers to what was sent, until the latest, and ends the cycle.
     pub fn await_answers<P: Port>(
         &mut self,
         link: &mut Link<P>,
-        postbox: &Postbox,
+        queue: &AcyclicQueue,
         latest: MonotonicTime,
     ) -> Outcome {
-        self.receive(link, postbox);
+        self.receive(link, queue);
         while !self.is_back() && link.now() < latest {
             if link.wait(latest).is_err() {
                 break;
             }
-            self.receive(link, postbox);
+            self.receive(link, queue);
         }
         self.finish(link)
     }
@@ -326,7 +326,7 @@ impl Carrier {
         frame: usize,
         reference: Option<Configured>,
     ) -> Result<Self, OverflowError> {
-        let mut bytes = vec![0; LONGEST_FRAME];
+        let mut bytes = vec![0; MAX_FRAME];
         let mut writer = FrameWriter::new(&mut bytes, [0; 6])?;
         let (mut states, mut clock) = (None, None);
         if frame == 0 {

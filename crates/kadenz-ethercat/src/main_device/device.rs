@@ -6,7 +6,7 @@ use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
 use crate::wire::sync_manager::Control;
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
-use super::exchange::Whose;
+use super::exchange::Target;
 use super::layout::Demand;
 use super::mailbox::{Mail, MailError, Numbering};
 
@@ -120,8 +120,8 @@ impl SubDevice {
 
     /// How it is asked.
     #[must_use]
-    pub fn whose(&self) -> Whose {
-        Whose::Of(self.station)
+    pub fn whose(&self) -> Target {
+        Target::Of(self.station)
     }
 
     /// Its SII, to look into; `None` where it was too short.

@@ -8,7 +8,7 @@ use crate::wire::coe::{
 use crate::wire::sii::Text;
 
 /// Bytes of the longest list: every index once, and the list's type before them.
-const LONGEST_LIST: usize = 2 * 65_536 + 2;
+const MAX_LIST: usize = 2 * 65_536 + 2;
 /// Bytes of what may stand before an entry's name: unit, default, minimum, maximum.
 const UNIT: usize = 4;
 
@@ -74,7 +74,7 @@ pub fn list(
             Info::List { left, data } => {
                 bytes.extend(data);
                 match bytes.len() {
-                    too_long if too_long > LONGEST_LIST => Some(Err(DictionaryError::Damaged)),
+                    too_long if too_long > MAX_LIST => Some(Err(DictionaryError::Damaged)),
                     _ if left == 0 => Some(Ok(())),
                     _ => None,
                 }
@@ -206,7 +206,7 @@ fn ask<R>(
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::port::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -214,9 +214,9 @@ mod tests {
     /// Asks the humanoid's first drive.
     fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut found = bring_up::find(&mut registers).unwrap();

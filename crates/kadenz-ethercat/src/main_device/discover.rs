@@ -1,7 +1,7 @@
 //! Who is on the segment: counts, addresses, and what each tells of itself.
 
 use super::device::SubDevice;
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use super::mailbox::Numbering;
 use super::sii::{Sii, SiiError};
 use super::states::{self, StateError};
@@ -15,9 +15,9 @@ use crate::wire::{Configured, DlStatus, Position};
 /// The first station address that is given; the others follow.
 pub const FIRST_STATION: u16 = 0x1001;
 /// The longest SII that is read: 32 KiB.
-const LONGEST_SII: usize = 32 * 1024;
+const MAX_SII: usize = 32 * 1024;
 /// How often loops are opened at most, while more and more SubDevices come in sight.
-const MOST_OPENINGS: u32 = 8;
+const MAX_OPENINGS: u32 = 8;
 /// Words of the SII's fixed part.
 const FIXED_WORDS: u32 = 64;
 
@@ -52,13 +52,13 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
     reset(registers, count)?;
     for position in 0..count {
         let station = FIRST_STATION.wrapping_add(position);
-        registers.put_u16(Whose::At(Position(position)), STATION_ADDRESS, station)?;
+        registers.put_u16(Target::At(Position(position)), STATION_ADDRESS, station)?;
     }
     (0..count)
         .map(|position| {
             let station = Configured(FIRST_STATION.wrapping_add(position));
             let position = Position(position);
-            let mut device = describe(registers, Whose::Of(station), position, station)?;
+            let mut device = describe(registers, Target::Of(station), position, station)?;
             device.counter = Numbering::fresh();
             Ok(device)
         })
@@ -70,7 +70,7 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
 /// # Errors
 /// [`DiscoverError`], for one when nobody is there.
 pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
-    match registers.count_reading(Whose::All(0), TYPE, &mut [0])? {
+    match registers.count_reading(Target::All(0), TYPE, &mut [0])? {
         0 => Err(DiscoverError::Nobody),
         count => Ok(count),
     }
@@ -81,9 +81,9 @@ pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
 /// more. What lies between in the same register, the size of a FIFO, stays. How many there are then.
 fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     let mut before = None;
-    for _ in 0..MOST_OPENINGS {
+    for _ in 0..MAX_OPENINGS {
         for register in [LOOP_CONTROL, ALIAS_CONTROL] {
-            registers.count_writing(Whose::All(0), register, &[0])?;
+            registers.count_writing(Target::All(0), register, &[0])?;
         }
         let count = count(registers)?;
         // Whoever has just come in sight may hide others in turn.
@@ -96,7 +96,7 @@ fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
 
 /// Forgets what a MainDevice before has configured.
 fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError> {
-    let all = Whose::All(count);
+    let all = Target::All(count);
     states::all_to_init(registers, count)?;
     // Not every controller has all of these: how many took them does not matter.
     for (register, bytes) in [
@@ -114,7 +114,7 @@ fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError>
 /// Reads what a SubDevice tells of itself; nothing of it is configured.
 pub(super) fn describe(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     position: Position,
     station: Configured,
 ) -> Result<SubDevice, DiscoverError> {
@@ -130,7 +130,7 @@ pub(super) fn describe(
 /// What a SubDevice's controller tells of itself, besides its memory.
 pub(super) fn with_registers(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     device: SubDevice,
 ) -> Result<SubDevice, ExchangeError> {
     let about: [u8; 10] = registers.get(whose, TYPE)?;
@@ -148,7 +148,7 @@ pub(super) fn with_registers(
 ///
 /// # Errors
 /// [`SiiError`] when it does not answer.
-pub fn memory(registers: &mut Registers<'_>, whose: Whose) -> Result<Vec<u8>, SiiError> {
+pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, SiiError> {
     let mut sii = Sii::borrow(registers, whose)?;
     let bytes = read_sii(&mut sii)?;
     sii.give_back()?;
@@ -157,7 +157,7 @@ pub fn memory(registers: &mut Registers<'_>, whose: Whose) -> Result<Vec<u8>, Si
 
 /// Features less those that are told and not there: the clock of a controller that saves its power answers
 /// in its receive times alone, as of Beckhoff's EL2828, EL3004 and EK1914.
-fn usable(registers: &mut Registers<'_>, whose: Whose, told: u16) -> Result<u16, ExchangeError> {
+fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> Result<u16, ExchangeError> {
     let is_there = told & features::DC == 0
         || registers.count_reading(whose, DC_SYSTEM_TIME, &mut [0; 8])? > 0;
     Ok(match is_there {
@@ -171,14 +171,14 @@ fn read_sii(sii: &mut Sii<'_, '_>) -> Result<Vec<u8>, SiiError> {
     let mut bytes = vec![0; FIXED_WORDS as usize * 2];
     sii.read(0, &mut bytes)?;
     let mut word = FIXED_WORDS;
-    while bytes.len() < LONGEST_SII {
+    while bytes.len() < MAX_SII {
         let mut head = [0; 4];
         sii.read(word, &mut head)?;
         bytes.extend(head);
         let number = u16::from_le_bytes([head[0], head[1]]);
         let words = u16::from_le_bytes([head[2], head[3]]);
         let end = bytes.len() + usize::from(words) * 2;
-        if number == category::END || end > LONGEST_SII {
+        if number == category::END || end > MAX_SII {
             break;
         }
         let start = bytes.len();

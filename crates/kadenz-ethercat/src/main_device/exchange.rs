@@ -9,21 +9,21 @@ use kadenz_rt::clock::MonotonicTime;
 use super::link::{Link, SendError};
 use crate::port::Port;
 use crate::wire::{
-    Address, Command, Configured, DATAGRAM_OVERHEAD, Datagrams, FrameError, FrameWriter,
-    LONGEST_FRAME, OverflowError, Position,
+    Address, Command, Configured, DATAGRAM_OVERHEAD, Datagrams, FrameError, FrameWriter, MAX_FRAME,
+    OverflowError, Position,
 };
 
 /// A frame in the caller's memory.
 #[derive(Debug, Clone)]
 pub struct FrameBuffer {
-    bytes: [u8; LONGEST_FRAME],
+    bytes: [u8; MAX_FRAME],
     length: usize,
 }
 
 impl Default for FrameBuffer {
     fn default() -> Self {
         Self {
-            bytes: [0; LONGEST_FRAME],
+            bytes: [0; MAX_FRAME],
             length: 0,
         }
     }
@@ -57,7 +57,7 @@ impl FrameBuffer {
 
     /// Takes over what came back.
     pub fn replace(&mut self, answer: &[u8]) {
-        self.length = answer.len().min(LONGEST_FRAME);
+        self.length = answer.len().min(MAX_FRAME);
         self.bytes[..self.length].copy_from_slice(&answer[..self.length]);
     }
 }
@@ -85,7 +85,7 @@ pub enum ExchangeError {
     )]
     WorkingCounter {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// What was asked.
         command: Command,
         /// Of which register.
@@ -133,14 +133,14 @@ pub trait Exchange {
 
 /// How long to wait for an answer, and how often to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// For one answer.
     pub answer: Duration,
     /// How often a question is asked at most.
     pub tries: u32,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// 20 ms and five times: a frame over 200 SubDevices takes 0.3 ms, and a lost one is rare.
     fn default() -> Self {
         Self {
@@ -150,15 +150,15 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Asks once and again by a way that can ask once.
     pub(crate) fn exchange(
         self,
-        way: &mut impl Exchange,
+        exchange: &mut impl Exchange,
         frame: &mut FrameBuffer,
     ) -> Result<(), ExchangeError> {
         for _ in 0..self.tries {
-            if way.exchange_once(frame)? {
+            if exchange.exchange_once(frame)? {
                 return Ok(());
             }
         }
@@ -168,14 +168,14 @@ impl Patience {
 
 /// The link itself, for a thread that may wait.
 #[derive(Debug)]
-pub struct Waiting<'l, P> {
+pub struct BlockingExchange<'l, P> {
     /// What carries the frames.
     pub link: &'l mut Link<P>,
     /// How long and how often.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
 }
 
-impl<P: Port> Exchange for Waiting<'_, P> {
+impl<P: Port> Exchange for BlockingExchange<'_, P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         self.patience.exchange(self, frame)
     }
@@ -183,7 +183,7 @@ impl<P: Port> Exchange for Waiting<'_, P> {
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
         let until = self.link.now() + self.patience.answer;
         let ticket = self.link.send(frame.bytes_mut())?;
-        let mut answer = [0; LONGEST_FRAME];
+        let mut answer = [0; MAX_FRAME];
         loop {
             while let Some(arrived) = self.link.receive(&mut answer) {
                 if Link::<P>::is_answer(&ticket, arrived) {
@@ -204,7 +204,7 @@ impl<P: Port> Exchange for Waiting<'_, P> {
 
     fn pause(&mut self, span: Duration) {
         let until = self.link.now() + span;
-        let mut dropped = [0; LONGEST_FRAME];
+        let mut dropped = [0; MAX_FRAME];
         while self.link.now() < until {
             // An error of the port shows at the next question.
             let _ = self.link.wait(until);
@@ -219,7 +219,7 @@ impl<P: Port> Exchange for Waiting<'_, P> {
 
 /// Which SubDevices a register is asked of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum Target {
     /// The one at a position.
     At(Position),
     /// The one of a station address.
@@ -228,7 +228,7 @@ pub enum Whose {
     All(u16),
 }
 
-impl Whose {
+impl Target {
     pub(crate) fn reading(self, register: u16) -> (Command, Address, u16) {
         match self {
             Self::At(position) => (Command::Aprd, Address::position(position, register), 1),
@@ -246,7 +246,7 @@ impl Whose {
     }
 }
 
-impl fmt::Display for Whose {
+impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::At(position) => write!(f, "the SubDevice at position {}", position.0),
@@ -282,7 +282,7 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when nothing came back.
     pub fn count_reading(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         to: &mut [u8],
     ) -> Result<u16, ExchangeError> {
@@ -300,7 +300,7 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when the frame was not sent.
     pub fn count_reading_once(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         to: &mut [u8],
     ) -> Result<Option<u16>, ExchangeError> {
@@ -320,7 +320,7 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`], for one when whose it is did not answer.
     pub fn read(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         to: &mut [u8],
     ) -> Result<(), ExchangeError> {
@@ -335,7 +335,7 @@ impl<'x> Registers<'x> {
     /// As [`read`](Self::read).
     pub fn get<const N: usize>(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
     ) -> Result<[u8; N], ExchangeError> {
         let mut bytes = [0; N];
@@ -347,7 +347,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get_u16(&mut self, whose: Whose, register: u16) -> Result<u16, ExchangeError> {
+    pub fn get_u16(&mut self, whose: Target, register: u16) -> Result<u16, ExchangeError> {
         self.get(whose, register).map(u16::from_le_bytes)
     }
 
@@ -355,7 +355,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get_u32(&mut self, whose: Whose, register: u16) -> Result<u32, ExchangeError> {
+    pub fn get_u32(&mut self, whose: Target, register: u16) -> Result<u32, ExchangeError> {
         self.get(whose, register).map(u32::from_le_bytes)
     }
 
@@ -365,7 +365,7 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when nothing came back.
     pub fn count_writing(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         bytes: &[u8],
     ) -> Result<u16, ExchangeError> {
@@ -384,7 +384,7 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`], for one when whose it is did not take them.
     pub fn write(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         bytes: &[u8],
     ) -> Result<(), ExchangeError> {
@@ -399,7 +399,7 @@ impl<'x> Registers<'x> {
     /// As [`write`](Self::write).
     pub fn put_u16(
         &mut self,
-        whose: Whose,
+        whose: Target,
         register: u16,
         value: u16,
     ) -> Result<(), ExchangeError> {
@@ -421,7 +421,7 @@ impl<'x> Registers<'x> {
         let mut bytes = [0; N];
         match self.ask(slot, &mut bytes)? {
             0 => Err(ExchangeError::WorkingCounter {
-                whose: Whose::Of(from),
+                whose: Target::Of(from),
                 command,
                 register,
                 expected: 1,
@@ -456,7 +456,7 @@ impl<'x> Registers<'x> {
 }
 
 fn check(
-    whose: Whose,
+    whose: Target,
     command: Command,
     register: u16,
     expected: u16,

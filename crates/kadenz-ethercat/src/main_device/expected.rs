@@ -4,18 +4,18 @@
 //! far. Found devices are matched with them by identity, alias and order, and get the addresses that they have
 //! in the whole segment. Where a file says what a missing device is, a virtual one of that kind answers in its
 //! place, so that it is configured offline like all others: the loop has room for its process data, and the
-//! steward brings it to OP when it comes.
+//! supervisor brings it to OP when it comes.
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::{configure, prepare};
-//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::expected::Expected;
 //! use kadenz_ethercat::main_device::link::Link;
 //! use kadenz_ethercat::port::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
-//! let mut segment = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut segment = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let mut expected = Expected::of(humanoid(6))?;
 //! let mut found = expected.discover(&mut Registers::by(&mut segment))?;
 //! assert_eq!(found.missing, [5]);
@@ -34,7 +34,9 @@ use kadenz_rt::clock::MonotonicTime;
 use super::bring_up::BringUpError;
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting, Whose};
+use super::exchange::{
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
+};
 use super::link::Link;
 use super::place::{self, Known, Newcomer, Serials};
 use crate::port::WirePort;
@@ -149,7 +151,7 @@ impl Expected {
         for (device, place) in found.into_iter().zip(places) {
             let station = place.map_or(0, |it| FIRST_STATION.wrapping_add(it as u16));
             if device.station.0 != station {
-                registers.put_u16(Whose::At(device.position), STATION_ADDRESS, station)?;
+                registers.put_u16(Target::At(device.position), STATION_ADDRESS, station)?;
             }
             let Some(place) = place else { continue };
             missing.retain(|it| *it != place);
@@ -298,7 +300,7 @@ impl Found {
 /// The way to a segment in which stand-ins answer for devices that are missing.
 pub struct Completed<'x> {
     segment: &'x mut dyn Exchange,
-    stand_in: Option<Waiting<'x, WirePort>>,
+    stand_in: Option<BlockingExchange<'x, WirePort>>,
     missing: Vec<Configured>,
 }
 
@@ -355,9 +357,9 @@ fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
     place::places(&known, &newcomers, Serials::MayDiffer)
 }
 
-fn waiting(link: &mut Link<WirePort>) -> Waiting<'_, WirePort> {
-    Waiting {
+fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
+    BlockingExchange {
         link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     }
 }

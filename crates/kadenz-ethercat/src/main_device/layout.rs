@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::wire::{DATAGRAM_OVERHEAD, LONGEST_FRAME, Logical};
+use crate::wire::{DATAGRAM_OVERHEAD, Logical, MAX_FRAME};
 
 /// Bytes of process data that a SubDevice has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,7 +92,7 @@ pub struct LayoutError {
 /// Bytes of process data that a frame carries beside datagrams of `besides` bytes with their overhead.
 #[must_use]
 pub const fn room(besides: usize) -> usize {
-    LONGEST_FRAME - 16 - DATAGRAM_OVERHEAD - besides
+    MAX_FRAME - 16 - DATAGRAM_OVERHEAD - besides
 }
 
 impl Layout {

@@ -11,10 +11,10 @@ use kadenz_rt::clock::MonotonicTime;
 use serde::{Deserialize, Serialize};
 
 use crate::port::Port;
-use crate::wire::{Datagrams, FrameError, LONGEST_FRAME, Mac};
+use crate::wire::{Datagrams, FrameError, MAX_FRAME, Mac};
 
 /// Frames that may be out at once: as many as there are indices.
-pub const MOST_IN_FLIGHT: usize = 256;
+pub const MAX_IN_FLIGHT: usize = 256;
 
 /// What became of frames that were no answer, and of those that had none. All since the link was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct Link<P> {
     who: u8,
     sequence: u32,
     next: u8,
-    out: [Option<Out>; MOST_IN_FLIGHT],
+    out: [Option<Out>; MAX_IN_FLIGHT],
     counts: LinkCounts,
 }
 
@@ -96,7 +96,7 @@ impl<P: Port> Link<P> {
             who,
             sequence: 0,
             next: 0,
-            out: [None; MOST_IN_FLIGHT],
+            out: [None; MAX_IN_FLIGHT],
             counts: LinkCounts::default(),
         }
     }
@@ -146,10 +146,10 @@ impl<P: Port> Link<P> {
     }
 
     /// The next answer that has come, copied into `frame`; `None` when there is none now. Whatever else
-    /// came is counted and dropped, up to [`MOST_IN_FLIGHT`] frames a call: a flood of others' frames holds
+    /// came is counted and dropped, up to [`MAX_IN_FLIGHT`] frames a call: a flood of others' frames holds
     /// nobody up.
-    pub fn receive(&mut self, frame: &mut [u8; LONGEST_FRAME]) -> Option<Arrived> {
-        for _ in 0..MOST_IN_FLIGHT {
+    pub fn receive(&mut self, frame: &mut [u8; MAX_FRAME]) -> Option<Arrived> {
+        for _ in 0..MAX_IN_FLIGHT {
             let length = self.port.receive(frame)?;
             if let Some(arrived) = self.recognise(&frame[..length]) {
                 self.out[usize::from(arrived.index)] = None;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use crate::wire::SyncManager;
 use crate::wire::coe::Emergency;
 use crate::wire::coe::{CoeError, Message};
@@ -18,11 +18,11 @@ use crate::wire::sync_manager::{self, Status};
 
 /// How long a SubDevice may take to empty its mailbox (ETG.1020: 100 ms) and to answer (ETG.1020: 1 s,
 /// for a change of state longer).
-const LONGEST_ANSWER: Duration = Duration::from_secs(2);
+const MAX_ANSWER: Duration = Duration::from_secs(2);
 /// How long it may take to put its last message there again.
-const LONGEST_REPEAT: Duration = Duration::from_millis(200);
+const MAX_REPEAT: Duration = Duration::from_millis(200);
 /// Frames that may get lost one after the other while a message is read.
-const MOST_LOSSES: u32 = 8;
+const MAX_LOSSES: u32 = 8;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Bytes of the smallest mailbox that carries CoE, and of the largest that a frame carries.
@@ -41,13 +41,13 @@ pub enum MailError {
     #[error("{whose} cannot be sent the message: {cause}; look whether its SII is damaged")]
     NoRoom {
         /// Who was to be asked.
-        whose: Whose,
+        whose: Target,
         /// What is too small.
         cause: MailboxError,
     },
     /// The SubDevice has no mailbox.
     #[error("{0} has no mailbox, by its SII; it has no objects, and nothing can be asked of it")]
-    None(Whose),
+    None(Target),
     /// The SubDevice's mailbox is none that a message fits into, or that fits into a frame.
     #[error(
         "{whose} has a mailbox of {size} bytes by its SII, and from {least} to {most} are usable; look whether its SII is damaged",
@@ -56,7 +56,7 @@ pub enum MailError {
     )]
     Size {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// Bytes of the smaller or larger mailbox, whichever is not usable.
         size: u16,
     },
@@ -66,7 +66,7 @@ pub enum MailError {
     )]
     NotUnderstood {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// Why.
         detail: ErrorDetail,
     },
@@ -74,7 +74,7 @@ pub enum MailError {
     #[error("{whose} did not answer within {waited:?}; is it in PREOP or higher?")]
     Silent {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// How long was waited.
         waited: Duration,
     },
@@ -84,7 +84,7 @@ pub enum MailError {
     )]
     Unreadable {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// How long was waited.
         waited: Duration,
         /// How many messages that were.
@@ -98,7 +98,7 @@ pub enum MailError {
     )]
     Lost {
         /// Who was asked.
-        whose: Whose,
+        whose: Target,
         /// How long was waited.
         waited: Duration,
     },
@@ -178,14 +178,14 @@ fn whole(message: &[u8]) -> &[u8] {
 
 /// The mailboxes of one SubDevice. Every method waits.
 pub struct Mail<'m> {
-    whose: Whose,
+    whose: Target,
     mailboxes: Mailboxes,
     counter: &'m mut Numbering,
     emergencies: &'m mut Vec<Emergency>,
 }
 
 /// Emergencies that are kept; the oldest goes when there are more.
-const MOST_EMERGENCIES: usize = 64;
+const MAX_EMERGENCIES: usize = 64;
 
 impl<'m> Mail<'m> {
     /// Mailboxes that are configured. `counter` and `emergencies` are the SubDevice's, kept between uses.
@@ -193,7 +193,7 @@ impl<'m> Mail<'m> {
     /// # Errors
     /// [`MailError::None`] for a SubDevice without, [`MailError::Size`] for one whose mailbox is none.
     pub fn of(
-        whose: Whose,
+        whose: Target,
         mailboxes: Mailboxes,
         counter: &'m mut Numbering,
         emergencies: &'m mut Vec<Emergency>,
@@ -232,7 +232,7 @@ impl<'m> Mail<'m> {
     ) -> Result<R, MailError> {
         self.drain(registers)?;
         self.send(registers, fill)?;
-        let end = registers.exchange().now() + LONGEST_ANSWER;
+        let end = registers.exchange().now() + MAX_ANSWER;
         let mut message = [0; LARGEST];
         let mut unreadable = None;
         while registers.exchange().now() < end {
@@ -278,7 +278,7 @@ impl<'m> Mail<'m> {
     fn silent(&self) -> MailError {
         MailError::Silent {
             whose: self.whose,
-            waited: LONGEST_ANSWER,
+            waited: MAX_ANSWER,
         }
     }
 
@@ -288,7 +288,7 @@ impl<'m> Mail<'m> {
             None => self.silent(),
             Some((times, cause)) => MailError::Unreadable {
                 whose: self.whose,
-                waited: LONGEST_ANSWER,
+                waited: MAX_ANSWER,
                 times,
                 cause,
             },
@@ -306,7 +306,7 @@ impl<'m> Mail<'m> {
     fn lost(&self) -> MailError {
         MailError::Lost {
             whose: self.whose,
-            waited: LONGEST_REPEAT,
+            waited: MAX_REPEAT,
         }
     }
 
@@ -321,7 +321,7 @@ impl<'m> Mail<'m> {
         mailbox::write(bytes, Protocol::Coe, Counter::NONE, fill)
             .map_err(|cause| self.no_room(cause))?;
         mailbox::set_counter(bytes, self.counter.next());
-        let end = registers.exchange().now() + LONGEST_ANSWER;
+        let end = registers.exchange().now() + MAX_ANSWER;
         while registers.exchange().now() < end {
             if registers.count_writing(self.whose, self.mailboxes.receive.start, bytes)? > 0 {
                 return Ok(());
@@ -345,7 +345,7 @@ impl<'m> Mail<'m> {
         let length = usize::from(self.mailboxes.send.size);
         let to = &mut to[..length];
         let mut repeated = false;
-        for _ in 0..MOST_LOSSES {
+        for _ in 0..MAX_LOSSES {
             let start = self.mailboxes.send.start;
             let got = registers.count_reading_once(self.whose, start, to)?;
             if !matches!(got, Some(1..)) {
@@ -372,7 +372,7 @@ impl<'m> Mail<'m> {
         let [activate, _] = registers.get(self.whose, register)?;
         let asked = activate ^ SyncManager::REPEAT;
         registers.write(self.whose, register, &[asked])?;
-        let end = registers.exchange().now() + LONGEST_REPEAT;
+        let end = registers.exchange().now() + MAX_REPEAT;
         let answers =
             |it: u8| (it & SyncManager::REPEATED != 0) == (asked & SyncManager::REPEAT != 0);
         loop {
@@ -391,7 +391,7 @@ impl<'m> Mail<'m> {
 
     /// Waits until a message lies there; whether one does.
     fn fills(&self, registers: &mut Registers<'_>) -> Result<bool, MailError> {
-        let end = registers.exchange().now() + LONGEST_REPEAT;
+        let end = registers.exchange().now() + MAX_REPEAT;
         loop {
             if self.is_full(registers)? {
                 return Ok(true);
@@ -408,7 +408,7 @@ impl<'m> Mail<'m> {
         Ok(Status(status).full())
     }
 
-    /// Whose a message is. A vendor's own service, a message that is cut short and whatever else nobody can
+    /// Target a message is. A vendor's own service, a message that is cut short and whatever else nobody can
     /// read end no question: the answer may follow.
     fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Sorted<'b>, MailError> {
         let (header, data) = match Header::read(message) {
@@ -429,7 +429,7 @@ impl<'m> Mail<'m> {
             Err(cause) => return Ok(Sorted::Unreadable(cause.into())),
         };
         if let Message::Emergency(emergency) = message {
-            if self.emergencies.len() == MOST_EMERGENCIES {
+            if self.emergencies.len() == MAX_EMERGENCIES {
                 self.emergencies.remove(0);
             }
             self.emergencies.push(emergency);

@@ -175,7 +175,7 @@ fn named(
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::port::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -183,9 +183,9 @@ mod tests {
     #[test]
     fn what_is_mapped_fills_the_process_data_of_every_device() {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         for device in &mut bring_up::find(&mut registers).unwrap() {

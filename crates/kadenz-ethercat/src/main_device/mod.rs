@@ -1,6 +1,7 @@
 //! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
 //! them once a cycle.
 
+pub mod acyclic;
 pub mod assignment;
 pub mod bring_up;
 pub mod clocks;
@@ -18,7 +19,6 @@ pub mod mailbox;
 pub mod mapping;
 pub(crate) mod place;
 pub mod placed;
-pub mod postbox;
 pub mod sdo;
 pub mod sii;
 pub mod states;

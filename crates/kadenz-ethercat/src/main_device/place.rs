@@ -1,4 +1,4 @@
-//! Whose place a SubDevice takes that nobody knows yet: pure, from identities, aliases and neighbours.
+//! Target place a SubDevice takes that nobody knows yet: pure, from identities, aliases and neighbours.
 
 use crate::wire::sii::Identity;
 

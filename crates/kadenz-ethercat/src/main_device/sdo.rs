@@ -6,7 +6,7 @@ use crate::wire::coe::Address;
 use crate::wire::coe::client::{Download, Progress, TransferError, Upload};
 
 /// The longest value that is read: 1 MiB.
-const LONGEST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 /// Why an object was not read or written.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +90,7 @@ pub fn read(
                 value.truncate(length);
                 return Ok(value);
             }
-            Err(SdoError::Transfer(TransferError::TooLong { .. })) if room < LONGEST => room *= 8,
+            Err(SdoError::Transfer(TransferError::TooLong { .. })) if room < MAX => room *= 8,
             Err(error) => return Err(error),
         }
     }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use crate::wire::register::{
     SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA, sii_control as bits,
 };
 
 /// How long an EEPROM may be busy: a write takes up to 10 ms.
-const LONGEST: Duration = Duration::from_millis(100);
+const MAX: Duration = Duration::from_millis(100);
 /// How often an EEPROM is asked again that did not acknowledge: it is still at its last write.
 const TRIES: u32 = 10;
 /// The same after a write, and how long apart: some store a word for 10 ms.
@@ -52,7 +52,7 @@ pub struct Difference {
 /// The SII of one SubDevice. Every method waits.
 pub struct Sii<'r, 'x> {
     registers: &'r mut Registers<'x>,
-    whose: Whose,
+    whose: Target,
     /// Whether the application had it.
     was_theirs: bool,
 }
@@ -62,7 +62,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     ///
     /// # Errors
     /// [`SiiError`] when the SubDevice does not answer.
-    pub fn of(registers: &'r mut Registers<'x>, whose: Whose) -> Result<Self, SiiError> {
+    pub fn of(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiError> {
         // An application that holds on to it loses it by force (bit 1) and then for good.
         for ownership in [2_u8, 0] {
             registers.write(whose, SII_CONFIGURATION, &[ownership])?;
@@ -80,7 +80,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     ///
     /// # Errors
     /// [`SiiError`] when the SubDevice does not answer.
-    pub fn borrow(registers: &'r mut Registers<'x>, whose: Whose) -> Result<Self, SiiError> {
+    pub fn borrow(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiError> {
         let [owner] = registers.get(whose, SII_CONFIGURATION)?;
         let mut sii = Self::of(registers, whose)?;
         sii.was_theirs = owner & 1 != 0;
@@ -142,7 +142,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// without a second is left out. Allocates.
     ///
     /// ```
-    /// use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+    /// use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange, Target};
     /// use kadenz_ethercat::main_device::link::Link;
     /// use kadenz_ethercat::main_device::sii::Sii;
     /// use kadenz_ethercat::port::WirePort;
@@ -150,9 +150,9 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// use kadenz_ethercat::wire::Position;
     ///
     /// let mut link = Link::new(WirePort::new(humanoid(1).build()?), 1);
-    /// let mut way = Waiting { link: &mut link, patience: Patience::default() };
+    /// let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
     /// let mut registers = Registers::by(&mut way);
-    /// let mut sii = Sii::of(&mut registers, Whose::At(Position(0)))?;
+    /// let mut sii = Sii::of(&mut registers, Target::At(Position(0)))?;
     /// let mut image = [0; 128];
     /// sii.read(0, &mut image)?;
     /// image[0x1C] = 7;
@@ -226,7 +226,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     }
 
     fn wait_until_idle(&mut self) -> Result<(u16, [u8; 8]), SiiError> {
-        let end = self.registers.exchange().now() + LONGEST;
+        let end = self.registers.exchange().now() + MAX;
         loop {
             // Control, address and data stand in a row: one question for all.
             let all: [u8; 14] = self.registers.get(self.whose, SII_CONTROL)?;
@@ -254,19 +254,19 @@ fn refusal(word: u32, status: u16) -> Result<(), SiiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::port::WirePort;
     use crate::sim::humanoid::humanoid;
     use crate::wire::Position;
 
-    const WHOSE: Whose = Whose::At(Position(0));
+    const WHOSE: Target = Target::At(Position(0));
 
     fn with_a_device(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         work(&mut Registers::by(&mut way));
     }

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, pdi_control};
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
@@ -15,7 +15,7 @@ use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 /// nothing else is to be done.
 pub const REACTION: Duration = Duration::from_millis(200);
 /// From one look at a state to the next.
-const LOOK: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// From one broadcast that asks for INIT to the next.
 const ROUND: Duration = Duration::from_millis(50);
 
@@ -66,7 +66,7 @@ pub const fn longest(to: State) -> Duration {
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
-pub fn read(registers: &mut Registers<'_>, whose: Whose) -> Result<AlStatus, ExchangeError> {
+pub fn read(registers: &mut Registers<'_>, whose: Target) -> Result<AlStatus, ExchangeError> {
     registers.get_u16(whose, AL_STATUS).map(AlStatus)
 }
 
@@ -78,7 +78,11 @@ pub fn read(registers: &mut Registers<'_>, whose: Whose) -> Result<AlStatus, Exc
 ///
 /// # Errors
 /// [`StateError`] when it was refused or took too long.
-pub fn reach(registers: &mut Registers<'_>, whose: Whose, wanted: State) -> Result<(), StateError> {
+pub fn reach(
+    registers: &mut Registers<'_>,
+    whose: Target,
+    wanted: State,
+) -> Result<(), StateError> {
     let before = read(registers, whose)?;
     let clean = match before.error() {
         true => acknowledge(registers, whose, before.state().unwrap_or(wanted))?,
@@ -95,7 +99,7 @@ pub fn reach(registers: &mut Registers<'_>, whose: Whose, wanted: State) -> Resu
 /// [`StateError`] when it was refused or took too long.
 pub fn wait(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     wanted: State,
     span: Duration,
 ) -> Result<(), StateError> {
@@ -108,7 +112,7 @@ pub fn wait(
 /// # Errors
 /// [`StateError`] when they took too long.
 pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(), StateError> {
-    let (all, span) = (Whose::All(count), longest(State::Init));
+    let (all, span) = (Target::All(count), longest(State::Init));
     let end = registers.exchange().now() + span;
     let is_there = |it: AlStatus| it.state() == Some(State::Init) && !it.error();
     loop {
@@ -121,7 +125,7 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
         // the acknowledgement as an error, until they are asked without.
         for control in [both, plain] {
             registers.count_writing(all, AL_CONTROL, &control.0.to_le_bytes())?;
-            registers.exchange().pause(LOOK);
+            registers.exchange().pause(POLL_INTERVAL);
         }
         loop {
             let status = read(registers, all)?;
@@ -140,7 +144,7 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
             if now >= round {
                 break;
             }
-            registers.exchange().pause(LOOK);
+            registers.exchange().pause(POLL_INTERVAL);
         }
     }
 }
@@ -148,7 +152,7 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
 /// Acknowledges an error and waits for its end: whether that was seen.
 fn acknowledge(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     state: State,
 ) -> Result<bool, StateError> {
     ask(registers, whose, AlControl::acknowledge(state))?;
@@ -162,7 +166,7 @@ fn acknowledge(
         if registers.exchange().now() >= end {
             return Ok(false);
         }
-        registers.exchange().pause(LOOK);
+        registers.exchange().pause(POLL_INTERVAL);
     }
     Ok(true)
 }
@@ -170,14 +174,14 @@ fn acknowledge(
 /// Writes AL control, again if it still holds what the application has not looked at.
 fn ask(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     control: AlControl,
 ) -> Result<(), ExchangeError> {
     let (command, _, expected) = whose.writing(AL_CONTROL);
     // Several that are asked again and again would never be ready all at once.
     let pause = match whose {
-        Whose::All(_) => REACTION,
-        Whose::At(_) | Whose::Of(_) => LOOK,
+        Target::All(_) => REACTION,
+        Target::At(_) | Target::Of(_) => POLL_INTERVAL,
     };
     let end = registers.exchange().now() + REACTION;
     loop {
@@ -201,7 +205,7 @@ fn ask(
 /// Waits for a state. `clean` says that no error stood when it was asked for, so that any is the answer.
 fn watch(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     wanted: State,
     span: Duration,
     mut clean: bool,
@@ -229,7 +233,7 @@ fn watch(
                 span,
             });
         }
-        registers.exchange().pause(LOOK);
+        registers.exchange().pause(POLL_INTERVAL);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{ExchangeError, Registers, Whose};
+use super::exchange::{ExchangeError, Registers, Target};
 use super::states;
 use crate::wire::register::{
     AL_STATUS_CODE, SII_CONFIGURATION, STATION_ADDRESS, SYNC_MANAGER, SYNC_MANAGER_SIZE,
@@ -30,13 +30,13 @@ pub struct Surveyed {
 /// Looks at every SubDevice. Waits, allocates.
 ///
 /// ```
-/// use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+/// use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 /// use kadenz_ethercat::main_device::{link::Link, survey::survey};
 /// use kadenz_ethercat::port::WirePort;
 /// use kadenz_ethercat::sim::humanoid::humanoid;
 ///
 /// let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);
-/// let mut way = Waiting { link: &mut link, patience: Patience::default() };
+/// let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 /// let met = survey(&mut Registers::by(&mut way))?;
 /// assert_eq!(met.len(), 59);
 /// assert_eq!(met[0].device.name, "EK1100");
@@ -71,7 +71,7 @@ pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> Result<(), 
                 .map(|ahead| first.wrapping_add(ahead))
                 .find(free);
             let given = given.unwrap_or(first);
-            let whose = Whose::At(met[place].device.position);
+            let whose = Target::At(met[place].device.position);
             registers.put_u16(whose, STATION_ADDRESS, given)?;
             given
         };
@@ -82,7 +82,7 @@ pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> Result<(), 
 }
 
 fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed, DiscoverError> {
-    let whose = Whose::At(position);
+    let whose = Target::At(position);
     let station = Configured(registers.get_u16(whose, STATION_ADDRESS)?);
     let [owner] = registers.get(whose, SII_CONFIGURATION)?;
     let device = discover::describe(registers, whose, position, station);
@@ -107,7 +107,7 @@ pub fn look_at_known(
 
 fn state_of<E: From<ExchangeError>>(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     device: SubDevice,
 ) -> Result<Surveyed, E> {
     let status = states::read(registers, whose)?;
@@ -127,7 +127,7 @@ fn state_of<E: From<ExchangeError>>(
 /// Bytes of the SyncManagers that are active, as the SII says what each is for.
 fn demand_as_configured(
     registers: &mut Registers<'_>,
-    whose: Whose,
+    whose: Target,
     device: &SubDevice,
 ) -> Result<Demand, ExchangeError> {
     let mut demand = Demand::default();
@@ -169,16 +169,16 @@ fn demand_by_sii(image: &Image<'_>) -> Demand {
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::port::WirePort;
     use crate::sim::humanoid::humanoid;
 
     fn with_humanoid(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         work(&mut Registers::by(&mut way));
     }
@@ -224,7 +224,7 @@ mod tests {
     fn addresses_are_given_to_those_without_and_no_two_get_the_same() {
         with_humanoid(|registers| {
             for (position, station) in [(1, 0x1001_u16), (2, 0x1001), (3, 7)] {
-                let whose = Whose::At(Position(position));
+                let whose = Target::At(Position(position));
                 registers.put_u16(whose, STATION_ADDRESS, station).unwrap();
             }
             let mut met = survey(registers).unwrap();

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use super::acyclic::AcyclicQueue;
 use super::bring_up::{find, prepare};
 use super::cycle::Cycle;
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError};
-use super::exchange::{Patience, Registers, Waiting, Whose};
+use super::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
 use super::link::Link;
-use super::postbox::Postbox;
 use super::states;
 use crate::port::{Port as _, WirePort};
 use crate::sim::Segment;
@@ -21,9 +21,9 @@ use crate::wire::{AlControl, State};
 fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
     let port = WirePort::new(humanoid(devices).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
@@ -33,13 +33,13 @@ fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
 
 /// Cycles of a millisecond, and what the last came to.
 fn run(link: &mut Link<WirePort>, cycle: &mut Cycle, cycles: u32) -> super::cycle::Outcome {
-    let postbox = Postbox::default();
+    let queue = AcyclicQueue::default();
     let mut last = super::cycle::Outcome::default();
     for _ in 0..cycles {
         let beat = link.now() + Duration::from_millis(1);
-        last = cycle.exchange(link, &postbox, beat);
+        last = cycle.exchange(link, &queue, beat);
         while link.now() < beat {
-            cycle.receive(link, &postbox);
+            cycle.receive(link, &queue);
             link.port_mut().wait(beat).unwrap();
         }
     }
@@ -48,14 +48,14 @@ fn run(link: &mut Link<WirePort>, cycle: &mut Cycle, cycles: u32) -> super::cycl
 
 fn to_op(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u16) {
     run(link, cycle, 10);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut waiting);
     registers
         .put_u16(
-            Whose::All(count),
+            Target::All(count),
             AL_CONTROL,
             AlControl::request(State::Op).0,
         )
@@ -123,9 +123,9 @@ fn outputs_reach_the_device_and_inputs_come_back() {
 
 /// Maps a part of a drive's process data nowhere: 0 its outputs, 1 its inputs.
 fn unmap(link: &mut Link<WirePort>, drive: &SubDevice, fmmu: u16) {
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     // The byte that says whether it works, and a reserved one.
     let register = FMMU + fmmu * FMMU_SIZE + 12;
@@ -166,9 +166,9 @@ fn who_took_part_is_known_of_a_frame_whatever_another_does_not_tell() {
 #[test]
 fn a_wire_without_devices_is_an_error_that_says_so() {
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience {
+        patience: RetryPolicy {
             answer: Duration::from_millis(1),
             tries: 2,
         },
@@ -185,9 +185,9 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
 fn a_state_that_is_refused_is_told_with_its_reason() {
     let port = WirePort::new(humanoid(6).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut waiting);
     let found = discover::discover(&mut registers).unwrap();

@@ -36,18 +36,18 @@ use crate::text_file;
 pub use crate::text_file::FileError;
 
 /// Most axes of a file.
-pub const MOST_AXES: usize = 200;
+pub const MAX_AXES: usize = 200;
 /// Most moves of an axis.
-pub const MOST_MOVES: usize = 1000;
+pub const MAX_MOVES: usize = 1000;
 /// Longest file that is read, in bytes.
-const LONGEST: u64 = 4 * 1024 * 1024;
+const MAX: u64 = 4 * 1024 * 1024;
 
 /// Reads a file.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn read(path: &Path) -> Result<Plan, FileError> {
-    let text = text_file::read_named(path, LONGEST)?;
+    let text = text_file::read_named(path, MAX)?;
     parse(&path.display().to_string(), &text)
 }
 

@@ -8,35 +8,35 @@
 //! # use std::time::Duration;
 //! # use kadenz_ethercat::control::cyclic::{EndedBy, Loop, Settings, VirtualTime, operate};
 //! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
-//! # use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::link::Link;
-//! # use kadenz_ethercat::main_device::postbox::Postbox;
-//! # use kadenz_ethercat::motion::{self, Conductor, Policy, Switch};
+//! # use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
+//! # use kadenz_ethercat::motion::{self, AxisGroup, Policy, MotionHandle};
 //! # use kadenz_ethercat::port::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! let (policy, every) = (Policy::default(), Duration::from_millis(1));
-//! let settings = Settings { farewell: policy.farewell(every), ..Settings::every(every)? };
+//! let settings = Settings { shutdown_cycles: policy.shutdown_cycles(every), ..Settings::every(every)? };
 //! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);
-//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let mut registers = Registers::by(&mut way);
 //! let mut devices = find(&mut registers)?;
 //! let plan = motion::demo(&mut registers, &mut devices)?.once();
-//! let players = plan.commission(&mut registers, &mut devices)?;
+//! let runners = plan.commission(&mut registers, &mut devices)?;
 //! let mut cycle = prepare(&mut registers, &mut devices, None)?;
-//! let (postbox, stop, switch) = (Postbox::default(), AtomicBool::new(false), Switch::default());
-//! let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
-//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, postbox: &postbox, stop: &stop };
+//! let (queue, stop, handle) = (AcyclicQueue::default(), AtomicBool::new(false), MotionHandle::default());
+//! let mut group = AxisGroup::new(runners, policy, &handle).ending_when_played();
+//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, queue: &queue, stop: &stop };
 //! operate(&mut bus, 8, &settings, &mut VirtualTime)?;
-//! let ended = bus.run(&settings, &mut VirtualTime, &mut conductor, &mut ());
+//! let ended = bus.run(&settings, &mut VirtualTime, &mut group, &mut ());
 //! assert_eq!(ended.by, EndedBy::Controller);
-//! for player in conductor.players() {
-//!     assert!(player.tracking().greatest < 0.005, "rad");
+//! for runner in group.runners() {
+//!     assert!(runner.tracking().greatest < 0.005, "rad");
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! - [`axis`]: a drive of CiA 402, in SI units.
-//! - [`conductor`]: all axes together.
+//! - [`axis_group`]: all axes together.
 //! - [`mod@file`]: what they do, as a TOML file.
 //! - [`pid`]: a regulator.
 //! - [`program`]: ways after another.
@@ -44,25 +44,25 @@
 //! - [`trajectory`]: ways in time.
 
 pub mod axis;
+pub mod axis_group;
+mod axis_runner;
 mod braking;
-pub mod conductor;
 mod demo;
 pub mod file;
+mod handle;
 pub mod pid;
 mod plan;
-mod player;
 pub mod program;
 mod return_of_drives;
 pub mod safety;
-mod switch;
 pub mod trajectory;
 
 #[cfg(test)]
 mod tests;
 
-pub use conductor::{Conductor, Player, Stage, Tracking};
+pub use axis_group::{AxisGroup, AxisRunner, Stage, Tracking};
 pub use demo::demo;
+pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
 pub use plan::{AxisPlan, Plan, PlanError, Which, name};
 pub use return_of_drives::{as_commissioned, setups};
 pub use safety::{Cause, Policy};
-pub use switch::{AxisStatus, StageName, Status, Stopped, Switch};

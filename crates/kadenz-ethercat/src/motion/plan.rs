@@ -6,7 +6,7 @@ use std::time::Duration;
 use kadenz_rt::beat::IntervalError;
 
 use super::axis::{CommissionError, Control, Stated, commission};
-use super::conductor::Player;
+use super::axis_group::AxisRunner;
 use super::pid::Gains;
 use super::program::Program;
 use super::safety::Policy;
@@ -122,8 +122,8 @@ pub fn name(device: &SubDevice) -> String {
 }
 
 impl Plan {
-    /// Settings of the loop that plays it; its farewell is as long as axes need to come to rest
-    /// ([`Policy::farewell`]).
+    /// Settings of the loop that plays it; its shutdown_cycles is as long as axes need to come to rest
+    /// ([`Policy::shutdown_cycles`]).
     ///
     /// # Errors
     /// [`IntervalError`] for a cycle that is none.
@@ -132,7 +132,7 @@ impl Plan {
         Ok(Settings {
             mode: self.mode,
             overrun: self.overrun,
-            farewell: self.safety.farewell(self.cycle),
+            shutdown_cycles: self.safety.shutdown_cycles(self.cycle),
             ..every
         })
     }
@@ -155,9 +155,9 @@ impl Plan {
         &self,
         registers: &mut Registers<'_>,
         devices: &mut [SubDevice],
-    ) -> Result<Vec<Player>, PlanError> {
+    ) -> Result<Vec<AxisRunner>, PlanError> {
         let mut taken = Vec::new();
-        let mut players = Vec::new();
+        let mut runners = Vec::new();
         for axis in &self.axes {
             let place = find(&axis.device, devices)?;
             let device = &mut devices[place];
@@ -165,19 +165,19 @@ impl Plan {
                 return Err(PlanError::Twice(device.position.0));
             }
             taken.push(place);
-            players.push(axis.player(registers, device, self.cycle)?);
+            runners.push(axis.runner(registers, device, self.cycle)?);
         }
-        Ok(players)
+        Ok(runners)
     }
 }
 
 impl AxisPlan {
-    fn player(
+    fn runner(
         &self,
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
         cycle: Duration,
-    ) -> Result<Player, PlanError> {
+    ) -> Result<AxisRunner, PlanError> {
         let made = commission(registers, device, self.control, &self.stated, cycle);
         let (position, name) = (device.position.0, name(device));
         let made = match made {
@@ -200,7 +200,7 @@ impl AxisPlan {
             });
         }
         let program = self.program.clone();
-        Ok(Player::new(made, program, self.limits, self.gains).named(name))
+        Ok(AxisRunner::new(made, program, self.limits, self.gains).named(name))
     }
 }
 
@@ -227,10 +227,10 @@ fn find(which: &Which, devices: &[SubDevice]) -> Result<usize, PlanError> {
 }
 
 /// Most names that an error lists.
-const MOST_NAMES: usize = 80;
+const MAX_NAMES: usize = 80;
 
 fn shown(devices: &[SubDevice]) -> String {
-    let names = devices.iter().take(MOST_NAMES);
+    let names = devices.iter().take(MAX_NAMES);
     let names: Vec<_> = names
         .map(|it| format!("{} {}", it.position.0, name(it)))
         .collect();

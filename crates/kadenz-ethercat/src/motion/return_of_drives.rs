@@ -1,11 +1,11 @@
-//! What the steward does with drives that come back without what they were told.
+//! What the supervisor does with drives that come back without what they were told.
 
 use std::time::Duration;
 
 use super::axis::{CommissionError, DriveSetup};
-use super::conductor::Player;
+use super::axis_group::AxisRunner;
 use super::plan::{PlanError, name};
-use crate::control::steward::Setup;
+use crate::control::supervisor::Setup;
 use crate::main_device::clocks::{ClockError, Clocks};
 use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
@@ -21,13 +21,13 @@ use crate::main_device::sdo::SdoError;
 pub fn setups(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
-    players: &[Player],
+    runners: &[AxisRunner],
     cycle: Duration,
 ) -> Result<Vec<DriveSetup>, PlanError> {
     let mut all = Vec::new();
-    for player in players {
-        let device = &mut devices[player.axis().device()];
-        let kept = DriveSetup::of(registers, device, player.axis(), cycle);
+    for runner in runners {
+        let device = &mut devices[runner.axis().device()];
+        let kept = DriveSetup::of(registers, device, runner.axis(), cycle);
         all.push(kept.map_err(|source| PlanError::Commission {
             position: device.position.0,
             name: name(device),
@@ -37,7 +37,7 @@ pub fn setups(
     Ok(all)
 }
 
-/// For [`Steward::with_setup`](crate::control::steward::Steward::with_setup): a drive on its way up gets
+/// For [`SegmentSupervisor::with_setup`](crate::control::supervisor::SegmentSupervisor::with_setup): a drive on its way up gets
 /// again what it was commissioned with, and any device its clock's settings where clocks were aligned, and
 /// its pulses where they were [started](Clocks::pulse). A
 /// drive that comes back with another mapping or other units is not taken into OP.

@@ -1,10 +1,10 @@
-//! What stops all axes: lost devices, missed deadlines, faults, a hand on the switch.
+//! What stops all axes: lost devices, missed deadlines, faults, a stop by the handle.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::switch::Switch;
+use super::handle::MotionHandle;
 use crate::wire::cia402::Statusword;
 
 /// What is tolerated. A number is of cycles in a row; `None` for any.
@@ -26,10 +26,10 @@ pub struct Policy {
 
 impl Policy {
     /// How many cycles of that length a loop goes on after its flag, so that all axes come to rest
-    /// ([`Settings::farewell`](crate::control::cyclic::Settings::farewell)): as long as they may brake, and a
+    /// ([`Settings::shutdown_cycles`](crate::control::cyclic::Settings::shutdown_cycles)): as long as they may brake, and a
     /// second for what comes between.
     #[must_use]
-    pub fn farewell(&self, cycle: Duration) -> u64 {
+    pub fn shutdown_cycles(&self, cycle: Duration) -> u64 {
         let span = self.braking + Duration::from_secs(1);
         let cycles = span.as_nanos().div_ceil(cycle.as_nanos().max(1));
         u64::try_from(cycles).unwrap_or(u64::MAX)
@@ -105,7 +105,7 @@ pub struct Safety {
     lost: u32,
     late: u32,
     cause: Option<Cause>,
-    /// Who asked for the stop, as the switch has it.
+    /// Who asked for the stop, as the handle has it.
     by: u32,
 }
 
@@ -134,13 +134,13 @@ impl Safety {
         self.cause
     }
 
-    /// Who asked for the stop, by the switch's number.
+    /// Who asked for the stop, by the handle's number.
     pub(super) const fn by(&self) -> u32 {
         self.by
     }
 
     /// Looks at a cycle: whether its inputs came whole, how many deadlines were missed since the one before
-    /// ([`Moment::missed`](crate::control::cyclic::Moment::missed)), and what is wrong with an axis.
+    /// ([`CycleContext::missed`](crate::control::cyclic::CycleContext::missed)), and what is wrong with an axis.
     pub fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
         let count = |count: u32, bad: u64| match bad {
             0 => 0,
@@ -170,10 +170,10 @@ impl Safety {
         *self = Self::new(self.policy);
     }
 
-    /// Hears the switch; whether somebody wants the stop that stands to end ([`begin`](Self::begin)).
-    pub fn hear(&mut self, switch: &Switch) -> bool {
-        let reset = switch.take_reset();
-        if let Some(by) = switch.take_stop() {
+    /// Polls the handle; whether somebody wants the stop that stands to end ([`begin`](Self::begin)).
+    pub fn hear(&mut self, handle: &MotionHandle) -> bool {
+        let reset = handle.take_reset();
+        if let Some(by) = handle.take_stop() {
             if self.cause.is_none() {
                 self.by = by;
             }
@@ -241,31 +241,31 @@ mod tests {
 
     #[test]
     fn a_stop_stays_until_it_is_reset_and_a_reset_alone_does_nothing() {
-        let (mut safety, switch) = (Safety::new(Policy::default()), Switch::default());
-        switch.reset();
-        assert!(!safety.hear(&switch));
-        switch.stop();
-        assert!(!safety.hear(&switch));
+        let (mut safety, handle) = (Safety::new(Policy::default()), MotionHandle::default());
+        handle.reset();
+        assert!(!safety.hear(&handle));
+        handle.stop();
+        assert!(!safety.hear(&handle));
         assert_eq!(safety.cause(), Some(Cause::Asked));
         // Both at once: the stop wins.
-        switch.stop();
-        switch.reset();
-        assert!(!safety.hear(&switch));
-        switch.reset();
-        assert!(safety.hear(&switch));
+        handle.stop();
+        handle.reset();
+        assert!(!safety.hear(&handle));
+        handle.reset();
+        assert!(safety.hear(&handle));
         safety.begin();
         assert_eq!(safety.cause(), None);
     }
 
     #[test]
-    fn a_farewell_is_longer_than_axes_may_brake() {
+    fn shutdown_cycles_last_longer_than_axes_may_brake() {
         let policy = Policy {
             braking: Duration::from_millis(2_500),
             ..Policy::default()
         };
-        assert_eq!(policy.farewell(Duration::from_millis(1)), 3_500);
-        assert_eq!(policy.farewell(Duration::from_millis(300)), 12);
-        assert_eq!(policy.farewell(Duration::from_secs(1)), 4);
+        assert_eq!(policy.shutdown_cycles(Duration::from_millis(1)), 3_500);
+        assert_eq!(policy.shutdown_cycles(Duration::from_millis(300)), 12);
+        assert_eq!(policy.shutdown_cycles(Duration::from_secs(1)), 4);
     }
 
     #[test]

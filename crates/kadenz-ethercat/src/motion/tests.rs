@@ -7,16 +7,16 @@ use super::axis::{Control, Reading};
 use super::pid::Gains;
 use super::*;
 use crate::control::cyclic::{
-    CycleReport, Ended, EndedBy, Loop, Mode, Moment, Overrun, Settings, Timekeeper, VirtualTime,
-    operate,
+    CycleContext, CycleReport, Ended, EndedBy, Loop, Mode, Overrun, Settings, Timekeeper,
+    VirtualTime, operate,
 };
+use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{find, prepare as prepare_all};
 use crate::main_device::cycle::Cycle;
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
 use crate::main_device::link::Link;
 use crate::main_device::mailbox::Mail;
-use crate::main_device::postbox::Postbox;
 use crate::main_device::sdo;
 use crate::port::WirePort;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
@@ -40,9 +40,9 @@ mod units;
 struct Bench {
     link: Link<WirePort>,
     cycle: Cycle,
-    players: Vec<Player>,
+    runners: Vec<AxisRunner>,
     settings: Settings,
-    /// Whose control words are noted.
+    /// Target control words are noted.
     watched: usize,
     /// Those that were sent to it, each as often as another was sent between.
     words: Vec<Controlword>,
@@ -90,7 +90,7 @@ impl Bench {
             &mut Loop {
                 link: &mut bench.link,
                 cycle: &mut bench.cycle,
-                postbox: &Postbox::default(),
+                queue: &AcyclicQueue::default(),
                 stop: &AtomicBool::new(false),
             },
             devices,
@@ -108,21 +108,21 @@ impl Bench {
         change: impl FnOnce(&mut Plan),
     ) -> Result<Self, PlanError> {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
         prepare(&mut registers, &mut found);
         let mut plan = demo(&mut registers, &mut found).unwrap();
         change(&mut plan);
-        let players = plan.commission(&mut registers, &mut found)?;
+        let runners = plan.commission(&mut registers, &mut found)?;
         let cycle = prepare_all(&mut registers, &mut found, None).unwrap();
         Ok(Self {
             link,
             cycle,
-            players,
+            runners,
             settings: plan.settings().unwrap(),
             watched: 5,
             words: Vec::new(),
@@ -135,10 +135,10 @@ impl Bench {
     }
 
     fn ask_for_op(&mut self) {
-        let devices = Whose::All(self.devices());
-        let mut way = Waiting {
+        let devices = Target::All(self.devices());
+        let mut way = BlockingExchange {
             link: &mut self.link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let op = AlControl::request(State::Op).0;
         let mut registers = Registers::by(&mut way);
@@ -149,36 +149,36 @@ impl Bench {
     fn play(
         &mut self,
         cycles: u64,
-        conductor: &mut Conductor<'_>,
-        meddle: impl FnMut(u64, &Conductor<'_>),
+        group: &mut AxisGroup<'_>,
+        meddle: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
-        self.play_by(cycles, conductor, &mut VirtualTime, meddle)
+        self.play_by(cycles, group, &mut VirtualTime, meddle)
     }
 
     /// The same on a computer that is slow at times.
     fn play_by(
         &mut self,
         cycles: u64,
-        conductor: &mut Conductor<'_>,
+        group: &mut AxisGroup<'_>,
         time: &mut impl Timekeeper<WirePort>,
-        mut meddle: impl FnMut(u64, &Conductor<'_>),
+        mut meddle: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
         let settings = Settings {
             cycles: Some(cycles),
             ..self.settings
         };
         let (watched, words, seen) = (self.watched, &mut self.words, &mut self.seen);
-        let mut controller = |moment: &mut Moment<'_>| {
-            meddle(moment.number(), conductor);
-            crate::control::cyclic::Controller::beat(conductor, moment);
-            if let Some(word) = moment.outputs_of(watched).first_chunk() {
+        let mut controller = |context: &mut CycleContext<'_>| {
+            meddle(context.number(), group);
+            crate::control::cyclic::Controller::beat(group, context);
+            if let Some(word) = context.outputs_of(watched).first_chunk() {
                 let word = Controlword(u16::from_le_bytes(*word));
                 if words.last() != Some(&word) {
                     words.push(word);
                 }
-                let mut players = conductor.players().iter();
-                let player = players.find(|it| it.axis().device() == watched);
-                seen.extend(player.and_then(|it| {
+                let mut runners = group.runners().iter();
+                let runner = runners.find(|it| it.axis().device() == watched);
+                seen.extend(runner.and_then(|it| {
                     let (reading, asked) = (it.reading()?, it.asked());
                     Some(Seen {
                         reading,
@@ -191,7 +191,7 @@ impl Bench {
         Loop {
             link: &mut self.link,
             cycle: &mut self.cycle,
-            postbox: &Postbox::default(),
+            queue: &AcyclicQueue::default(),
             stop: &AtomicBool::new(false),
         }
         .run(&settings, time, &mut controller, &mut |_: &CycleReport<
@@ -258,103 +258,103 @@ fn is_moving(stage: Stage) -> bool {
 #[test]
 fn lost_cycles_within_the_policy_are_ridden_out_and_more_stop_all_until_a_reset() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_000, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_000, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()));
     bench.lose(10);
-    bench.play(100, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
+    bench.play(100, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()));
     bench.lose(11);
-    bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Stopped(Cause::Lost(11)));
-    for player in conductor.players() {
-        assert!(!player.reading().unwrap().state().has_torque());
+    bench.play(300, &mut group, |_, _| ());
+    assert_eq!(group.stage(), Stage::Stopped(Cause::Lost(11)));
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
-    bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stops(), 1, "it stays");
-    switch.reset();
-    bench.play(1_000, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    bench.play(300, &mut group, |_, _| ());
+    assert_eq!(group.stops(), 1, "it stays");
+    handle.reset();
+    bench.play(1_000, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
 }
 
 #[test]
 fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_asks() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_000, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_000, &mut group, |_, _| ());
     bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
-    bench.play(300, &mut conductor, |_, _| ());
+    bench.play(300, &mut group, |_, _| ());
     // Its process data has no error code.
     let stopped = Stage::Stopped(Cause::Fault {
         axis: 1,
         code: None,
     });
-    assert_eq!(conductor.stage(), stopped);
-    for player in conductor.players() {
-        assert!(!player.reading().unwrap().state().has_torque());
+    assert_eq!(group.stage(), stopped);
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
     assert_eq!(bench.take_resets(), 0);
     // What failed fails still: one reset, and all are stopped again for the same drive.
     for stops in 2..4 {
-        switch.reset();
-        bench.play(1_000, &mut conductor, |_, _| ());
-        assert_eq!((conductor.stage(), conductor.stops()), (stopped, stops));
+        handle.reset();
+        bench.play(1_000, &mut group, |_, _| ());
+        assert_eq!((group.stage(), group.stops()), (stopped, stops));
         assert_eq!(bench.take_resets(), 1);
     }
     bench.inflict(5, |it| WireFault::Fail(it, 0));
-    bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), stopped, "it stays");
-    switch.reset();
-    bench.play(1_000, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    bench.play(300, &mut group, |_, _| ());
+    assert_eq!(group.stage(), stopped, "it stays");
+    handle.reset();
+    bench.play(1_000, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     assert_eq!(bench.take_resets(), 1);
 }
 
 #[test]
 fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
+    let handle = MotionHandle::default();
     let policy = Policy {
         stop_on_fault: false,
         ..Policy::default()
     };
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.play(1_000, &mut conductor, |_, _| ());
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.play(1_000, &mut group, |_, _| ());
     bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
-    bench.play(500, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
-    let only_one_is_out = |conductor: &Conductor<'_>| {
-        for (number, player) in conductor.players().iter().enumerate() {
-            let powered = player.reading().unwrap().state().has_torque();
+    bench.play(500, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()));
+    let only_one_is_out = |group: &AxisGroup<'_>| {
+        for (number, runner) in group.runners().iter().enumerate() {
+            let powered = runner.reading().unwrap().state().has_torque();
             assert_eq!(powered, number != 1, "{number}");
         }
-        let status = switch.status().unwrap();
+        let status = handle.status().unwrap();
         assert!(status.axes.iter().all(|it| it.out == (it.axis == 1)));
     };
-    only_one_is_out(&conductor);
+    only_one_is_out(&group);
     // After a stop, too, they wait for its one reset, and no longer.
-    switch.stop();
-    bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Stopped(Cause::Asked));
+    handle.stop();
+    bench.play(300, &mut group, |_, _| ());
+    assert_eq!(group.stage(), Stage::Stopped(Cause::Asked));
     bench.take_resets();
-    switch.reset();
-    bench.play(1_500, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    handle.reset();
+    bench.play(1_500, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     assert_eq!(bench.take_resets(), 1);
-    only_one_is_out(&conductor);
+    only_one_is_out(&group);
 }
 
 #[test]
 fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    assert_eq!(switch.status(), None);
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    assert_eq!(switch.status(), None, "no cycle yet");
-    bench.play(1_500, &mut conductor, |_, _| ());
-    let status = switch.status().unwrap();
+    let handle = MotionHandle::default();
+    assert_eq!(handle.status(), None);
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    assert_eq!(handle.status(), None, "no cycle yet");
+    bench.play(1_500, &mut group, |_, _| ());
+    let status = handle.status().unwrap();
     assert_eq!((status.cycle, status.stage), (1_500, StageName::Playing));
     assert_eq!((status.stops, &status.stopped), (0, &None));
     assert_eq!(status.axes.len(), 8);
@@ -369,10 +369,10 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     );
     assert!((axis.position_rad - axis.target).abs() < 0.005, "{axis:?}");
 
-    switch.stop_by("the operator");
-    switch.stop_by("somebody later");
-    bench.play(100, &mut conductor, |_, _| ());
-    let status = switch.status().unwrap();
+    handle.stop_by("the operator");
+    handle.stop_by("somebody later");
+    bench.play(100, &mut group, |_, _| ());
+    let status = handle.status().unwrap();
     assert_eq!((status.stage, status.stops), (StageName::Stopped, 1));
     let stopped = status.stopped.clone().unwrap();
     assert_eq!(stopped.cause, Cause::Asked);
@@ -385,16 +385,16 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     let same: Status = serde_json::from_str(&text).unwrap();
     assert_eq!(same.stopped, status.stopped);
 
-    switch.reset();
-    bench.play(500, &mut conductor, |_, _| ());
-    let status = switch.status().unwrap();
+    handle.reset();
+    bench.play(500, &mut group, |_, _| ());
+    let status = handle.status().unwrap();
     assert!(status.stopped.is_none(), "{status:?}");
-    switch.end();
-    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    handle.end();
+    let ended = bench.play(5_000, &mut group, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
-    assert_eq!(switch.status().unwrap().stage, StageName::Ending);
-    // A second conductor hears the switch, and tells nothing in the first one's name.
-    let mut second = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    assert_eq!(handle.status().unwrap().stage, StageName::Ending);
+    // A second group hears the handle, and tells nothing in the first one's name.
+    let mut second = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     let ended = bench.play(5_000, &mut second, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
 }
@@ -402,9 +402,9 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
 #[test]
 fn a_device_that_is_no_drive_or_not_there_is_an_error_that_says_so() {
     let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();

@@ -15,7 +15,7 @@ use kadenz_rt::clock::MonotonicTime;
 use crate::sim::Side;
 
 #[cfg(target_os = "linux")]
-pub use packet::{InterfacePort, RingPort, Waiting};
+pub use packet::{InterfacePort, RingPort, WaitMode};
 pub use pair::{PairPort, pair};
 pub use wire::WirePort;
 

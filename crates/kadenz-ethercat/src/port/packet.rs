@@ -14,7 +14,7 @@ const WAITING: usize = 256;
 
 /// How a port waits for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Waiting {
+pub enum WaitMode {
     /// In the kernel, which takes a wake-up.
     #[default]
     Blocking,
@@ -26,7 +26,7 @@ pub enum Waiting {
 #[derive(Debug)]
 pub struct InterfacePort {
     port: PacketPort,
-    waiting: Waiting,
+    waiting: WaitMode,
 }
 
 impl InterfacePort {
@@ -34,7 +34,7 @@ impl InterfacePort {
     ///
     /// # Errors
     /// [`PacketError`]: no such interface, or no right.
-    pub fn open(interface: &str, waiting: Waiting) -> Result<Self, PacketError> {
+    pub fn open(interface: &str, waiting: WaitMode) -> Result<Self, PacketError> {
         let port = PacketPort::open(&PacketPlan {
             interface: interface.to_owned(),
             ethertype: ETHERTYPE,
@@ -67,8 +67,8 @@ impl Port for InterfacePort {
 
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
         match self.waiting {
-            Waiting::Blocking => self.port.wait(until.remaining(clock::now())),
-            Waiting::Spinning => {
+            WaitMode::Blocking => self.port.wait(until.remaining(clock::now())),
+            WaitMode::Spinning => {
                 while !self.port.has_frame() {
                     if clock::now() >= until {
                         return Ok(false);
@@ -96,7 +96,7 @@ impl RingPort {
     ///
     /// # Errors
     /// [`PacketError`]: no such interface, or no right.
-    pub fn open(first: &str, second: &str, waiting: Waiting) -> Result<Self, PacketError> {
+    pub fn open(first: &str, second: &str, waiting: WaitMode) -> Result<Self, PacketError> {
         let mut sides = [
             InterfacePort::open(first, waiting)?,
             InterfacePort::open(second, waiting)?,
@@ -127,8 +127,8 @@ impl Port for RingPort {
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
         match self.sides[0].waiting {
             // The first waits for the second too.
-            Waiting::Blocking => self.sides[0].wait(until),
-            Waiting::Spinning => {
+            WaitMode::Blocking => self.sides[0].wait(until),
+            WaitMode::Spinning => {
                 while !self.has_frame() {
                     if clock::now() >= until {
                         return Ok(false);

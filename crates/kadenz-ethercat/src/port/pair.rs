@@ -9,17 +9,17 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::Port;
-use crate::wire::LONGEST_FRAME;
+use crate::wire::MAX_FRAME;
 
 /// Frames that may wait at an end.
 const SLOTS: usize = 64;
 /// How long an end that waits sleeps at most, should nobody wake it.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+const MAX_SLEEP: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 struct Slot {
     length: usize,
-    bytes: [u8; LONGEST_FRAME],
+    bytes: [u8; MAX_FRAME],
 }
 
 /// One direction. Each slot is its writer's or its reader's, by the two counts, so its lock is never held
@@ -40,7 +40,7 @@ impl Lane {
         let slot = || {
             Mutex::new(Slot {
                 length: 0,
-                bytes: [0; LONGEST_FRAME],
+                bytes: [0; MAX_FRAME],
             })
         };
         Arc::new(Self {
@@ -107,7 +107,7 @@ impl Lane {
         drop(reader);
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.has_frame() {
-            std::thread::park_timeout(span.min(LONGEST_SLEEP));
+            std::thread::park_timeout(span.min(MAX_SLEEP));
         }
         self.sleeps.store(false, Ordering::SeqCst);
     }
@@ -181,7 +181,7 @@ impl Port for PairPort {
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{Patience, Registers, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::sim::humanoid::humanoid;
     use crate::sim::serve::{Pace, Server};
@@ -212,7 +212,7 @@ mod tests {
         let (mut near, mut far) = pair();
         let sent = (0..1_000).take_while(|_| near.send(&[7; 60]).is_ok());
         assert_eq!(sent.count(), SLOTS);
-        assert!(near.send(&[0; LONGEST_FRAME + 1]).is_err());
+        assert!(near.send(&[0; MAX_FRAME + 1]).is_err());
         let mut frame = [0; 20];
         for _ in 0..SLOTS {
             assert_eq!(
@@ -222,7 +222,7 @@ mod tests {
             );
         }
         assert_eq!(far.receive(&mut frame), None);
-        assert!(near.send(&[0; LONGEST_FRAME + 1]).is_err());
+        assert!(near.send(&[0; MAX_FRAME + 1]).is_err());
         assert!(!near.wait(near.now() + Duration::from_millis(2)).unwrap());
     }
 
@@ -239,9 +239,9 @@ mod tests {
                 }
             });
             let mut link = Link::new(near, 1);
-            let mut way = Waiting {
+            let mut way = BlockingExchange {
                 link: &mut link,
-                patience: Patience {
+                patience: RetryPolicy {
                     answer: Duration::from_millis(500),
                     tries: 20,
                 },

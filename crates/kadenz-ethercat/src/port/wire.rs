@@ -6,7 +6,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::Port;
 use crate::sim::{Passed, Segment, Side, Time};
-use crate::wire::LONGEST_FRAME;
+use crate::wire::MAX_FRAME;
 
 /// Frames that may be under way or wait to be received.
 const SLOTS: usize = 256;
@@ -15,7 +15,7 @@ struct Slot {
     at: Time,
     side: Side,
     length: usize,
-    bytes: [u8; LONGEST_FRAME],
+    bytes: [u8; MAX_FRAME],
 }
 
 /// A port with a virtual segment behind it. No thread, no wire, no waiting: time is a number that goes on
@@ -75,7 +75,7 @@ impl WirePort {
             at: Time::NEVER,
             side: Side::Primary,
             length: 0,
-            bytes: [0; LONGEST_FRAME],
+            bytes: [0; MAX_FRAME],
         };
         Self {
             now: segment.now(),
@@ -161,7 +161,7 @@ impl Port for WirePort {
         if self.used + 2 > SLOTS {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let mut bytes = [0; LONGEST_FRAME];
+        let mut bytes = [0; MAX_FRAME];
         let Some(copy) = bytes.get_mut(..frame.len()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_is_too_long_or_too_much_is_not_sent() {
         let mut port = port();
-        assert!(port.send(&[0; LONGEST_FRAME + 1]).is_err());
+        assert!(port.send(&[0; MAX_FRAME + 1]).is_err());
         let sent = (0..1_000).take_while(|_| port.send(&frame(0)).is_ok());
         assert_eq!(sent.count(), SLOTS - 1);
     }

@@ -12,7 +12,7 @@ use kadenz_rt::net::packet::PacketError;
 
 use super::Segment;
 use super::serve::{Pace, Server};
-use crate::port::{InterfacePort, Waiting};
+use crate::port::{InterfacePort, WaitMode};
 
 /// Why there is no segment to be beside of.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub fn beside<R: Send>(
 ) -> Result<R, BesideError> {
     Namespace::create()?.run(|| {
         let _cable = Cable::create(near, "far")?;
-        let port = InterfacePort::open("far", Waiting::Blocking)?;
+        let port = InterfacePort::open("far", WaitMode::Blocking)?;
         Ok(while_served(Server::new(port, segment, Pace::AtOnce), work))
     })?
 }

@@ -28,7 +28,7 @@ pub use build::BuildError;
 pub use print::PrintError;
 
 /// Most devices of a file, and of a humanoid.
-pub const MOST_DEVICES: usize = 200;
+pub const MAX_DEVICES: usize = 200;
 
 /// What a device is.
 #[derive(Debug, Clone)]
@@ -313,14 +313,14 @@ impl Plan {
     /// # Errors
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = text_file::read_named(path, LONGEST)?;
+        let text = text_file::read_named(path, MAX)?;
         let file = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&file, &text, &mut |name| {
             if !is_beside(Path::new(name)) {
                 return Err("it does not lie beside the segment's file".to_owned());
             }
-            let bytes = text_file::bytes(&folder.join(name), LONGEST);
+            let bytes = text_file::bytes(&folder.join(name), MAX);
             let bytes = bytes.map_err(|error| error.to_string())?;
             esi::decode(bytes).map_err(|error| error.to_string())
         })
@@ -397,7 +397,7 @@ fn is_beside(path: &Path) -> bool {
 const SERIAL_NUMBER: Address = Address::new(0x1018, 4);
 
 /// Longest file that is read.
-const LONGEST: u64 = 64 * 1024 * 1024;
+const MAX: u64 = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -63,7 +63,7 @@ pub struct Hardware {
 
 impl Hardware {
     /// Most FMMUs and SyncManagers of any controller.
-    pub const MOST: u8 = 16;
+    pub const MAX: u8 = 16;
 
     /// Beckhoff's ET1100, the paper's: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits, two
     /// cables.

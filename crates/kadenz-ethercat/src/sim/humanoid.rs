@@ -4,7 +4,7 @@
 //! foot, two arms with a force sensor at each wrist and five fingers of two joints, a head. What it is made
 //! of in detail the paper does not say; the tree is ours.
 
-use super::file::{Kind, MOST_DEVICES, Parent, Placed, Plan};
+use super::file::{Kind, MAX_DEVICES, Parent, Placed, Plan};
 use super::model::drive::{Motor, Parameters};
 
 /// Devices of the whole humanoid.
@@ -87,7 +87,7 @@ fn drive(motor: Motor) -> Kind {
     }))
 }
 
-/// A humanoid of so many devices, from 1 to [`MOST_DEVICES`]; other numbers are brought within.
+/// A humanoid of so many devices, from 1 to [`MAX_DEVICES`]; other numbers are brought within.
 ///
 /// 59 is the whole one. With fewer, what is last is missing: the head, then an arm. With more, the limbs
 /// end in further force sensors, as of a skin.
@@ -101,7 +101,7 @@ fn drive(motor: Motor) -> Kind {
 /// ```
 #[must_use]
 pub fn humanoid(devices: usize) -> Plan {
-    let wanted = devices.clamp(1, MOST_DEVICES);
+    let wanted = devices.clamp(1, MAX_DEVICES);
     let mut all = Builder {
         devices: Vec::with_capacity(wanted.max(WHOLE)),
     };

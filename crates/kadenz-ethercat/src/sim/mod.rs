@@ -35,6 +35,6 @@ pub use controller::{Arrival, Controller, Settings};
 pub use hardware::{Hardware, PortKind};
 pub use random::Random;
 pub use segment::{
-    Cable, CableId, Counts, DeviceId, End, Loss, MOST_DEVICES, Passed, Segment, Side, TopologyError,
+    Cable, CableId, Counts, DeviceId, End, Loss, MAX_DEVICES, Passed, Segment, Side, TopologyError,
 };
 pub use time::Time;

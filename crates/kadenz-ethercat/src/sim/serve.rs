@@ -9,7 +9,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::{Passed, Segment, Side, Time};
 use crate::port::Port;
-use crate::wire::LONGEST_FRAME;
+use crate::wire::MAX_FRAME;
 use echo::Echoes;
 
 /// How long a frame is under way.
@@ -24,11 +24,11 @@ pub enum Pace {
 }
 
 /// Frames that may wait until they are back: at 4 kHz those of a quarter of a second.
-const MOST_UNDER_WAY: usize = 1_024;
+const MAX_UNDER_WAY: usize = 1_024;
 /// Frames that are taken in before the caller is heard again.
-const MOST_AT_ONCE: usize = 256;
+const MAX_AT_ONCE: usize = 256;
 /// How long an idle segment sleeps at most, so that who stops it is heard.
-const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+const MAX_SLEEP: Duration = Duration::from_millis(20);
 
 struct Late {
     at: Time,
@@ -36,7 +36,7 @@ struct Late {
     number: u64,
     side: Side,
     length: usize,
-    bytes: [u8; LONGEST_FRAME],
+    bytes: [u8; MAX_FRAME],
 }
 
 /// Serves a segment. After it was made it allocates nothing as long as nothing is plugged otherwise.
@@ -63,7 +63,7 @@ impl<P: Port> Server<P> {
             segment.unplug_second();
         }
         let start = (port.now(), segment.now());
-        let late = Vec::with_capacity(MOST_UNDER_WAY);
+        let late = Vec::with_capacity(MAX_UNDER_WAY);
         Self {
             port,
             segment,
@@ -123,11 +123,11 @@ impl<P: Port> Server<P> {
             .iter()
             .map(|it| it.at)
             .fold(self.segment.due(), Time::min);
-        let span = Duration::from_nanos(next.since(now)).min(LONGEST_SLEEP);
+        let span = Duration::from_nanos(next.since(now)).min(MAX_SLEEP);
         self.port.wait(self.port.now() + span)?;
-        let mut frame = [0; LONGEST_FRAME];
+        let mut frame = [0; MAX_FRAME];
         // A flood keeps nobody from ending this.
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_AT_ONCE {
             let Some((side, length)) = self.port.receive_from(&mut frame) else {
                 break;
             };
@@ -171,13 +171,13 @@ impl<P: Port> Server<P> {
 
     /// Where there is no room the frame is lost, as in a switch.
     fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
-        if self.late.len() == MOST_UNDER_WAY {
+        if self.late.len() == MAX_UNDER_WAY {
             self.crowded += 1;
             return;
         }
         self.waited += 1;
         let length = frame.len();
-        let mut bytes = [0; LONGEST_FRAME];
+        let mut bytes = [0; MAX_FRAME];
         bytes[..length].copy_from_slice(frame);
         self.late.push(Late {
             at,

@@ -15,9 +15,9 @@ pub const DATAGRAM_OVERHEAD: usize = DATAGRAM_HEADER + COUNTER;
 const DATAGRAM_HEADER: usize = 10;
 const COUNTER: usize = 2;
 /// The shortest frame that real hardware sends, without its check sequence.
-pub const SHORTEST_FRAME: usize = 60;
+pub const MIN_FRAME: usize = 60;
 /// The longest frame, without its check sequence.
-pub const LONGEST_FRAME: usize = 1514;
+pub const MAX_FRAME: usize = 1514;
 const LENGTH_BITS: u16 = 0x07FF;
 const CIRCULATED: u16 = 1 << 14;
 const MORE: u16 = 1 << 15;
@@ -368,7 +368,7 @@ impl<'b> FrameWriter<'b> {
                 left: buffer.len(),
             });
         }
-        let room = buffer.len().min(LONGEST_FRAME);
+        let room = buffer.len().min(MAX_FRAME);
         let buffer = &mut buffer[..room];
         buffer[..6].fill(0xFF);
         buffer[6..12].copy_from_slice(&source);
@@ -429,13 +429,13 @@ impl<'b> FrameWriter<'b> {
         &mut self.buffer[slot.range()]
     }
 
-    /// Completes the headers; gives the frame's length, padded to [`SHORTEST_FRAME`] where the buffer
+    /// Completes the headers; gives the frame's length, padded to [`MIN_FRAME`] where the buffer
     /// has the room.
     pub fn finish(self) -> usize {
         let length = (self.end - HEADER) as u16;
         let field = length | TYPE_DATAGRAMS << 12;
         self.buffer[14..16].copy_from_slice(&field.to_le_bytes());
-        let padded = self.end.max(SHORTEST_FRAME).min(self.buffer.len());
+        let padded = self.end.max(MIN_FRAME).min(self.buffer.len());
         self.buffer[self.end..padded].fill(0);
         padded
     }

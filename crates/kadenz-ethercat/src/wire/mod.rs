@@ -26,7 +26,7 @@ pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
 pub use fmmu::Fmmu;
 pub use frame::{
     DATAGRAM_OVERHEAD, Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE,
-    FrameError, FrameWriter, LONGEST_FRAME, Mac, OverflowError, RETURNED, SHORTEST_FRAME, Slot,
+    FrameError, FrameWriter, MAX_FRAME, MIN_FRAME, Mac, OverflowError, RETURNED, Slot,
     mark_as_returned,
 };
 pub use state::{AlControl, AlStatus, AlStatusCode, State};

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use kadenz_ethercat::main_device::exchange::Patience;
+use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
 
 /// A machine that is busy answers late, and that is no fault of who is tested.
-pub const PATIENT: Patience = Patience {
+pub const PATIENT: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(500),
     tries: 20,
 };

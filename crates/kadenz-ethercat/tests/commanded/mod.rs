@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz_ethercat::port::{InterfacePort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, WaitMode};
 use kadenz_ethercat::sim::fault::Fault;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
@@ -34,7 +34,7 @@ pub fn humanoid_over_a_cable<R: Send>(
     };
     let with_cable = || {
         let _cable = Cable::create("near", "far").unwrap();
-        let port = InterfacePort::open("far", Waiting::Blocking).unwrap();
+        let port = InterfacePort::open("far", WaitMode::Blocking).unwrap();
         let (commands, done) = (Commands::default(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| serve(port, devices, &commands, &done));

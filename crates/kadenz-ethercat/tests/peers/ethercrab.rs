@@ -13,7 +13,7 @@ use ethercrab::{
     RegisterAddress, RetryBehaviour, SubDeviceState, Timeouts,
 };
 use kadenz_ethercat::sim::{Passed, Segment, Time};
-use kadenz_ethercat::wire::LONGEST_FRAME;
+use kadenz_ethercat::wire::MAX_FRAME;
 use kadenz_ethercat::wire::cia402::{Controlword, DriveState, Goal, Statusword};
 
 /// Devices and bytes that ethercrab gives room to.
@@ -79,7 +79,7 @@ impl Future for InProcess {
         self.tx.replace_waker(context.waker());
         self.advance();
         while let Some(frame) = self.tx.next_sendable_frame() {
-            let mut bytes = [0; LONGEST_FRAME];
+            let mut bytes = [0; MAX_FRAME];
             let length = frame
                 .send_blocking(|sent| {
                     bytes[..sent.len()].copy_from_slice(sent);

@@ -4,7 +4,7 @@
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -15,9 +15,9 @@ pub fn prepared<R>(
     before: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> R,
 ) -> (Link<WirePort>, Cycle, R) {
     let mut link = Link::new(WirePort::new(humanoid(devices).build().unwrap()), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();

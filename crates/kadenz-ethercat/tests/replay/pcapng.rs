@@ -7,7 +7,7 @@ const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const RESOLUTION: u16 = 9;
 /// What a section begins with where its numbers' least byte comes first.
-const LEAST_FIRST: u32 = 0x1A2B_3C4D;
+const MIN_FIRST: u32 = 0x1A2B_3C4D;
 
 /// A frame, and when it was seen.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(crate) fn packets(mut capture: &[u8]) -> Vec<Packet> {
             "a block's length"
         );
         match kind {
-            SECTION => assert_eq!(u32_at(body, 0), LEAST_FIRST),
+            SECTION => assert_eq!(u32_at(body, 0), MIN_FIRST),
             INTERFACE => ns_per_tick = resolution(&body[8..]).unwrap_or(ns_per_tick),
             ENHANCED_PACKET => {
                 let ticks = u64::from(u32_at(body, 4)) << 32 | u64::from(u32_at(body, 8));

@@ -1,11 +1,11 @@
-//! A loop, its steward and a segment, all in one thread and in virtual time.
+//! A loop, its supervisor and a segment, all in one thread and in virtual time.
 #![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::time::Duration;
 
-use kadenz_ethercat::control::ferry::Ferry;
-use kadenz_ethercat::control::steward::Steward;
+use kadenz_ethercat::control::inline_loop::InlineLoop;
+use kadenz_ethercat::control::supervisor::SegmentSupervisor;
 use kadenz_ethercat::main_device::exchange::Exchange as _;
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
@@ -14,15 +14,15 @@ use kadenz_ethercat::sim::{DeviceId, Segment, Side};
 /// Longer than anything takes, by the segment's time.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Whoever has a loop and its steward in its hands.
+/// Whoever has a loop and its supervisor in its hands.
 pub trait Tended {
-    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward);
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor);
 
-    /// One look of the steward, and its pause.
+    /// One look of the supervisor, and its pause.
     fn step(&mut self) {
-        let (ferry, steward) = self.hands();
-        let pause = steward.step(ferry).unwrap();
-        ferry.pause(pause);
+        let (inline_loop, supervisor) = self.hands();
+        let pause = supervisor.step(inline_loop).unwrap();
+        inline_loop.pause(pause);
     }
 
     fn run(&mut self, span: Duration) {
@@ -45,7 +45,7 @@ pub trait Tended {
                 return took;
             }
             if took >= LONG {
-                let mut all = self.hands().1.roster().all();
+                let mut all = self.hands().1.device_table().all();
                 all.retain(|it| !it.is_well());
                 panic!("{what}: not well are {all:#?}");
             }

@@ -6,8 +6,8 @@ use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_rt::beat::Interval;
 
-use crate::crew::Watch;
 use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring_threads::Watch;
 use crate::pubsub::{
     self, CHANNEL, LatencyPlan, MessagesError, Prepared, PublishPlan, Receiving, run_number,
 };
@@ -17,7 +17,7 @@ use crate::stop::Stop;
 /// The share of a check's time in which messages are measured: one in so many.
 const SHARE: u32 = 10;
 /// Fewer messages than this carry no p99.9, which the budget is told at.
-const FEWEST: u64 = 1000;
+const MIN: u64 = 1000;
 /// Messages before the first that is measured.
 const WARM_UP: u32 = 20;
 /// How long the first message may take.
@@ -41,7 +41,7 @@ impl MessagesPlan {
         let beats = super::beats(interval, duration / SHARE);
         match self.asked_for {
             true => Some(beats.max(1)),
-            false => (beats >= FEWEST).then_some(beats),
+            false => (beats >= MIN).then_some(beats),
         }
     }
 }
@@ -113,12 +113,12 @@ impl Round {
 
 /// Why a run has no messages.
 pub(super) fn too_short(interval: Interval) -> Warning {
-    let beats = u32::try_from(FEWEST).unwrap_or(u32::MAX);
+    let beats = u32::try_from(MIN).unwrap_or(u32::MAX);
     let needed = interval.as_duration().saturating_mul(beats * SHARE);
     Warning {
         id: "no_messages".to_owned(),
         text: format!(
-            "messages were not measured: a tenth of this check is fewer than {FEWEST} messages, which \
+            "messages were not measured: a tenth of this check is fewer than {MIN} messages, which \
              99.9 % needs"
         ),
         remedy: Some(format!(

@@ -17,9 +17,9 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::{Policy, Tuning};
 
-use crate::crew::{self, GRACE, Member, Watch};
 use crate::floor::{FloorPlan, floor};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring_threads::{self, GRACE, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, Pace, cyclic};
@@ -36,9 +36,9 @@ pub const FLOOR: &str = "floor";
 pub struct CheckPlan {
     /// Time between two beats.
     pub interval: Interval,
-    /// How long is measured after the floor: the two threads' beats, and the round trips.
+    /// How long is measured after the noise floor: the two threads' beats, and the round trips.
     pub duration: Duration,
-    /// How the floor is probed.
+    /// How the noise floor is probed.
     pub floor: FloorPlan,
     /// How round trips are measured in a fifth of the duration, if at all.
     pub network: Option<NetworkPlan>,
@@ -80,9 +80,9 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     for warning in no_network.into_iter().chain(no_messages) {
         ongoing.running.add_warning(warning);
     }
-    let mut ended_by = crew::work(&ongoing, vec![floor], stop, watch)?;
+    let mut ended_by = measuring_threads::work(&ongoing, vec![floor], stop, watch)?;
     if ended_by == EndedBy::Finished {
-        ended_by = crew::work(&ongoing, vec![realtime, ordinary], stop, watch)?;
+        ended_by = measuring_threads::work(&ongoing, vec![realtime, ordinary], stop, watch)?;
     }
     if let Some(network) = network.filter(|_| ended_by == EndedBy::Finished) {
         ended_by = network.measure(&ongoing, stop, watch)?;
@@ -159,8 +159,8 @@ fn beat_keeper(
         phase: plan.interval.as_duration() / 2 * u32::from(name == ORDINARY),
         grace: GRACE.max(plan.measuring.deadline.unwrap_or_default()),
     };
-    let work = Box::new(move |station: &mut crew::Station<'_>| {
-        cyclic(&cyclic_plan, station, &mut lateness, None);
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        cyclic(&cyclic_plan, context, &mut lateness, None);
     });
     Ok(Member {
         tuning: tuning.clone(),
@@ -184,8 +184,8 @@ fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, Experime
         },
     )?;
     let floor_plan = plan.floor;
-    let work = Box::new(move |station: &mut crew::Station<'_>| {
-        floor(&floor_plan, station, &mut gaps);
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        floor(&floor_plan, context, &mut gaps);
     });
     Ok(Member {
         sleeper: SleeperKind::recommended(),

@@ -10,8 +10,8 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::{OpenPortError, PortOptions, Stamping, UdpPort};
 use kadenz_rt::tuning::{self, Tuning};
 
-use crate::crew::Watch;
 use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
@@ -21,7 +21,7 @@ use crate::udp::wiring::Wiring;
 /// The share of a check's time in which round trips are measured: one in so many.
 const SHARE: u32 = 5;
 /// Fewer round trips than this carry no p99.9, which the budget is told at.
-const FEWEST: u64 = 1000;
+const MIN: u64 = 1000;
 /// Beats before the first that is measured: the first packet waits for ARP.
 const WARM_UP: u32 = 5;
 /// An answer that takes longer, and longer than the deadline, counts as lost.
@@ -58,7 +58,7 @@ impl NetworkPlan {
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
         let beats = super::beats(interval, duration / SHARE);
         match &self.answering {
-            Answering::Loopback => (beats >= FEWEST).then_some(beats),
+            Answering::Loopback => (beats >= MIN).then_some(beats),
             Answering::Peer(_) => Some(beats.max(1)),
         }
     }
@@ -161,7 +161,7 @@ impl Round {
         let answering = self.echo.map(|echo| Echoing::start(echo, tuning));
         let answering = answering
             .transpose()
-            .map_err(crate::crew::CrewError::Thread)?;
+            .map_err(crate::measuring_threads::MeasuringThreadError::Thread)?;
         let ended_by = self.prepared.measure(&self.measuring, ongoing, stop, watch);
         drop(answering);
         ended_by
@@ -210,12 +210,12 @@ impl Drop for Echoing {
 
 /// Why a run has no round trips.
 pub(super) fn too_short(interval: Interval) -> Warning {
-    let beats = u32::try_from(FEWEST).unwrap_or(u32::MAX);
+    let beats = u32::try_from(MIN).unwrap_or(u32::MAX);
     let needed = interval.as_duration().saturating_mul(beats * SHARE);
     Warning {
         id: "no_network".to_owned(),
         text: format!(
-            "the network was not measured: a fifth of this check is fewer than {FEWEST} round trips, \
+            "the network was not measured: a fifth of this check is fewer than {MIN} round trips, \
              which 99.9 % needs"
         ),
         remedy: Some(format!(
@@ -271,6 +271,6 @@ mod tests {
         let interval = Interval::try_from(Duration::from_micros(700)).expect("not zero");
         let remedy = too_short(interval).remedy.unwrap_or_default();
         assert_eq!(remedy, "kadenz check --duration 4s");
-        assert!(super::super::beats(interval, Duration::from_secs(4) / SHARE) >= FEWEST);
+        assert!(super::super::beats(interval, Duration::from_secs(4) / SHARE) >= MIN);
     }
 }

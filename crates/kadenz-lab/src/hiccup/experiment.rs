@@ -8,8 +8,8 @@ use kadenz_record::run::model::{EndedBy, Kind, Run, TuningMeasure, Warning};
 use kadenz_rt::tuning::CpuSet;
 
 use super::worker::{HiccupPlan, HiccupRecorders, hiccup};
-use crate::crew::{self, Member, Watch};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring_threads::{self, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 
@@ -65,7 +65,7 @@ pub fn experiment(
             companion: companion.as_mut(),
             stop,
         };
-        crew::work(&ongoing, members, stop, &mut watch)?
+        measuring_threads::work(&ongoing, members, stop, &mut watch)?
     };
     let program = match companion {
         Some(mut companion) => {
@@ -137,8 +137,8 @@ fn member(
         )?,
     };
     let plan = experiment.plan;
-    let work = Box::new(move |station: &mut crew::Station<'_>| {
-        hiccup(&plan, station, &mut recorders);
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        hiccup(&plan, context, &mut recorders);
     });
     let mut member = measuring.member(&[&names[0], &names[1]], work);
     if let Some(cpu) = cpu {

@@ -7,7 +7,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::clock;
 
 use super::meter::HiccupMeter;
-use crate::crew::Station;
+use crate::measuring_threads::LoopContext;
 
 /// How hiccups are measured.
 #[derive(Clone, Copy, Debug)]
@@ -31,23 +31,23 @@ pub struct HiccupRecorders {
 ///
 /// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
 /// is the sleeper's.
-pub fn hiccup(plan: &HiccupPlan, station: &mut Station<'_>, recorders: &mut HiccupRecorders) {
-    station.sleeper.sleep_until(station.start);
+pub fn hiccup(plan: &HiccupPlan, context: &mut LoopContext<'_>, recorders: &mut HiccupRecorders) {
+    context.sleeper.sleep_until(context.start);
     let resolution_ns = i64::try_from(plan.resolution.as_nanos()).unwrap_or(i64::MAX);
     let mut meter = HiccupMeter::new(resolution_ns.unsigned_abs());
-    let end = plan.duration.map(|duration| station.start + duration);
+    let end = plan.duration.map(|duration| context.start + duration);
     let mut sequence = 0;
-    let mut previous = station.clock.now();
-    while !station.stop.requested() {
-        // Sleepers sleep on CLOCK_MONOTONIC; the station's clock may be another one.
+    let mut previous = context.clock.now();
+    while !context.stop.requested() {
+        // Sleepers sleep on CLOCK_MONOTONIC; the context's clock may be another one.
         let armed = clock::now();
         if end.is_some_and(|end| armed >= end) {
             break;
         }
-        station.sleeper.sleep_until(armed + plan.resolution);
-        let now = station.clock.now();
+        context.sleeper.sleep_until(armed + plan.resolution);
+        let now = context.clock.now();
         let values = meter.woke(now.since(previous));
-        let actual_ns = now.since(station.origin);
+        let actual_ns = now.since(context.origin);
         for (recorder, value) in [
             (&mut recorders.hiccup, values.hiccup_ns),
             (&mut recorders.lateness, values.lateness_ns),

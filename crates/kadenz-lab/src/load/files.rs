@@ -11,7 +11,7 @@ use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
 /// Folders that may wait to be read; a tree that is wider is walked in part.
-const MOST_FOLDERS: usize = 65_536;
+const MAX_FOLDERS: usize = 65_536;
 
 /// Threads that walk the tree, each for itself.
 pub(super) struct Walk {
@@ -76,7 +76,7 @@ fn walk(tree: &Path, stop: &Stop, mut read: impl FnMut(u64)) -> io::Result<()> {
                 return Ok(());
             }
             if let Some(below) = read_one(&entry, device, &mut read)
-                && folders.len() < MOST_FOLDERS
+                && folders.len() < MAX_FOLDERS
             {
                 folders.push(below);
             }

@@ -54,7 +54,7 @@ mod workers;
 
 pub use foreign::{ForeignLoad, ForeignProgram, ParseForeignProgramError};
 pub use kind::{LoadKind, ParseLoadKindError};
-pub use options::{LoadOptions, MOST_GROUPS, MOST_THREADS, StartLoadError};
+pub use options::{LoadOptions, MAX_GROUPS, MAX_THREADS, StartLoadError};
 pub use rates::{LoadRates, Rate};
 pub use running::{RunningLoad, start};
 

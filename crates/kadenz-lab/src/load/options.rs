@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use super::{ForeignProgram, LoadKind};
 
 /// The most threads that may be asked for of one kind of load.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 /// The most groups of senders and receivers that may be asked for.
-pub const MOST_GROUPS: usize = 200;
+pub const MAX_GROUPS: usize = 200;
 /// The smallest file that a disk is loaded with: one block of the paper's `dd`.
 pub(super) const SMALLEST_FILE: u64 = 1_024_000;
 
 /// How much load. The default asks each kind for what the machine's size suggests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Threads of each kind, [`LoadKind::Processes`] left out: 1 to [`MOST_THREADS`]. Else one for
+    /// Threads of each kind, [`LoadKind::Processes`] left out: 1 to [`MAX_THREADS`]. Else one for
     /// each CPU, and one alone where the paper had one program (disk, network, files).
     pub threads: Option<usize>,
-    /// Groups of 20 senders and 20 receivers: 1 to [`MOST_GROUPS`]. Else five for each CPU, at most
+    /// Groups of 20 senders and 20 receivers: 1 to [`MAX_GROUPS`]. Else five for each CPU, at most
     /// twenty.
     pub groups: Option<usize>,
     /// Folder in which the disk is written. Else the first one that is on a real disk of
@@ -36,8 +36,8 @@ pub struct LoadOptions {
 impl LoadOptions {
     /// Refuses what makes no sense, before anything is started.
     pub(super) fn check(&self) -> Result<(), StartLoadError> {
-        within("threads", self.threads, MOST_THREADS)?;
-        within("groups", self.groups, MOST_GROUPS)?;
+        within("threads", self.threads, MAX_THREADS)?;
+        within("groups", self.groups, MAX_GROUPS)?;
         match self.size {
             Some(size) if size < SMALLEST_FILE => Err(StartLoadError::OutOfRange {
                 what: "size",

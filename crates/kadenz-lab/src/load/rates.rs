@@ -151,7 +151,7 @@ struct Reading {
 }
 
 /// What is shorter is no second: the rest at the end.
-const SHORTEST_NS: i64 = 900_000_000;
+const MIN_NS: i64 = 900_000_000;
 
 impl Meter {
     pub(super) fn new(at: MonotonicTime, count: u64) -> Self {
@@ -172,7 +172,7 @@ impl Meter {
         let rate = rate_between(self.whole, now);
         let lasted_ns = at.since(self.whole.at);
         self.latest = now;
-        if lasted_ns < SHORTEST_NS {
+        if lasted_ns < MIN_NS {
             return;
         }
         self.whole = now;

@@ -20,7 +20,7 @@ const NAP: Duration = Duration::from_micros(100);
 /// How soon a thread that waits for its turn hears of the end.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// CPUs above are not pinned to.
-const MOST_CPUS: u32 = 1024;
+const MAX_CPUS: u32 = 1024;
 
 /// Threads that sleep briefly on each CPU, and pairs on neighbouring CPUs that wake each other.
 pub(super) struct Alarms {
@@ -137,7 +137,7 @@ pub(crate) fn allowed_cpus(root: &Root) -> Vec<usize> {
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let mut cpus = cpu_list::parse_list(list.unwrap_or_default());
-    cpus.retain(|cpu| *cpu < MOST_CPUS);
+    cpus.retain(|cpu| *cpu < MAX_CPUS);
     if cpus.is_empty() {
         cpus.push(0);
     }

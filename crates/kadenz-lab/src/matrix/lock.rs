@@ -9,7 +9,7 @@ use kadenz_rt::own_file::{self, Access, Trusted};
 
 const NAME: &str = "measuring.lock";
 /// Two numbers are never longer, in bytes.
-const LONGEST: u64 = 64;
+const MAX: u64 = 64;
 
 /// Held while a matrix is measured; gone with its file when dropped.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Drop for Lock {
 fn living_holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
     let file = own_file::open(path, Access::Read, Trusted::User).ok()??;
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    file.take(MAX).read_to_string(&mut text).ok()?;
     let (pid, then) = text.split_once(' ')?;
     let pid = pid.parse().ok()?;
     // A later process may have been given the same number.

@@ -10,15 +10,15 @@ use kadenz_record::run::messages::Messages;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::books::Books;
+use super::arrivals::ArrivalCounts;
 use super::listener::Listener;
 use super::plan::{LatencyPlan, MessagesError, Receiving};
 use super::probe::Probe;
 use super::publisher::{Published, greet, publish_on_beat};
 use super::series::{self, OF_PUBLISHER};
 use super::source::{Attendant, Source};
-use crate::crew::{self, Member, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 
@@ -47,7 +47,7 @@ pub fn latency(
 }
 
 /// A subscriber that has a bus of its own.
-struct Ear {
+struct ProbeSubscriber {
     bus: Bus,
     subscription: Subscription<Probe>,
     /// Whether the kernel stamps what comes.
@@ -63,7 +63,7 @@ enum Publishing<'s> {
 /// Publisher and subscribers, between which the way is open.
 pub(crate) struct Ready<'s> {
     plan: LatencyPlan,
-    ears: Vec<Ear>,
+    subscribers: Vec<ProbeSubscriber>,
     publishing: Publishing<'s>,
 }
 
@@ -80,8 +80,8 @@ impl<'s> Ready<'s> {
             return Err(MessagesError::NoSubscriber);
         }
         let provider = provider::open(&plan.url)?;
-        let ears = (0..plan.subscribers).map(|_| Ear::open(plan, &provider));
-        let ears = ears.collect::<Result<Vec<_>, _>>()?;
+        let subscribers = (0..plan.subscribers).map(|_| ProbeSubscriber::open(plan, &provider));
+        let subscribers = subscribers.collect::<Result<Vec<_>, _>>()?;
         let publishing = match source {
             Some(source) => Publishing::Elsewhere(source),
             None => {
@@ -91,7 +91,7 @@ impl<'s> Ready<'s> {
         };
         let mut ready = Self {
             plan: plan.clone(),
-            ears,
+            subscribers,
             publishing,
         };
         ready.open_the_way(stop)?;
@@ -101,8 +101,8 @@ impl<'s> Ready<'s> {
     fn open_the_way(&mut self, stop: &Stop) -> Result<(), MessagesError> {
         let until = clock::now() + self.plan.patience;
         let mut published = 0;
-        for (at, ear) in self.ears.iter_mut().enumerate() {
-            while !ear.has_heard(&self.plan)? {
+        for (at, subscriber) in self.subscribers.iter_mut().enumerate() {
+            while !subscriber.has_heard(&self.plan)? {
                 if let Publishing::Elsewhere(source) = &mut self.publishing
                     && source.has_ended()
                 {
@@ -144,19 +144,19 @@ impl<'s> Ready<'s> {
     ) -> Result<Prepared<'s>, ExperimentError> {
         let Self {
             plan,
-            ears,
+            subscribers,
             publishing,
         } = self;
         let quit = Stop::default();
-        let mut listeners = Vec::with_capacity(ears.len());
-        for (at, ear) in ears.into_iter().enumerate() {
-            let (recorders, names) = series::create(measuring, run, &plan, at, ear.stamped)?;
+        let mut listeners = Vec::with_capacity(subscribers.len());
+        for (at, subscriber) in subscribers.into_iter().enumerate() {
+            let (recorders, names) = series::create(measuring, run, &plan, at, subscriber.stamped)?;
             let listener = Listener {
                 name: series::name(at),
-                bus: ear.bus,
-                subscription: ear.subscription,
+                bus: subscriber.bus,
+                subscription: subscriber.subscription,
                 receiving: plan.receiving,
-                books: Books::new(plan.publish.run, plan.publish.count),
+                arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
                 recorders,
                 quit: quit.clone(),
                 before: InletCounters::default(),
@@ -192,7 +192,7 @@ impl Source for Nobody {
     }
 }
 
-impl Ear {
+impl ProbeSubscriber {
     fn open(plan: &LatencyPlan, provider: &Arc<dyn Provider>) -> Result<Self, MessagesError> {
         let bus = Bus::over(&plan.url, Arc::clone(provider));
         let options = SubscriptionOptions {
@@ -262,7 +262,7 @@ impl Prepared<'_> {
                 begun: false,
                 ended_at: None,
             };
-            crew::work(ongoing, members, stop, &mut attendant)?
+            measuring_threads::work(ongoing, members, stop, &mut attendant)?
         };
         drop(listened);
         let mut listeners: Vec<Listener> = listeners.iter().collect();
@@ -285,7 +285,7 @@ fn listening(
 ) -> Member {
     let listened = listened.clone();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let work = move |_: &mut Station<'_>| {
+    let work = move |_: &mut LoopContext<'_>| {
         listener.run(origin);
         // Gone only if the main thread has failed.
         let _ = listened.send(listener);
@@ -302,8 +302,8 @@ fn publishing(
     told: SyncSender<Published>,
 ) -> Member {
     let (plan, ended) = (plan.publish, ended.clone());
-    let work = move |station: &mut Station<'_>| {
-        let published = publish_on_beat(&plan, &mut publisher, station);
+    let work = move |context: &mut LoopContext<'_>| {
+        let published = publish_on_beat(&plan, &mut publisher, context);
         let _ = told.send(published);
         ended.request();
     };
@@ -317,7 +317,7 @@ fn note_provider(ongoing: &Ongoing, listeners: &[(Listener, Vec<String>)]) {
     };
     let measures = listener.bus.measures();
     let measures: Vec<TuningMeasure> = measures.iter().map(session::measure_of).collect();
-    for warning in crew::refusals(&measures) {
+    for warning in measuring_threads::refusals(&measures) {
         ongoing.running.add_warning(warning);
     }
     for name in names {
@@ -333,7 +333,7 @@ fn tell_of_source(
 ) -> Option<Published> {
     match source.finish() {
         Ok((published, measures)) => {
-            for warning in crew::refusals(&measures) {
+            for warning in measuring_threads::refusals(&measures) {
                 ongoing.running.add_warning(warning);
             }
             for name in OF_PUBLISHER {

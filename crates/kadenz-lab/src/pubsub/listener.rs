@@ -1,4 +1,4 @@
-//! One subscriber: receives, keeps its books and records.
+//! One subscriber: receives, keeps its arrivals and records.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use kadenz_msg::provider::InletCounters;
 use kadenz_record::run::messages::Subscriber;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::books::{Books, Heard};
+use super::arrivals::{ArrivalCounts, Heard};
 use super::plan::Receiving;
 use super::probe::Probe;
 use super::series::Recorders;
 use crate::stop::Stop;
 
 /// How long a wait lasts until it is looked whether anything will come still.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A pause after an error, which would else be had again at once.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -25,7 +25,7 @@ pub(super) struct Listener {
     pub(super) bus: Bus,
     pub(super) subscription: Subscription<Probe>,
     pub(super) receiving: Receiving,
-    pub(super) books: Books,
+    pub(super) arrivals: ArrivalCounts,
     pub(super) recorders: Recorders,
     /// Requested when nothing more will come.
     pub(super) quit: Stop,
@@ -42,21 +42,21 @@ impl Listener {
     /// the provider's.
     pub(super) fn run(&mut self, origin: MonotonicTime) {
         let timeout = match self.receiving {
-            Receiving::Blocking => LOOK,
+            Receiving::Blocking => POLL_INTERVAL,
             Receiving::Spinning => Duration::ZERO,
         };
         self.before = self.bus.inlet_counters();
         let mut probe = Probe::default();
-        while !self.books.is_complete() {
+        while !self.arrivals.is_complete() {
             match self.subscription.recv_into(&mut probe, timeout) {
                 Ok(Some(delivery)) => {
-                    if self.books.heard(&probe) == Heard::First {
+                    if self.arrivals.heard(&probe) == Heard::First {
                         self.recorders.record(&probe, &delivery, origin);
                     }
                 }
                 Ok(None) if self.quit.requested() => return,
                 Ok(None) => {}
-                Err(RecvError::Decode { .. }) => self.books.heard_a_stranger(),
+                Err(RecvError::Decode { .. }) => self.arrivals.heard_a_stranger(),
                 Err(error) => {
                     let count = self.trouble.take().map_or(0, |(_, count)| count);
                     self.trouble = Some((error, count + 1));
@@ -77,7 +77,7 @@ impl Listener {
             dropped: counters.dropped_oldest + counters.dropped_newest,
             overrun: inlet.overrun.saturating_sub(self.before.overrun),
             incomplete: inlet.incomplete.saturating_sub(self.before.incomplete),
-            ..self.books.close(&self.name, published)
+            ..self.arrivals.close(&self.name, published)
         }
     }
 }

@@ -19,7 +19,7 @@
 //! With several subscribers each has its own: `subscriber-2.one-way`. What was lost, doubled,
 //! reordered or dropped is counted in the run's `messages`.
 
-mod books;
+mod arrivals;
 mod experiment;
 mod listener;
 mod plan;
@@ -28,11 +28,11 @@ mod publisher;
 mod series;
 mod source;
 
-pub use books::{Books, Heard};
+pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};
 pub use experiment::{can_spin, latency, run_number};
 pub use plan::{CHANNEL, LatencyPlan, MessagesError, Receiving};
-pub use probe::{Probe, SHORTEST};
+pub use probe::{MIN, Probe};
 pub use publisher::{PublishPlan, Published, greet, publish_on_beat};
 pub use source::Source;
 

@@ -57,7 +57,7 @@ pub enum MessagesError {
     #[error(
         "a message of {0} bytes cannot be measured: it carries its times, so it has at least {least} \
          and less than 2 GiB",
-        least = super::SHORTEST
+        least = super::MIN
     )]
     Size(usize),
     /// Nobody subscribes.

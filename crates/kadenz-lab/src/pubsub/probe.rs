@@ -4,7 +4,7 @@ use kadenz_msg::codec::{DecodeError, EncodeError, Reader, Writer};
 use kadenz_msg::message::{Fingerprint, Message};
 
 /// The fewest bytes that a probe takes when it is encoded.
-pub const SHORTEST: usize = 8 + 5 * 8 + 4;
+pub const MIN: usize = 8 + 5 * 8 + 4;
 
 /// A message that carries its own times. Times are of `CLOCK_MONOTONIC`, which all processes of one
 /// host share, so that a subscriber there knows how long it was on its way.
@@ -34,10 +34,10 @@ pub struct Probe {
 const CHUNK: usize = 256;
 
 impl Probe {
-    /// How much padding makes a message of that many bytes; `None` below [`SHORTEST`] and above 2 GiB.
+    /// How much padding makes a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
     #[must_use]
     pub fn padding_of(message_bytes: usize) -> Option<i32> {
-        i32::try_from(message_bytes.checked_sub(SHORTEST)?).ok()
+        i32::try_from(message_bytes.checked_sub(MIN)?).ok()
     }
 
     fn fill(&self) -> u8 {
@@ -64,7 +64,7 @@ struct latency_probe_t {
 ";
 
     fn body_length(&self) -> usize {
-        SHORTEST - 8 + usize::try_from(self.padding).unwrap_or(0)
+        MIN - 8 + usize::try_from(self.padding).unwrap_or(0)
     }
 
     fn encode_body(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn a_message_has_the_size_that_was_asked_for_and_comes_back_the_same() {
-        for bytes in [SHORTEST, SHORTEST + 1, 200, 5000, 100_000] {
+        for bytes in [MIN, MIN + 1, 200, 5000, 100_000] {
             let encoded = probe(bytes).encode().unwrap();
             assert_eq!(encoded.len(), bytes);
             assert_eq!(Probe::decode(&encoded).unwrap(), probe(bytes));
         }
-        assert_eq!(Probe::padding_of(SHORTEST - 1), None);
+        assert_eq!(Probe::padding_of(MIN - 1), None);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let mut encoded = probe(200).encode().unwrap();
         encoded[199] ^= 1;
         assert!(Probe::decode(&encoded).unwrap().damaged);
-        let length = SHORTEST - 4;
+        let length = MIN - 4;
         encoded[length..length + 4].copy_from_slice(&(-1_i32).to_be_bytes());
         assert!(Probe::decode(&encoded).is_err());
     }

@@ -7,7 +7,7 @@ use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock;
 
 use super::probe::Probe;
-use crate::crew::{GRACE, Station};
+use crate::measuring_threads::{GRACE, LoopContext};
 
 /// What is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct PublishPlan {
     pub warm_up: u32,
     /// Messages that are measured.
     pub count: u64,
-    /// How long an encoded message is, in bytes; at least [`SHORTEST`](super::SHORTEST).
+    /// How long an encoded message is, in bytes; at least [`MIN`](super::MIN).
     pub message_bytes: usize,
 }
 
@@ -69,7 +69,7 @@ pub fn greet(
     })
 }
 
-/// Publishes a message on every beat from the station's start on, until the plan is done or somebody
+/// Publishes a message on every beat from the context's start on, until the plan is done or somebody
 /// stops it. A beat that comes late is published late, with its own intended time.
 ///
 /// Real-time safety: as [`Publisher::publish`]; beside it the sleeper's system call and two readings of
@@ -77,9 +77,9 @@ pub fn greet(
 pub fn publish_on_beat(
     plan: &PublishPlan,
     publisher: &mut Publisher<Probe>,
-    station: &mut Station<'_>,
+    context: &mut LoopContext<'_>,
 ) -> Published {
-    let mut beat = Beat::at(station.start, plan.interval);
+    let mut beat = Beat::at(context.start, plan.interval);
     let all = plan.count.saturating_add(plan.warm_up.into());
     let patience = beat.intended(all) + GRACE;
     let mut probe = plan.probe();
@@ -87,7 +87,7 @@ pub fn publish_on_beat(
     let count = plan.count.cast_signed();
     for sequence in -i64::from(plan.warm_up)..count {
         let intended = beat.next();
-        station.sleeper.sleep_until(intended);
+        context.sleeper.sleep_until(intended);
         let sent = clock::now();
         probe.sequence = sequence;
         probe.intended_ns = intended.as_ns().cast_signed();
@@ -98,11 +98,11 @@ pub fn publish_on_beat(
             told.published += 1;
             told.refused += u64::from(!taken);
         }
-        if station.stop.requested() {
+        if context.stop.requested() {
             break;
         }
         if sent > patience {
-            station.owed += all - beat.index();
+            context.owed += all - beat.index();
             break;
         }
     }

@@ -7,7 +7,7 @@ use kadenz_record::run::model::TuningMeasure;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::publisher::Published;
-use crate::crew::Watch;
+use crate::measuring_threads::Watch;
 use crate::stop::Stop;
 
 /// A publisher outside of this process.

@@ -12,11 +12,11 @@ use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 
-use super::books::Books;
+use super::arrivals::ArrivalCounts;
 use super::listener::Listener;
 use super::*;
-use crate::crew::{Station, Unwatched};
 use crate::measuring::Measuring;
+use crate::measuring_threads::{LoopContext, Unwatched};
 use crate::session::SessionPlan;
 use crate::stop::Stop;
 
@@ -142,7 +142,7 @@ fn a_bus_on_which_nothing_comes_is_an_error_and_leaves_no_folder() {
     let error = latency(&measuring(&out), &plan, source, &stop, &mut Unwatched).unwrap_err();
     assert!(error.to_string().contains("kadenz msg doctor"), "{error}");
     assert!(!out.exists());
-    plan.publish.message_bytes = SHORTEST - 1;
+    plan.publish.message_bytes = MIN - 1;
     let error = latency(&measuring(&out), &plan, None, &stop, &mut Unwatched).unwrap_err();
     assert!(error.to_string().contains("at least 52"), "{error}");
 }
@@ -171,7 +171,7 @@ fn neither_loop_allocates() {
     }
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(SleeperKind::Spin, SleeperOptions::default()).unwrap();
-    let mut station = Station {
+    let mut context = LoopContext {
         start: clock::now(),
         origin: clock::now(),
         clock: clock.as_ref(),
@@ -181,7 +181,7 @@ fn neither_loop_allocates() {
     };
     let mut told = Published::default();
     let of_publisher = allocation_counter::measure(|| {
-        told = publish_on_beat(&plan.publish, &mut publisher, &mut station);
+        told = publish_on_beat(&plan.publish, &mut publisher, &mut context);
     });
     assert_eq!(of_publisher.count_total, 0);
     assert_eq!(told.published, plan.publish.count);
@@ -190,13 +190,13 @@ fn neither_loop_allocates() {
         bus,
         subscription,
         receiving: Receiving::Blocking,
-        books: Books::new(plan.publish.run, plan.publish.count),
+        arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
         recorders,
         quit: Stop::default(),
         before: kadenz_msg::provider::InletCounters::default(),
         trouble: None,
     };
-    let of_listener = allocation_counter::measure(|| listener.run(station.origin));
+    let of_listener = allocation_counter::measure(|| listener.run(context.origin));
     assert_eq!(of_listener.count_total, 0);
     let subscriber = listener.close(told.published);
     assert_eq!((subscriber.received, subscriber.lost), (200, 0));

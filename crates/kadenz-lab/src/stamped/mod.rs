@@ -13,7 +13,7 @@
 //! it was set, or after, is no latency and is not recorded as one; nor is what is stamped in the
 //! future.
 
-mod books;
+mod filter;
 mod lead;
 
 use std::sync::{Arc, Mutex};
@@ -25,11 +25,11 @@ use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, ClockPair, MonotonicTime, WallTime};
 
-pub use books::StampedCounts;
-use books::{Books, Latency, Pending};
+pub use filter::StampedCounts;
+use filter::{Latency, LatencyFilter, Pending};
 
-use crate::crew::{self, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring_threads::{self, LoopContext, Watch};
 use crate::session;
 use crate::stop::Stop;
 
@@ -49,7 +49,7 @@ pub struct StampedPlan {
 }
 
 /// Between two looks at the clocks.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Readings tried for one look.
 const TRIES: u32 = 9;
 
@@ -94,14 +94,14 @@ pub fn stamped(
     let ongoing = measuring.start(run)?;
     let counts = Arc::new(Mutex::new(StampedCounts::default()));
     let told = Arc::clone(&counts);
-    let work = Box::new(move |station: &mut Station<'_>| {
-        let counted = listen(plan, recorders, station);
+    let work = Box::new(move |context: &mut LoopContext<'_>| {
+        let counted = listen(plan, recorders, context);
         if let Ok(mut counts) = told.lock() {
             *counts = counted;
         }
     });
     let members = vec![measuring.member(&["latency", "to-kernel"], work)];
-    let ended_by = crew::work(&ongoing, members, stop, watch)?;
+    let ended_by = measuring_threads::work(&ongoing, members, stop, watch)?;
     let counts = counts.lock().map(|it| *it).unwrap_or_default();
     for warning in warnings(&counts) {
         ongoing.running.add_warning(warning);
@@ -136,39 +136,43 @@ impl Recorders {
     }
 }
 
-fn listen(mut plan: StampedPlan, mut recorders: Recorders, station: &Station<'_>) -> StampedCounts {
-    let mut books = Books::new(&ClockPair::read(TRIES));
-    let end = plan.duration.map(|duration| station.start + duration);
-    let mut look = clock::now() + LOOK;
+fn listen(
+    mut plan: StampedPlan,
+    mut recorders: Recorders,
+    context: &LoopContext<'_>,
+) -> StampedCounts {
+    let mut filter = LatencyFilter::new(&ClockPair::read(TRIES));
+    let end = plan.duration.map(|duration| context.start + duration);
+    let mut look = clock::now() + POLL_INTERVAL;
     let mut goes_on = true;
     while goes_on {
         let now = clock::now();
-        let is_over = station.stop.requested() || end.is_some_and(|end| now >= end);
+        let is_over = context.stop.requested() || end.is_some_and(|end| now >= end);
         let is_enough = plan
             .count
-            .is_some_and(|count| books.counts.received >= count);
+            .is_some_and(|count| filter.counts.received >= count);
         goes_on = !is_over && !is_enough;
-        if now >= look || books.is_full() || !goes_on {
-            look = now + LOOK;
-            let record = |latency| recorders.record(station.origin, latency);
-            goes_on &= books.look(&ClockPair::read(TRIES), record);
+        if now >= look || filter.is_full() || !goes_on {
+            look = now + POLL_INTERVAL;
+            let record = |latency| recorders.record(context.origin, latency);
+            goes_on &= filter.look(&ClockPair::read(TRIES), record);
         }
         if goes_on {
             let until = end.map_or(look, |end| end.min(look));
-            goes_on = take(&mut plan, &mut books, until.remaining(now));
+            goes_on = take(&mut plan, &mut filter, until.remaining(now));
         }
     }
-    books.counts
+    filter.counts
 }
 
 /// Waits for a message and notes it; whether more may come.
-fn take(plan: &mut StampedPlan, books: &mut Books, wait: Duration) -> bool {
+fn take(plan: &mut StampedPlan, filter: &mut LatencyFilter, wait: Duration) -> bool {
     match plan.messages.next_message(wait) {
         Ok(None) => true,
         Ok(Some(raw)) => {
             let stamps = raw.stamps();
             let read = (plan.read)(&raw);
-            books.note(read.map(|stamp| Pending {
+            filter.note(read.map(|stamp| Pending {
                 stamp,
                 taken: raw.delivery.dequeued,
                 kernel: stamps.kernel,
@@ -177,7 +181,7 @@ fn take(plan: &mut StampedPlan, books: &mut Books, wait: Duration) -> bool {
         }
         Err(RecvError::Ended) => false,
         Err(_) => {
-            std::thread::sleep(wait.min(LOOK));
+            std::thread::sleep(wait.min(POLL_INTERVAL));
             true
         }
     }

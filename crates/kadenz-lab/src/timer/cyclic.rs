@@ -8,7 +8,7 @@ use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock::MonotonicTime;
 
 use super::Pace;
-use crate::crew::Station;
+use crate::measuring_threads::LoopContext;
 
 /// How long a cyclic timer is watched.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct CyclicPlan {
     /// How far the first beat lies behind the common start, so that two threads on one machine do
     /// not meet on every beat.
     pub phase: Duration,
-    /// How long after the last beat those that are owed are still served; see [`GRACE`](crate::crew::GRACE).
+    /// How long after the last beat those that are owed are still served; see [`GRACE`](crate::measuring_threads::GRACE).
     /// Not less than the deadline, so that each beat that is then given up has missed it.
     pub grace: Duration,
 }
@@ -116,23 +116,23 @@ impl CyclicMeter {
 
 /// Watches a cyclic timer from `start` on, until the plan is done or somebody stops it. Beats that are
 /// still owed when the plan's grace is over are recorded as late as they are then, and counted in
-/// [`Station::owed`].
+/// [`LoopContext::owed`].
 ///
-/// The beat is kept on `CLOCK_MONOTONIC`, and the station's clock must be that one.
+/// The beat is kept on `CLOCK_MONOTONIC`, and the context's clock must be that one.
 ///
 /// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
 /// is the sleeper's.
 pub fn cyclic(
     plan: &CyclicPlan,
-    station: &mut Station<'_>,
+    context: &mut LoopContext<'_>,
     lateness: &mut SeriesRecorder,
     mut jitter: Option<&mut SeriesRecorder>,
 ) {
-    let mut signal = Signal::new(plan, station.start);
-    let mut meter = CyclicMeter::new(station.origin, plan.interval.as_duration());
+    let mut signal = Signal::new(plan, context.start);
+    let mut meter = CyclicMeter::new(context.origin, plan.interval.as_duration());
     while let Some(intended) = signal.next() {
-        station.sleeper.sleep_until(intended);
-        let actual = station.clock.now();
+        context.sleeper.sleep_until(intended);
+        let actual = context.clock.now();
         if signal.counts() {
             let samples = meter.woke(intended, actual);
             lateness.record(samples.lateness);
@@ -144,9 +144,9 @@ pub fn cyclic(
         if left_out.count > 0 {
             let [first, last] = meter.missed(left_out.intended, left_out.count, actual);
             lateness.record_left_out(first, last, left_out.count);
-            station.owed += if signal.gave_up { left_out.count } else { 0 };
+            context.owed += if signal.gave_up { left_out.count } else { 0 };
         }
-        if station.stop.requested() {
+        if context.stop.requested() {
             break;
         }
     }
@@ -400,7 +400,7 @@ mod tests {
         let running = writer.start(Duration::from_secs(1)).expect("it starts");
         let time = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
         let (clock, mut sleeper) = (Slow(time.clone()), Slow(time.clone()));
-        let mut station = Station {
+        let mut context = LoopContext {
             start: at(0),
             origin: at(0),
             clock: &clock,
@@ -412,14 +412,14 @@ mod tests {
             interval: Interval::from_fraction(1000, 1).expect("an interval"),
             ..plan(Pace::CatchUp, 0, 1_000_000)
         };
-        cyclic(&plan, &mut station, &mut lateness, None);
-        let served = 1_000_000 - station.owed;
+        cyclic(&plan, &mut context, &mut lateness, None);
+        let served = 1_000_000 - context.owed;
         assert_eq!(served, 200_000, "one every 10 us for 1 s and 1 s of grace");
         let run = running.finish(EndedBy::Finished).expect("it finishes");
         let counts = run.series[0].counts;
         assert_eq!(counts.recorded, 1_000_000);
-        assert!(counts.misses >= station.owed, "{counts:?}");
-        assert!(counts.dropped >= station.owed, "{counts:?}");
+        assert!(counts.misses >= context.owed, "{counts:?}");
+        assert!(counts.dropped >= context.owed, "{counts:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use crate::crew::Station;
+use crate::measuring_threads::LoopContext;
 
 /// How a one-shot timer is tried.
 #[derive(Clone, Copy, Debug)]
@@ -87,23 +87,27 @@ pub struct OneShotRecorders {
 
 /// Sets a one-shot timer again and again until the plan is done or somebody stops it.
 ///
-/// The station's clock takes the caller's stamps and need not be the one the timer runs on: the thesis took
+/// The context's clock takes the caller's stamps and need not be the one the timer runs on: the thesis took
 /// `CLOCK_MONOTONIC_RAW`. The timer is set and reports on `CLOCK_MONOTONIC`.
 ///
 /// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
 /// is the sleeper's.
-pub fn oneshot(plan: &OneShotPlan, station: &mut Station<'_>, recorders: &mut OneShotRecorders) {
-    let mut meter = OneShotMeter::new(station.origin, plan.timeout);
+pub fn oneshot(
+    plan: &OneShotPlan,
+    context: &mut LoopContext<'_>,
+    recorders: &mut OneShotRecorders,
+) {
+    let mut meter = OneShotMeter::new(context.origin, plan.timeout);
     for _ in 0..plan.repetitions {
-        let start = station.clock.now();
+        let start = context.clock.now();
         let deadline = clock::now() + plan.timeout;
-        station.sleeper.sleep_until(deadline);
+        context.sleeper.sleep_until(deadline);
         let reported_ns = clock::now().since(deadline);
-        let samples = meter.fired(start, station.clock.now(), reported_ns);
+        let samples = meter.fired(start, context.clock.now(), reported_ns);
         recorders.measured.record(samples.measured);
         recorders.reported.record(samples.reported);
         recorders.difference.record(samples.difference);
-        if station.stop.requested() {
+        if context.stop.requested() {
             break;
         }
     }

@@ -7,9 +7,9 @@ use kadenz_record::run::model::{EndedBy, Kind, Run};
 use kadenz_rt::sleep::SleeperKind;
 
 use super::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
-use crate::crew::{self, Member, Watch};
 use crate::load::{self, LoadKind, LoadOptions};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring_threads::{self, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 
@@ -61,7 +61,7 @@ impl SuitePlan {
         let ongoing = self.measuring.start(run)?;
         let mut ended_by = EndedBy::Finished;
         for member in members {
-            ended_by = crew::work(&ongoing, vec![member], stop, watch)?;
+            ended_by = measuring_threads::work(&ongoing, vec![member], stop, watch)?;
             if ended_by != EndedBy::Finished {
                 break;
             }
@@ -113,8 +113,8 @@ fn cyclic_member(
     let words = "interval between two wake-ups less the expected one";
     let mut jitter = measuring.series(run, sketch(&jittered, words, Kind::Jitter, None, true))?;
     let plan = *plan;
-    let work = Box::new(move |station: &mut crew::Station<'_>| {
-        cyclic(&plan, station, &mut lateness, Some(&mut jitter));
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        cyclic(&plan, context, &mut lateness, Some(&mut jitter));
     });
     Ok(measuring.member(&[&late, &jittered], work))
 }
@@ -170,8 +170,8 @@ fn oneshot_member(
         difference: series(&names[2], "measured less reported lateness", None)?,
     };
     let plan = *plan;
-    let work = Box::new(move |station: &mut crew::Station<'_>| {
-        oneshot(&plan, station, &mut recorders);
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        oneshot(&plan, context, &mut recorders);
     });
     Ok(measuring.member(&[&names[0], &names[1], &names[2]], work))
 }

@@ -11,7 +11,7 @@ const OFF_BEAT: u64 = 4;
 /// Who expects a question is awake for it this share of the interval before, and after,
 const SHARE: u64 = 5;
 /// but no longer than this: wake-ups that are later are rare, and cost what waiting costs.
-const LONGEST: Duration = Duration::from_micros(500);
+const MAX: Duration = Duration::from_micros(500);
 
 /// The beat of the questions.
 ///
@@ -51,7 +51,7 @@ impl Anticipation {
     pub(super) fn next(&self, now: MonotonicTime) -> Option<Expected> {
         let last = self.last.filter(|_| self.kept >= CONVINCING)?;
         let due = last + Duration::from_nanos(self.interval_ns);
-        let awake = LONGEST.min(Duration::from_nanos(self.interval_ns / SHARE));
+        let awake = MAX.min(Duration::from_nanos(self.interval_ns / SHARE));
         let awake_ns = i64::try_from(awake.as_nanos()).unwrap_or(0);
         let until = due + awake;
         (now < until).then_some(Expected {

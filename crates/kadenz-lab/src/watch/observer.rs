@@ -13,8 +13,8 @@ use kadenz_rt::tuning::Measure;
 
 use super::meter::{WatchMeter, Window};
 use super::reader::ThreadReader;
-use crate::crew::{self, CrewError};
 use crate::measuring::ExperimentError;
+use crate::measuring_threads::{self, MeasuringThreadError};
 use crate::session::{self, Ongoing, SessionPlan};
 use crate::stop::Stop;
 
@@ -114,7 +114,7 @@ impl Prepared {
     pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
         let ongoing = session::start(self.run, self.plan.session.interval, None)?;
         let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
-        for warning in crew::refusals(&measures) {
+        for warning in measuring_threads::refusals(&measures) {
             ongoing.running.add_warning(warning);
         }
         for series in [DELAY, WAITING] {
@@ -127,7 +127,7 @@ impl Prepared {
         let thread = Builder::new()
             .name("kadenz-watch".to_owned())
             .spawn(move || observe(&reader, every, origin, recorders, &asked));
-        let thread = Some(thread.map_err(CrewError::Thread)?);
+        let thread = Some(thread.map_err(MeasuringThreadError::Thread)?);
         Ok(Watching {
             observer: Observer { stop, thread },
             ongoing,

@@ -5,7 +5,7 @@ use kadenz_rt::clock;
 use super::SubscribeError;
 use super::counters::Counters;
 use super::delivery::{Delivery, RecvError};
-use super::ear::Ear;
+use super::subscription_core::SubscriptionCore;
 use crate::channel::{Channel, Pattern};
 use crate::message::{Fingerprint, Message};
 use crate::provider::Stamps;
@@ -26,7 +26,7 @@ use crate::provider::Stamps;
 /// ```
 #[derive(Debug)]
 pub struct Aggregator {
-    ear: Ear,
+    core: SubscriptionCore,
 }
 
 /// A message as bytes.
@@ -41,8 +41,8 @@ pub struct Raw<'a> {
 }
 
 impl Aggregator {
-    pub(super) fn new(ear: Ear) -> Self {
-        Self { ear }
+    pub(super) fn new(core: SubscriptionCore) -> Self {
+        Self { core }
     }
 
     /// Hears further channels: a name, or a regular expression that matches whole names.
@@ -50,7 +50,7 @@ impl Aggregator {
     /// # Errors
     /// Where that is no pattern, or the provider cannot reach its peer.
     pub fn add(&mut self, pattern: &str) -> Result<(), SubscribeError> {
-        Ok(self.ear.add(Pattern::new(pattern)?)?)
+        Ok(self.core.add(Pattern::new(pattern)?)?)
     }
 
     /// Waits for the next message of any of its channels; `None` after the timeout. The message is
@@ -61,11 +61,11 @@ impl Aggregator {
     /// # Errors
     /// Where nothing can be received, or a log has ended.
     pub fn next_message(&mut self, timeout: Duration) -> Result<Option<Raw<'_>>, RecvError> {
-        if !self.ear.next(timeout)? {
+        if !self.core.next(timeout)? {
             return Ok(None);
         }
-        self.ear.mailbox.tallies.received.add_one();
-        let letter = &self.ear.letter;
+        self.core.mailbox.tallies.received.add_one();
+        let letter = &self.core.letter;
         Ok(Some(Raw {
             channel: letter.envelope.channel,
             payload: &letter.payload,
@@ -76,7 +76,7 @@ impl Aggregator {
     /// What became of its messages.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.ear.mailbox.tallies.read()
+        self.core.mailbox.tallies.read()
     }
 }
 

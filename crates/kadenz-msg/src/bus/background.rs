@@ -5,12 +5,12 @@ use std::time::Duration;
 use kadenz_rt::clock;
 use kadenz_rt::tuning::{self, Measure, Tuning};
 
-use super::hub::Hub;
+use super::leader_followers::LeaderFollowers;
 use crate::provider::{Received, Wait};
 use crate::sync::Arc;
 
 /// How often the thread looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A thread that receives for a bus, so that messages wait in the subscriptions' queues. Dropping it
 /// ends the thread.
@@ -22,7 +22,10 @@ pub struct Background {
 }
 
 impl Background {
-    pub(super) fn start(hub: Arc<Hub>, tuning: Tuning) -> std::io::Result<Self> {
+    pub(super) fn start(
+        leader_followers: Arc<LeaderFollowers>,
+        tuning: Tuning,
+    ) -> std::io::Result<Self> {
         let stop = std::sync::Arc::new(AtomicBool::new(false));
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let until = std::sync::Arc::clone(&stop);
@@ -32,9 +35,9 @@ impl Background {
                 let applied = tuning::apply(&tuning);
                 let _ = tell.send(applied.measures.clone());
                 while !until.load(Ordering::Relaxed) {
-                    receive_for_a_while(&hub);
+                    receive_for_a_while(&leader_followers);
                 }
-                hub.leave();
+                leader_followers.leave();
             })?;
         Ok(Self {
             stop,
@@ -50,10 +53,10 @@ impl Background {
     }
 }
 
-fn receive_for_a_while(hub: &Hub) {
-    let until = clock::now() + LOOK;
-    let Some(mut lead) = hub.lead_or_follow() else {
-        std::thread::park_timeout(LOOK);
+fn receive_for_a_while(leader_followers: &LeaderFollowers) {
+    let until = clock::now() + POLL_INTERVAL;
+    let Some(mut lead) = leader_followers.lead_or_follow() else {
+        std::thread::park_timeout(POLL_INTERVAL);
         return;
     };
     while clock::now() < until && !lead.must_end() {
@@ -62,8 +65,8 @@ fn receive_for_a_while(hub: &Hub) {
                 // Here nothing can be done but wait. Who waits for a message gets the lead, and hears
                 // of it there.
                 drop(lead);
-                hub.leave();
-                std::thread::sleep(LOOK);
+                leader_followers.leave();
+                std::thread::sleep(POLL_INTERVAL);
                 return;
             }
             Ok(_) => {}

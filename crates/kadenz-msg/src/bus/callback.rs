@@ -10,7 +10,7 @@ use super::subscription::{CounterWatcher, Subscription};
 use crate::message::Message;
 
 /// How often the thread looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A thread that hands each message of a subscription to a function. Dropping it ends the thread and
 /// the subscription, after the message in hand.
@@ -72,7 +72,7 @@ where
 {
     let mut message = M::default();
     while !stop.load(Ordering::Relaxed) {
-        match subscription.recv_into(&mut message, LOOK) {
+        match subscription.recv_into(&mut message, POLL_INTERVAL) {
             Ok(None) => {}
             Ok(Some(delivery)) => body(Ok((&message, &delivery))),
             Err(error) => {
@@ -84,7 +84,7 @@ where
                 }
                 if provider {
                     // What is gone is not back within microseconds.
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
             }
         }

@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::ear::Ear;
-use super::hub::Hub;
+use super::leader_followers::LeaderFollowers;
 use super::routes::RouteId;
 use super::subscription::SubscriptionOptions;
+use super::subscription_core::SubscriptionCore;
 use crate::channel::Pattern;
 use crate::provider::{
     Arrival, Inlet, More, Payload, ProviderError, ReceiveError, Received, SenderId, Stamps, Wait,
@@ -108,20 +108,20 @@ impl Inlet for End {
     }
 }
 
-fn wire() -> (std::sync::Arc<Wire>, Arc<Hub>) {
+fn wire() -> (std::sync::Arc<Wire>, Arc<LeaderFollowers>) {
     let state = Lock::new(State::default());
     let wire = std::sync::Arc::new(Wire { state });
-    let hub = Hub::new(Box::new(End(wire.clone())));
-    (wire, Arc::new(hub))
+    let leader_followers = LeaderFollowers::new(Box::new(End(wire.clone())));
+    (wire, Arc::new(leader_followers))
 }
 
-fn ear(hub: &Arc<Hub>, id: u64, name: &str) -> Ear {
+fn core(leader_followers: &Arc<LeaderFollowers>, id: u64, name: &str) -> SubscriptionCore {
     let patterns = vec![Pattern::new(name).unwrap()];
     let options = SubscriptionOptions {
         queue: 1,
         ..SubscriptionOptions::default()
     };
-    Ear::open(hub.clone(), RouteId(id), patterns, &options).unwrap()
+    SubscriptionCore::open(leader_followers.clone(), RouteId(id), patterns, &options).unwrap()
 }
 
 fn try_all(model: impl Fn() + Sync + Send + 'static) {
@@ -141,9 +141,9 @@ fn try_all(model: impl Fn() + Sync + Send + 'static) {
 #[test]
 fn two_that_wait_get_what_is_theirs_whoever_leads() {
     try_all(|| {
-        let (wire, hub) = wire();
-        let mut mine = ear(&hub, 0, "A");
-        let mut yours = ear(&hub, 1, "B");
+        let (wire, leader_followers) = wire();
+        let mut mine = core(&leader_followers, 0, "A");
+        let mut yours = core(&leader_followers, 1, "B");
         let other = thread::spawn(move || {
             assert_eq!(yours.next(Duration::MAX), Ok(true));
             assert_eq!(yours.letter.envelope.channel.as_str(), "B");
@@ -161,13 +161,13 @@ fn two_that_wait_get_what_is_theirs_whoever_leads() {
 #[test]
 fn one_subscribes_while_another_waits() {
     try_all(|| {
-        let (wire, hub) = wire();
-        let mut waiting = ear(&hub, 0, "A");
+        let (wire, leader_followers) = wire();
+        let mut waiting = core(&leader_followers, 0, "A");
         let waiter = thread::spawn(move || {
             assert_eq!(waiting.next(Duration::MAX), Ok(true));
             waiting
         });
-        let late = ear(&hub, 1, "B");
+        let late = core(&leader_followers, 1, "B");
         wire.publish("A");
         let waited = waiter.join().unwrap();
         drop((late, waited));

@@ -21,8 +21,7 @@ mod callback;
 mod contract;
 mod counters;
 mod delivery;
-mod ear;
-mod hub;
+mod leader_followers;
 #[cfg(all(test, loom))]
 mod loom;
 mod mailbox;
@@ -30,6 +29,7 @@ mod published;
 mod publisher;
 mod routes;
 mod subscription;
+mod subscription_core;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,9 +53,9 @@ use crate::loss::Counted;
 use crate::message::Message;
 use crate::provider::{self, Guarantees, InletCounters, Outlet, Provider, ProviderError};
 use crate::sync::{Arc, Lock};
-use ear::Ear;
-use hub::Hub;
+use leader_followers::LeaderFollowers;
 use routes::RouteId;
+use subscription_core::SubscriptionCore;
 
 /// Channels that [`Bus::publish`] keeps an outlet of their own for, so that a receiver knows which of
 /// them lost a message; all others share one.
@@ -71,7 +71,7 @@ pub struct Bus {
 struct Shared {
     url: String,
     provider: std::sync::Arc<dyn Provider>,
-    hub: Lock<Option<Arc<Hub>>>,
+    leader_followers: Lock<Option<Arc<LeaderFollowers>>>,
     outlets: Lock<Outlets>,
     routes: AtomicU64,
     /// What services receive by, once there are any.
@@ -135,7 +135,7 @@ impl Bus {
         let shared = Shared {
             url: url.to_owned(),
             provider,
-            hub: Lock::new(None),
+            leader_followers: Lock::new(None),
             outlets: Lock::new(Outlets::default()),
             routes: AtomicU64::new(0),
             beside: Lock::new(None),
@@ -255,7 +255,7 @@ impl Bus {
         pattern: &str,
         options: &SubscriptionOptions,
     ) -> Result<Subscription<M>, SubscribeError> {
-        Ok(Subscription::new(self.ear(pattern, options)?))
+        Ok(Subscription::new(self.core(pattern, options)?))
     }
 
     /// Receives from many channels as bytes.
@@ -275,7 +275,7 @@ impl Bus {
         pattern: &str,
         options: &SubscriptionOptions,
     ) -> Result<Aggregator, SubscribeError> {
-        Ok(Aggregator::new(self.ear(pattern, options)?))
+        Ok(Aggregator::new(self.core(pattern, options)?))
     }
 
     /// Calls a function for each message, on a thread of its own that is tuned as told.
@@ -304,7 +304,7 @@ impl Bus {
     /// # Errors
     /// Where the provider cannot receive, or no thread is to be had.
     pub fn receive_in_background(&self, tuning: Tuning) -> Result<Background, SubscribeError> {
-        Ok(Background::start(self.hub()?, tuning)?)
+        Ok(Background::start(self.leader_followers()?, tuning)?)
     }
 
     /// What was lost, doubled or overtaken on the way here, by sender, from the senders' own numbers;
@@ -313,37 +313,57 @@ impl Bus {
     /// thread that receives at the moment; not for a loop.
     #[must_use]
     pub fn losses(&self) -> Vec<Counted> {
-        let hub = self.shared.hub.with(|hub| hub.clone());
-        hub.map(|hub| hub.losses()).unwrap_or_default()
+        let leader_followers = self
+            .shared
+            .leader_followers
+            .with(|leader_followers| leader_followers.clone());
+        leader_followers
+            .map(|leader_followers| leader_followers.losses())
+            .unwrap_or_default()
     }
 
     /// What became of messages before anybody could take them.
     #[must_use]
     pub fn inlet_counters(&self) -> InletCounters {
-        let hub = self.shared.hub.with(|hub| hub.clone());
-        hub.map(|hub| {
-            let mut counters = hub.counters();
-            counters.malformed += hub.misnamed.get();
-            counters
-        })
-        .unwrap_or_default()
+        let leader_followers = self
+            .shared
+            .leader_followers
+            .with(|leader_followers| leader_followers.clone());
+        leader_followers
+            .map(|leader_followers| {
+                let mut counters = leader_followers.counters();
+                counters.malformed += leader_followers.misnamed.get();
+                counters
+            })
+            .unwrap_or_default()
     }
 
-    fn ear(&self, pattern: &str, options: &SubscriptionOptions) -> Result<Ear, SubscribeError> {
+    fn core(
+        &self,
+        pattern: &str,
+        options: &SubscriptionOptions,
+    ) -> Result<SubscriptionCore, SubscribeError> {
         let pattern = Pattern::new(pattern)?;
         let id = RouteId(self.shared.routes.fetch_add(1, Ordering::Relaxed));
-        Ok(Ear::open(self.hub()?, id, vec![pattern], options)?)
+        Ok(SubscriptionCore::open(
+            self.leader_followers()?,
+            id,
+            vec![pattern],
+            options,
+        )?)
     }
 
-    fn hub(&self) -> Result<Arc<Hub>, ProviderError> {
-        self.shared.hub.with(|hub| match hub {
-            Some(hub) => Ok(Arc::clone(hub)),
-            None => {
-                let new = Arc::new(Hub::new(self.shared.provider.inlet()?));
-                *hub = Some(Arc::clone(&new));
-                Ok(new)
-            }
-        })
+    fn leader_followers(&self) -> Result<Arc<LeaderFollowers>, ProviderError> {
+        self.shared
+            .leader_followers
+            .with(|leader_followers| match leader_followers {
+                Some(leader_followers) => Ok(Arc::clone(leader_followers)),
+                None => {
+                    let new = Arc::new(LeaderFollowers::new(self.shared.provider.inlet()?));
+                    *leader_followers = Some(Arc::clone(&new));
+                    Ok(new)
+                }
+            })
     }
 }
 

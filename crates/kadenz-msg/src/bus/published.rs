@@ -6,7 +6,7 @@ use crate::message::{Fingerprint, Message};
 use crate::sync::Lock;
 
 /// Types that are kept; a program has tens.
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 
 /// What is known of a type that is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl PublishedTypes {
     /// Adds a type that is known at run time alone, once.
     pub(crate) fn add_told(&self, told: Told) {
         self.types.with(|types| {
-            if types.len() < MOST && !types.contains(&told) {
+            if types.len() < MAX && !types.contains(&told) {
                 types.push(told);
             }
         });

@@ -12,7 +12,7 @@ use crate::sync::Arc;
 
 /// Channels whose mailboxes are remembered. Beyond it each message is matched anew, so that a
 /// stranger who invents names costs time and no memory.
-const MOST_REMEMBERED: usize = 4096;
+const MAX_REMEMBERED: usize = 4096;
 
 /// Tells one subscription from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Routes {
     fn remember(&mut self, name: &str) -> Option<usize> {
         let channel = Channel::new(name).ok()?;
         let place = self.remembered.len();
-        if place >= MOST_REMEMBERED {
+        if place >= MAX_REMEMBERED {
             return None;
         }
         let wanting = (0_u32..).zip(&self.all).filter(|(_, it)| it.wants(name));

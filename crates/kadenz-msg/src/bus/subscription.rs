@@ -5,8 +5,8 @@ use kadenz_rt::clock;
 use super::contract::Contract;
 use super::counters::Counters;
 use super::delivery::{Delivery, Incoming, RecvError};
-use super::ear::{Ear, Waited};
 use super::mailbox::{Envelope, Letter, WhenFull};
+use super::subscription_core::{SubscriptionCore, Waited};
 use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::message::Message;
@@ -53,7 +53,7 @@ impl Default for SubscriptionOptions {
 /// for the thread that receives at the moment; do that outside of the loop.
 #[derive(Debug)]
 pub struct Subscription<M> {
-    ear: Ear,
+    core: SubscriptionCore,
     latest: M,
     about_latest: Option<Delivery>,
     /// What the last look met behind the newest message.
@@ -72,12 +72,12 @@ pub struct Latest<'a, M> {
 }
 
 /// A look goes on while messages keep coming, but not for ever.
-const MOST_AT_ONE_LOOK: usize = 100_000;
+const MAX_PER_POLL: usize = 100_000;
 
 impl<M: Message + Default> Subscription<M> {
-    pub(super) fn new(ear: Ear) -> Self {
+    pub(super) fn new(core: SubscriptionCore) -> Self {
         Self {
-            ear,
+            core,
             latest: M::default(),
             about_latest: None,
             failed: None,
@@ -114,11 +114,12 @@ impl<M: Message + Default> Subscription<M> {
         timeout: Duration,
     ) -> Result<Option<Delivery>, RecvError> {
         let mut decoded = None;
-        self.ear.read(timeout, &mut |envelope, payload, dequeued| {
-            let result = message.decode_from(payload);
-            let delivery = Delivery::decoded_now(envelope, dequeued);
-            decoded = Some((result, delivery));
-        })?;
+        self.core
+            .read(timeout, &mut |envelope, payload, dequeued| {
+                let result = message.decode_from(payload);
+                let delivery = Delivery::decoded_now(envelope, dequeued);
+                decoded = Some((result, delivery));
+            })?;
         let Some((result, delivery)) = decoded else {
             return Ok(None);
         };
@@ -136,8 +137,8 @@ impl<M: Message + Default> Subscription<M> {
             return Err(error);
         }
         let mut found = 0;
-        while found < MOST_AT_ONE_LOOK {
-            match self.ear.next(Duration::ZERO) {
+        while found < MAX_PER_POLL {
+            match self.core.next(Duration::ZERO) {
                 Ok(false) => break,
                 Ok(true) => found += 1,
                 Err(error) if found == 0 => return Err(error),
@@ -148,12 +149,12 @@ impl<M: Message + Default> Subscription<M> {
                 }
             }
             if found > 1 {
-                self.ear.mailbox.tallies.superseded.add_one();
+                self.core.mailbox.tallies.superseded.add_one();
             }
         }
         if found > 0 {
             let dequeued = clock::now();
-            let Letter { envelope, payload } = &self.ear.letter;
+            let Letter { envelope, payload } = &self.core.letter;
             let decoded = self.latest.decode_from(payload);
             let delivery = Delivery::decoded_now(envelope, dequeued);
             self.about_latest = decoded.is_ok().then_some(delivery);
@@ -183,27 +184,27 @@ impl<M: Message + Default> Subscription<M> {
         mut visit: impl FnMut(&Place<'_>) -> R,
     ) -> Result<Option<R>, RecvError> {
         let mut result = None;
-        let waited = self.ear.next_in_place(timeout, &mut |envelope, payload| {
+        let waited = self.core.next_in_place(timeout, &mut |envelope, payload| {
             result = Some(visit(&Place::of(envelope, payload)));
         })?;
-        let Letter { envelope, payload } = &self.ear.letter;
+        let Letter { envelope, payload } = &self.core.letter;
         match waited {
             Waited::Letter => result = Some(visit(&Place::of(envelope, payload))),
             Waited::Visited => {}
             Waited::Nothing | Waited::GoOn => return Ok(None),
         }
-        self.ear.mailbox.tallies.received.add_one();
+        self.core.mailbox.tallies.received.add_one();
         Ok(result)
     }
 
     fn decoded(&self, decoded: Result<(), DecodeError>, channel: Channel) -> Result<(), RecvError> {
         match decoded {
             Ok(()) => {
-                self.ear.mailbox.tallies.received.add_one();
+                self.core.mailbox.tallies.received.add_one();
                 Ok(())
             }
             Err(source) => {
-                self.ear.mailbox.tallies.undecodable.add_one();
+                self.core.mailbox.tallies.undecodable.add_one();
                 Err(RecvError::Decode { channel, source })
             }
         }
@@ -213,19 +214,19 @@ impl<M: Message + Default> Subscription<M> {
     /// [`Subscription::watcher`].
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.ear.mailbox.tallies.read()
+        self.core.mailbox.tallies.read()
     }
 
     /// A way to read the counters from another thread.
     #[must_use]
     pub fn watcher(&self) -> CounterWatcher {
-        CounterWatcher(Arc::clone(&self.ear.mailbox))
+        CounterWatcher(Arc::clone(&self.core.mailbox))
     }
 
     /// How long ago the last message came; `None` before the first.
     #[must_use]
     pub fn silence(&self) -> Option<Duration> {
-        self.ear.silence()
+        self.core.silence()
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Reader<'a> {
 }
 
 /// How deep recursive structs may hold each other in a message that is decoded.
-const MOST_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// How many elements and rows of arrays may take no bytes, besides one for each byte there is.
 const FREE_ELEMENTS: usize = 1024;
@@ -262,8 +262,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Where 128 of them hold each other already.
     pub fn enter(&mut self, name: &'static str) -> Result<(), DecodeError> {
-        if self.depth >= MOST_DEPTH {
-            let most = MOST_DEPTH;
+        if self.depth >= MAX_DEPTH {
+            let most = MAX_DEPTH;
             return Err(DecodeError::TooDeep { name, most });
         }
         self.depth += 1;

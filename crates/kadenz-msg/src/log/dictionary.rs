@@ -234,12 +234,12 @@ impl Dictionary {
 /// A type as a JSON schema. Structs are written out where they are used, as viewers follow no
 /// references; one within itself is any object.
 fn json_schema(types: &Types, definition: &Definition) -> Json {
-    let mut budget = MOST_MEMBERS;
+    let mut budget = MAX_MEMBERS;
     of_definition(types, definition, &mut Vec::new(), &mut budget)
 }
 
 /// The most members of a schema: written out, types can grow beyond all bounds.
-const MOST_MEMBERS: usize = 10_000;
+const MAX_MEMBERS: usize = 10_000;
 
 fn of_definition<'a>(
     types: &'a Types,

@@ -79,7 +79,7 @@ impl Damage {
 }
 
 /// The most fingerprints that are noted for a channel.
-const MOST_FINGERPRINTS: usize = 16;
+const MAX_FINGERPRINTS: usize = 16;
 
 impl Info {
     pub(crate) fn new(format: Format, bytes: u64) -> Self {
@@ -137,7 +137,7 @@ impl Survey {
             return;
         };
         if let Err(at) = channel.fingerprints.binary_search(&fingerprint.0)
-            && channel.fingerprints.len() < MOST_FINGERPRINTS
+            && channel.fingerprints.len() < MAX_FINGERPRINTS
         {
             channel.fingerprints.insert(at, fingerprint.0);
         }

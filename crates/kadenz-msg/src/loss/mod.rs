@@ -25,7 +25,7 @@ mod window;
 use crate::channel::Channel;
 use crate::provider::{Scope, SenderId, Sequence};
 use window::Window;
-pub use window::{MOST_LOST, RESTARTS_AFTER, WINDOW};
+pub use window::{MAX_LOST, RESTARTS_AFTER, WINDOW};
 
 /// What a message was among the others of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

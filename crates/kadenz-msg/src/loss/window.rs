@@ -6,7 +6,7 @@ use super::{Seen, Tally};
 /// counter that was started anew.
 pub const WINDOW: u32 = 1024;
 /// A jump forward by more is no loss but a counter that was started anew: at 1 kHz these are 4 hours.
-pub const MOST_LOST: u32 = 1 << 24;
+pub const MAX_LOST: u32 = 1 << 24;
 /// So many numbers, each after the other and close to 0, that had all come before tell of a counter that
 /// was started anew, while the old one was not beyond the window yet.
 pub const RESTARTS_AFTER: u32 = 16;
@@ -47,7 +47,7 @@ impl Window {
         }
         self.duplicates_in_a_row = 0;
         tally.received += 1;
-        if ahead > MOST_LOST {
+        if ahead > MAX_LOST {
             return self.restart(number, tally);
         }
         self.advance(number, ahead);

@@ -6,20 +6,20 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::stream::ear::Talk;
-use super::stream::hub::Peer;
+use super::stream::peer_receiver::Talk;
+use super::stream::peer_set::Peer;
 use super::stream::{Broken, Read};
 use super::{SenderId, amqp, ros1, zmq};
-use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 
 /// The longest payload that is allowed here.
-const LONGEST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Both sides of `zmq://`.
 pub fn zmq(bytes: &[u8]) {
     let mut words = Vec::new();
-    let publisher = zmq::subscribing::Publisher::greet(&mut words, SenderId(1), LONGEST);
+    let publisher = zmq::subscribing::Publisher::greet(&mut words, SenderId(1), MAX);
     read_all(publisher, bytes);
     hear_all(zmq::publishing::Subscriber::greet(&mut words), bytes);
 }
@@ -28,7 +28,7 @@ pub fn zmq(bytes: &[u8]) {
 pub fn ros1(bytes: &[u8]) {
     let mut words = Vec::new();
     let sender = SenderId(1);
-    let publisher = ros1::tcpros::Publisher::greet(&mut words, "/us", "A", sender, LONGEST);
+    let publisher = ros1::tcpros::Publisher::greet(&mut words, "/us", "A", sender, MAX);
     read_all(publisher, bytes);
     let kind = ros1::tcpros::Kind {
         name: "std_msgs/String".to_owned(),
@@ -44,7 +44,7 @@ pub fn ros1(bytes: &[u8]) {
 
 /// What a ROS master and its nodes ask and answer.
 pub fn xml_rpc(bytes: &[u8]) {
-    let mut incoming = ros1::http::Incoming::new(LONGEST);
+    let mut incoming = ros1::http::Incoming::new(MAX);
     for part in bytes.chunks(7) {
         match incoming.push(part) {
             Ok(false) => {}
@@ -53,7 +53,7 @@ pub fn xml_rpc(bytes: &[u8]) {
         }
     }
     if let Ok(body) = incoming.body() {
-        assert!(body.len() <= LONGEST);
+        assert!(body.len() <= MAX);
         let _ = ros1::xmlrpc::Call::parse(&body);
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -76,7 +76,7 @@ pub fn amqp(bytes: &[u8]) {
     };
     let (account, status) = (Arc::new(account), Arc::new(Lock::new(Default::default())));
     let mut words = Vec::new();
-    let broker = amqp::subscribing::Broker::greet(&mut words, &account, &status, 10, LONGEST);
+    let broker = amqp::subscribing::Broker::greet(&mut words, &account, &status, 10, MAX);
     read_all(broker, bytes);
     hear_all(
         amqp::publishing::Broker::greet(&mut words, &account, &status),
@@ -95,8 +95,8 @@ fn read_all<T: Talk>(mut talk: T, mut bytes: &[u8]) {
             Err(Broken) | Ok(Read::Short) => return,
             Ok(Read::Other(used) | Read::Malformed(used)) => used,
             Ok(Read::Message(used, heard)) => {
-                assert!((1..=LONGEST_CHANNEL).contains(&heard.channel.len()));
-                assert!(heard.payload.len() <= LONGEST + 16);
+                assert!((1..=MAX_CHANNEL).contains(&heard.channel.len()));
+                assert!(heard.payload.len() <= MAX + 16);
                 used
             }
         };

@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::ProviderError;
 
 /// The longest URL, in bytes.
-const LONGEST: usize = 4096;
+const MAX: usize = 4096;
 
 /// A provider's URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,11 +70,11 @@ impl Address {
     /// than 4096 bytes.
     pub fn parse(url: &str) -> Result<Self, AddressError> {
         let wrong = |reason: String, remedy: &str| AddressError {
-            url: url.chars().take(LONGEST).collect(),
+            url: url.chars().take(MAX).collect(),
             reason,
             remedy: remedy.to_owned(),
         };
-        if url.len() > LONGEST {
+        if url.len() > MAX {
             let reason = format!("it has {} bytes", url.len());
             return Err(wrong(reason, "give at most 4096"));
         }

@@ -7,7 +7,7 @@ use super::problem::Problem;
 
 /// How deep structs may always hold structs. Messages that are deeper by their variable arrays are
 /// bounded where they are decoded.
-pub(super) const MOST_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 
 /// How many bytes a value of a type takes.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
         if let Some(from) = self.path.iter().position(|it| *it == name) {
             return Err(self.endless(name, from));
         }
-        if self.path.len() >= MOST_DEPTH {
+        if self.path.len() >= MAX_DEPTH {
             return Err(self.too_deep());
         }
         let Some(definition) = self.definitions.get(name) else {
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
             }
         }
         least.depth += 1;
-        if self.path.len() + least.depth > MOST_DEPTH + 1 {
+        if self.path.len() + least.depth > MAX_DEPTH + 1 {
             return Err(self.too_deep());
         }
         self.path.pop();
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
                 .first()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
-            most: MOST_DEPTH,
+            most: MAX_DEPTH,
         }
     }
 }

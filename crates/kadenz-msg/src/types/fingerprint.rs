@@ -10,14 +10,14 @@ use crate::message::Fingerprint;
 
 /// How many steps the fingerprint of one type may take. Recursive types that all refer to each other
 /// take as many as they have subsets: 10 of them 5120.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 /// How many words of eight bytes may be kept of all types together: many tangles of few types each would
 /// take as much as they like otherwise.
-const MOST_WORDS: usize = 1 << 22;
+const MAX_WORDS: usize = 1 << 22;
 
 /// How many types may lie between a type and what it is made of.
-const MOST_PARENTS: usize = 256;
+const MAX_PARENTS: usize = 256;
 
 /// The fingerprint of every type.
 pub(super) fn all(
@@ -47,11 +47,11 @@ impl Stopped {
         match self {
             Self::Deep => Problem::TooDeep {
                 name,
-                most: MOST_PARENTS,
+                most: MAX_PARENTS,
             },
             Self::Tangled => Problem::Tangled {
                 name,
-                most: MOST_STEPS,
+                most: MAX_STEPS,
             },
             Self::Full => Problem::TooTangled { name },
         }
@@ -140,7 +140,7 @@ impl Hasher {
         if self.parents.has(index) {
             return Ok(0);
         }
-        if depth >= MOST_PARENTS {
+        if depth >= MAX_PARENTS {
             return Err(Stopped::Deep);
         }
         let reached = self.reach(index);
@@ -149,12 +149,12 @@ impl Hasher {
             return Ok(*known);
         }
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_STEPS {
             return Err(Stopped::Tangled);
         }
         // A place in the map, and the set.
         self.words += 6 + key.1.0.len();
-        if self.words > MOST_WORDS {
+        if self.words > MAX_WORDS {
             return Err(Stopped::Full);
         }
         self.parents.flip(index);

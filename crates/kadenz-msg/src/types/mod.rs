@@ -50,6 +50,6 @@ pub use model::{
 };
 pub use problem::{Position, Problem, TypesError};
 pub use value::{
-    Array, Elements, EnumNumber, JsonError, MOST_VALUE_DEPTH, Path, PathError, Record, Step, Value,
+    Array, Elements, EnumNumber, JsonError, MAX_VALUE_DEPTH, Path, PathError, Record, Step, Value,
     ValueError,
 };

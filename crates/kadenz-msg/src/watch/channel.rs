@@ -1,4 +1,4 @@
-//! The books of one channel.
+//! The channel_watch of one channel.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::message::Fingerprint;
 use crate::provider::SenderId;
 
 /// Senders of one channel that are told apart.
-const MOST_SENDERS: usize = 32;
+const MAX_SENDERS: usize = 32;
 /// Seconds of which the number of messages is remembered.
 const SECONDS: usize = 60;
 
@@ -73,7 +73,7 @@ impl ChannelFigures {
 }
 
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct ChannelWatch {
     channel: Channel,
     messages: u64,
     bytes: u64,
@@ -87,7 +87,7 @@ pub(super) struct Books {
     seconds: Seconds,
 }
 
-impl Books {
+impl ChannelWatch {
     pub(super) fn new(channel: Channel, options: &WatchOptions) -> Self {
         Self {
             channel,
@@ -115,7 +115,7 @@ impl Books {
         self.last_at = self.last_at.max(heard.at);
         self.last_bytes = heard.bytes;
         self.fingerprint = heard.fingerprint;
-        let has_room = self.senders.len() < MOST_SENDERS;
+        let has_room = self.senders.len() < MAX_SENDERS;
         let mut senders = self.senders.iter_mut();
         match senders.find(|it| it.sender == heard.sender) {
             Some(sender) => sender.messages += 1,

@@ -50,7 +50,7 @@ use crate::channel::Channel;
 use crate::loss::{Counted, LossMeter};
 use crate::message::Fingerprint;
 use crate::provider::{SenderId, Sequence};
-use channel::Books;
+use channel::ChannelWatch;
 
 /// How much is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,11 +136,11 @@ pub struct Beyond {
     pub bytes: u64,
 }
 
-/// Keeps books over the channels of a bus.
+/// Keeps channel_watch over the channels of a bus.
 #[derive(Debug)]
 pub struct Watcher {
     options: WatchOptions,
-    channels: BTreeMap<Channel, Books>,
+    channels: BTreeMap<Channel, ChannelWatch>,
     loss: LossMeter,
     beyond: Beyond,
 }
@@ -164,8 +164,8 @@ impl Watcher {
             let channel = heard.channel.as_str();
             self.loss.note(heard.sender, sequence, channel);
         }
-        if let Some(books) = self.books(heard.channel) {
-            books.hear(heard);
+        if let Some(channel_watch) = self.channel_watch(heard.channel) {
+            channel_watch.hear(heard);
             return;
         }
         self.beyond.messages += 1;
@@ -174,19 +174,19 @@ impl Watcher {
 
     /// Notes that a message of a channel, which was told of before, could not be decoded.
     pub fn undecodable(&mut self, channel: Channel) {
-        if let Some(books) = self.channels.get_mut(&channel) {
-            books.undecodable += 1;
+        if let Some(channel_watch) = self.channels.get_mut(&channel) {
+            channel_watch.undecodable += 1;
         }
     }
 
-    fn books(&mut self, channel: Channel) -> Option<&mut Books> {
+    fn channel_watch(&mut self, channel: Channel) -> Option<&mut ChannelWatch> {
         let is_full = self.channels.len() >= self.options.most_channels;
         if is_full && !self.channels.contains_key(&channel) {
             return None;
         }
         let options = &self.options;
-        let books = self.channels.entry(channel);
-        Some(books.or_insert_with(|| Books::new(channel, options)))
+        let channel_watch = self.channels.entry(channel);
+        Some(channel_watch.or_insert_with(|| ChannelWatch::new(channel, options)))
     }
 
     /// What each channel does now, by name; loss as told by the messages that were heard.
@@ -205,8 +205,10 @@ impl Watcher {
         now: MonotonicTime,
         losses: impl IntoIterator<Item = &'a Counted>,
     ) -> Vec<ChannelFigures> {
-        let books = self.channels.values();
-        let mut figures: Vec<_> = books.map(|books| books.figures(now)).collect();
+        let channel_watch = self.channels.values();
+        let mut figures: Vec<_> = channel_watch
+            .map(|channel_watch| channel_watch.figures(now))
+            .collect();
         for counted in losses {
             let Some(channel) = counted.channel else {
                 continue;
@@ -223,8 +225,8 @@ impl Watcher {
     /// heard of.
     #[must_use]
     pub fn spark(&self, channel: &str, now: MonotonicTime) -> Option<Spark> {
-        let books = self.channels.get(channel)?;
-        Some(books.spark(now))
+        let channel_watch = self.channels.get(channel)?;
+        Some(channel_watch.spark(now))
     }
 
     /// What was counted of each sender, by the messages that were heard.

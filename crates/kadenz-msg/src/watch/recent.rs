@@ -31,13 +31,13 @@ pub(super) struct Recent {
 }
 
 /// So many are kept however old they are: a rate below one a window is known all the same.
-const LEAST: usize = 2;
+const MIN: usize = 2;
 
 impl Recent {
     pub(super) fn new(window: Duration, most: usize, expected: Option<Duration>) -> Self {
         Self {
             window,
-            most: most.max(LEAST),
+            most: most.max(MIN),
             expected,
             arrivals: VecDeque::new(),
         }
@@ -45,7 +45,7 @@ impl Recent {
 
     pub(super) fn add(&mut self, at: MonotonicTime, bytes: usize) {
         let old = |front: &(MonotonicTime, usize)| at.remaining(front.0) > self.window;
-        while self.arrivals.len() >= LEAST && self.arrivals.front().is_some_and(old) {
+        while self.arrivals.len() >= MIN && self.arrivals.front().is_some_and(old) {
             self.arrivals.pop_front();
         }
         if self.arrivals.len() >= self.most {
@@ -60,7 +60,7 @@ impl Recent {
     pub(super) fn pace(&self, now: MonotonicTime) -> Option<Pace> {
         let too_old = self.arrivals.iter();
         let too_old = too_old.take_while(|it| now.remaining(it.0) > self.window);
-        let first = too_old.count().min(self.arrivals.len().checked_sub(LEAST)?);
+        let first = too_old.count().min(self.arrivals.len().checked_sub(MIN)?);
         let arrivals = || self.arrivals.iter().skip(first);
         let (from, to) = (arrivals().next()?.0, self.arrivals.back()?.0);
         let messages = arrivals().count();

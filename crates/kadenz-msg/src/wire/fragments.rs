@@ -1,24 +1,24 @@
 //! Writing datagrams: the header in a place of its own, the payload by reference.
 
 use super::{
-    FRAGMENT_BYTES, FRAGMENT_HEADER, LONG, LONGEST_MESSAGE, LONGEST_SHORT, SHORT, SHORT_HEADER,
+    FRAGMENT_BYTES, FRAGMENT_HEADER, LONG, MAX_MESSAGE, MAX_SHORT_MESSAGE, SHORT, SHORT_HEADER,
 };
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 
 /// What stands before the payload of a datagram: header, and channel with its NUL.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
-    bytes: [u8; Self::LONGEST],
+    bytes: [u8; Self::MAX],
     length: usize,
 }
 
 impl Header {
     /// The longest header, in bytes.
-    pub const LONGEST: usize = FRAGMENT_HEADER + LONGEST_CHANNEL + 1;
+    pub const MAX: usize = FRAGMENT_HEADER + MAX_CHANNEL + 1;
 
     const fn empty() -> Self {
         Self {
-            bytes: [0; Self::LONGEST],
+            bytes: [0; Self::MAX],
             length: 0,
         }
     }
@@ -43,7 +43,7 @@ impl Header {
 /// Whether a message goes into one datagram.
 #[must_use]
 pub fn fits_short(channel: &Channel, payload_bytes: usize) -> bool {
-    channel.as_str().len() + 1 + payload_bytes <= LONGEST_SHORT
+    channel.as_str().len() + 1 + payload_bytes <= MAX_SHORT_MESSAGE
 }
 
 /// The header of a short message; the payload follows it. Real-time safe.
@@ -95,23 +95,23 @@ pub struct Fragments<'a> {
 
 impl<'a> Fragments<'a> {
     /// The shortest budget: a channel's name must fit, and a byte.
-    pub const SHORTEST_BUDGET: usize = LONGEST_CHANNEL + 2;
+    pub const MIN_BUDGET: usize = MAX_CHANNEL + 2;
 
     /// Cuts a message into fragments of at most `budget` bytes of channel and payload;
     /// [`FRAGMENT_BYTES`] is what C's LCM takes, and what a budget is held to, as well as to
-    /// [`Fragments::SHORTEST_BUDGET`].
+    /// [`Fragments::MIN_BUDGET`].
     ///
     /// # Errors
-    /// Where the payload is longer than [`LONGEST_MESSAGE`], or needs more than 65,535 fragments.
+    /// Where the payload is longer than [`MAX_MESSAGE`], or needs more than 65,535 fragments.
     pub fn new(
         sequence: u32,
         channel: &Channel,
         payload: &'a [u8],
         budget: usize,
     ) -> Result<Self, TooLong> {
-        let budget = budget.clamp(Self::SHORTEST_BUDGET, FRAGMENT_BYTES);
+        let budget = budget.clamp(Self::MIN_BUDGET, FRAGMENT_BYTES);
         let named = channel.as_str().len() + 1;
-        let longest = LONGEST_MESSAGE.min(budget * usize::from(u16::MAX) - named);
+        let longest = MAX_MESSAGE.min(budget * usize::from(u16::MAX) - named);
         let length = payload.len();
         if length > longest {
             return Err(TooLong { length, longest });

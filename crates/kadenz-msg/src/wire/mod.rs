@@ -11,7 +11,7 @@
 //! | | | channel and NUL, in fragment 0 alone | |
 //! | | | payload | |
 //!
-//! A message is short where channel, NUL and payload have at most [`LONGEST_SHORT`] bytes. One counter
+//! A message is short where channel, NUL and payload have at most [`MAX_SHORT_MESSAGE`] bytes. One counter
 //! of a sender numbers all its messages, whatever their channel; the fragments of one share its number.
 //!
 //! - [`Packet`] reads a datagram of anybody; [`Reassembly`] makes messages of fragments.
@@ -33,11 +33,11 @@ pub const SHORT: u32 = 0x4c43_3032;
 /// `LC03`: a fragment of a long one.
 pub const LONG: u32 = 0x4c43_3033;
 /// The most bytes of channel, NUL and payload that go into one datagram (`LCM_SHORT_MESSAGE_MAX_SIZE`).
-pub const LONGEST_SHORT: usize = 65_499;
+pub const MAX_SHORT_MESSAGE: usize = 65_499;
 /// The most bytes of channel, NUL and payload in a fragment (`LCM_FRAGMENT_MAX_PAYLOAD`).
 pub const FRAGMENT_BYTES: usize = 65_487;
 /// The longest message that LCM's receivers take, in bytes (`MAX_MESSAGE_SIZE` in C).
-pub const LONGEST_MESSAGE: usize = 1 << 28;
+pub const MAX_MESSAGE: usize = 1 << 28;
 /// The channel on which LCM's programs send to themselves when they start to receive; of no use to
 /// anybody else.
 pub const SELF_TEST: &str = "LCM_SELF_TEST";

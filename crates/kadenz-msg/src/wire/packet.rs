@@ -1,7 +1,7 @@
 //! Reading a datagram that may come from anybody.
 
-use super::{FRAGMENT_HEADER, LONG, LONGEST_MESSAGE, SHORT, SHORT_HEADER};
-use crate::channel::LONGEST_CHANNEL;
+use super::{FRAGMENT_HEADER, LONG, MAX_MESSAGE, SHORT, SHORT_HEADER};
+use crate::channel::MAX_CHANNEL;
 
 /// What a datagram says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Packet<'a> {
 pub struct Fragment<'a> {
     /// The sender's number of the message.
     pub sequence: u32,
-    /// How long the whole message is, in bytes; at most [`LONGEST_MESSAGE`].
+    /// How long the whole message is, in bytes; at most [`MAX_MESSAGE`].
     pub size: usize,
     /// Where in it this part begins.
     pub offset: usize,
@@ -138,7 +138,7 @@ fn fragment(sequence: u32, rest: &[u8]) -> Result<Fragment<'_>, Malformed> {
         (None, rest)
     };
     let (size, offset, length) = (size as usize, offset as usize, payload.len());
-    if size > LONGEST_MESSAGE || offset > size || length > size - offset {
+    if size > MAX_MESSAGE || offset > size || length > size - offset {
         return Err(Malformed::Place {
             length,
             offset,
@@ -166,7 +166,7 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 fn channel(bytes: &[u8]) -> Result<(&str, &[u8]), Malformed> {
-    let reach = &bytes[..bytes.len().min(LONGEST_CHANNEL + 1)];
+    let reach = &bytes[..bytes.len().min(MAX_CHANNEL + 1)];
     let end = reach.iter().position(|byte| *byte == 0);
     let end = end.ok_or(Malformed::ChannelEnd)?;
     if end == 0 {

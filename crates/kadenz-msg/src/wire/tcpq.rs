@@ -4,7 +4,7 @@
 //! subscriptions and their ends, and the server sends messages: a type, and each text or payload
 //! behind its length. Patterns are regular expressions that must match a whole channel.
 
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 
 /// What a server greets with.
 pub const MAGIC_SERVER: u32 = 0x2876_17fa;
@@ -16,7 +16,7 @@ const PUBLISH: u32 = 1;
 const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 /// The longest pattern that is taken, in bytes.
-pub const LONGEST_PATTERN: usize = 1024;
+pub const MAX_PATTERN: usize = 1024;
 /// What is read at once, at least.
 const READ_SIZE: usize = 64 * 1024;
 
@@ -127,8 +127,8 @@ pub fn read_frame(
         return Ok(None);
     };
     let (what, longest_name) = match (kind, peer) {
-        (PUBLISH, _) => ("channel", LONGEST_CHANNEL),
-        (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => ("pattern", LONGEST_PATTERN),
+        (PUBLISH, _) => ("channel", MAX_CHANNEL),
+        (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => ("pattern", MAX_PATTERN),
         (found, _) => return Err(Broken::Type { found }),
     };
     let Some((name, rest)) = text(bytes, 4, what, longest_name)? else {
@@ -257,7 +257,7 @@ impl Decoder {
     /// A full buffer's next length: never more than the longest frame, behind which there is always
     /// room for one byte.
     fn grown(&self) -> usize {
-        let longest = self.longest.saturating_add(16 + LONGEST_CHANNEL);
+        let longest = self.longest.saturating_add(16 + MAX_CHANNEL);
         let doubled = (2 * self.end).min(longest.max(self.end + 1));
         doubled.max(READ_SIZE)
     }
@@ -348,7 +348,7 @@ impl Decoder {
 /// How long the message is that begins there, as far as its header has come; 0 where that is not known.
 fn promised(bytes: &[u8]) -> usize {
     let name = number(bytes, 4).map_or(0, |length| length as usize);
-    let payload = number(bytes, 8 + name.min(LONGEST_CHANNEL));
+    let payload = number(bytes, 8 + name.min(MAX_CHANNEL));
     payload.map_or(0, |payload| payload as usize)
 }
 
@@ -364,7 +364,7 @@ pub fn greeting(magic: u32) -> [u8; 8] {
 /// What stands before a message's payload.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageHeader {
-    bytes: [u8; 12 + LONGEST_CHANNEL],
+    bytes: [u8; 12 + MAX_CHANNEL],
     length: usize,
 }
 
@@ -373,7 +373,7 @@ impl MessageHeader {
     #[must_use]
     pub fn new(channel: &Channel, payload_bytes: u32) -> Self {
         let name = channel.as_str().as_bytes();
-        let mut bytes = [0; 12 + LONGEST_CHANNEL];
+        let mut bytes = [0; 12 + MAX_CHANNEL];
         bytes[..4].copy_from_slice(&PUBLISH.to_be_bytes());
         bytes[4..8].copy_from_slice(&(name.len() as u32).to_be_bytes());
         bytes[8..8 + name.len()].copy_from_slice(name);
@@ -394,14 +394,14 @@ impl MessageHeader {
 /// Appends a subscription, or the end of one, to what is to be sent.
 ///
 /// # Errors
-/// Where the pattern is empty or longer than [`LONGEST_PATTERN`].
+/// Where the pattern is empty or longer than [`MAX_PATTERN`].
 pub fn push_subscription(to_send: &mut Vec<u8>, pattern: &str, begins: bool) -> Result<(), Broken> {
     let length = pattern.len();
     if length == 0 {
         return Err(Broken::Name);
     }
-    if length > LONGEST_PATTERN {
-        let (what, longest) = ("pattern", LONGEST_PATTERN);
+    if length > MAX_PATTERN {
+        let (what, longest) = ("pattern", MAX_PATTERN);
         return Err(Broken::TooLong {
             what,
             length,

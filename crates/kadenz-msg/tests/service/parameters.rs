@@ -4,7 +4,7 @@ use std::time::Duration;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::service::messages::{ParameterAnswer, ParameterQuery, ParameterValue};
 use kadenz_msg::service::parameters::{
-    MOST_PARAMETERS, ParameterClient, ParameterError, Parameters, Value,
+    MAX_PARAMETERS, ParameterClient, ParameterError, Parameters, Value,
 };
 use kadenz_msg::service::request::CallError;
 use kadenz_rt::tuning::Tuning;
@@ -26,7 +26,7 @@ fn others_see_name_value_range_and_description() {
     let list = others.list(LONG).unwrap();
     let names: Vec<_> = list.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["enabled", "gain", "mode", "poles"]);
-    assert_eq!(list[0].value, Some(Value::Truth(true)));
+    assert_eq!(list[0].value, Some(Value::Bool(true)));
     assert_eq!((&list[0].least, &list[0].most), (&None, &None));
     assert_eq!(list[1].most, Some(Value::Number(1.0)));
     assert_eq!(list[2].value, Some(Value::Text("idle".into())));
@@ -52,7 +52,7 @@ fn what_is_set_is_read_by_the_owner_who_is_told_once() {
     others
         .set("mode", &Value::Text("run".into()), LONG)
         .unwrap();
-    others.set("enabled", &Value::Truth(true), LONG).unwrap();
+    others.set("enabled", &Value::Bool(true), LONG).unwrap();
     assert!(served.changed());
     assert!(!served.changed(), "told once");
     assert_eq!((poles.get(), gain.get(), enabled.get()), (9, 1.0, true));
@@ -127,7 +127,7 @@ fn a_set_that_is_refused_says_why_and_changes_nothing() {
 fn a_long_list_comes_in_parts_and_a_thousand_is_the_most() {
     let bus = bus();
     let mut parameters = Parameters::new();
-    for number in 0..MOST_PARAMETERS {
+    for number in 0..MAX_PARAMETERS {
         let description = "d".repeat(300);
         let name = format!("p{number:03}");
         parameters.truth(&name, false, &description).unwrap();
@@ -137,7 +137,7 @@ fn a_long_list_comes_in_parts_and_a_thousand_is_the_most() {
     let served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
     let list = others.list(LONG).unwrap();
-    assert_eq!(list.len(), MOST_PARAMETERS);
+    assert_eq!(list.len(), MAX_PARAMETERS);
     assert_eq!(list[999].name, "p999");
     assert!(served.counters().answered > 1);
 }

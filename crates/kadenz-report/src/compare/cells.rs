@@ -10,7 +10,7 @@ use crate::statistics::{SignedBucket, distribution};
 use crate::summary::make_room;
 
 /// At most so many cells: a day in intervals of a second makes cells of 3.6 minutes.
-pub(crate) const MOST_CELLS: usize = 400;
+pub(crate) const MAX_CELLS: usize = 400;
 
 /// The distribution of each cell of a series, in order of time.
 pub(crate) type Cells = Vec<Vec<SignedBucket>>;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_long_run_makes_no_more_cells_than_are_needed() {
-        let cells = cut(log(900), 900_usize.div_ceil(MOST_CELLS));
+        let cells = cut(log(900), 900_usize.div_ceil(MAX_CELLS));
         assert_eq!(cells.len(), 300);
         assert_eq!(counts(&cells)[0], 2 * (1 + 2 + 3));
         assert_eq!(counts(&cells).iter().sum::<u64>(), 900 * 901);

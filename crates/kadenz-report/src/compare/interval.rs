@@ -12,8 +12,8 @@
 use std::fmt;
 
 use super::cells::Cells;
-use super::{FEWEST_BEYOND, Metric};
-use crate::statistics::batch_means::{FEWEST_VALUES, Spread, spread};
+use super::{MIN_BEYOND, Metric};
+use crate::statistics::batch_means::{MIN_VALUES, Spread, spread};
 use crate::statistics::{Percent, SignedBucket, count, student};
 use crate::summary::SeriesSummary;
 
@@ -38,7 +38,7 @@ impl fmt::Display for NoInterval {
             Self::Figure => f.write_str("there are intervals for mean and percentiles only"),
             Self::FewIntervals => write!(
                 f,
-                "the log of a run has fewer than {FEWEST_VALUES} intervals; measure longer"
+                "the log of a run has fewer than {MIN_VALUES} intervals; measure longer"
             ),
             Self::FewBeyond => f.write_str(
                 "too few samples lie beyond the percentile, 10 at least in either run; measure \
@@ -75,13 +75,13 @@ impl<'a> Estimate<'a> {
         let value = metric.of(series).map_err(|_| NoInterval::FewBeyond)?;
         let percentile = match metric {
             Metric::Mean => None,
-            Metric::Percentile(percent) if percent.beyond(series.count) < FEWEST_BEYOND => {
+            Metric::Percentile(percent) if percent.beyond(series.count) < MIN_BEYOND => {
                 return Err(NoInterval::FewBeyond);
             }
             Metric::Percentile(percent) => Some((percent, series.distribution.as_slice())),
             _ => return Err(NoInterval::Figure),
         };
-        if cells.len() < FEWEST_VALUES {
+        if cells.len() < MIN_VALUES {
             return Err(NoInterval::FewIntervals);
         }
         let summed = |bucket: &SignedBucket| {

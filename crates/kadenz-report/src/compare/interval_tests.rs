@@ -48,7 +48,7 @@ impl Source {
             values.push((0..RATE).map(sample).collect());
         }
         let cells: Cells = values
-            .chunks(seconds.div_ceil(crate::compare::cells::MOST_CELLS))
+            .chunks(seconds.div_ceil(crate::compare::cells::MAX_CELLS))
             .map(|cell| buckets(cell.concat()))
             .collect();
         (summary(buckets(values.concat())), cells)

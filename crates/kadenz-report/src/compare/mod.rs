@@ -26,7 +26,7 @@ use crate::summary::{SeriesSummary, Summary};
 
 /// With fewer samples than this beyond it, a percentile has no interval: its error would be guessed
 /// from a handful of extremes.
-pub(crate) const FEWEST_BEYOND: u64 = 10;
+pub(crate) const MIN_BEYOND: u64 = 10;
 
 /// How to compare.
 #[derive(Clone, Debug, PartialEq)]
@@ -294,7 +294,7 @@ impl<'a> Side<'a> {
         let (cells, unread) = if metrics.is_empty() || intervals == 0 {
             (Cells::new(), None)
         } else {
-            match cells::read(&runs[run].folder, name, intervals, cells::MOST_CELLS) {
+            match cells::read(&runs[run].folder, name, intervals, cells::MAX_CELLS) {
                 Ok(cells) => (cells, None),
                 Err(error) => (Cells::new(), Some(error)),
             }

@@ -7,7 +7,7 @@ use crate::numbers;
 use crate::summary::Summary;
 
 /// At most so many sentences of differences; the table shows the rest.
-const MOST_SENTENCES: usize = 3;
+const MAX_SENTENCES: usize = 3;
 /// A ratio from here on is told as a multiple.
 const MULTIPLE: f64 = 2.0;
 
@@ -43,8 +43,8 @@ impl Comparison {
                 reason = reason.or(none.filter(|&none| none != NoInterval::Figure));
             }
         }
-        let more = sentences.len().saturating_sub(MOST_SENTENCES);
-        sentences.truncate(MOST_SENTENCES);
+        let more = sentences.len().saturating_sub(MAX_SENTENCES);
+        sentences.truncate(MAX_SENTENCES);
         if more > 0 {
             sentences.push(format!("{more} more such differences."));
         }

@@ -140,9 +140,9 @@ pub(super) fn beside_the_verdict(out: &mut Markup, doubts: &[Doubt]) {
 
 /// The first few names, and how many more there are.
 fn named(whom: &[String]) -> String {
-    const MOST: usize = 4;
-    let first = whom[..whom.len().min(MOST)].join(", ");
-    match whom.len().saturating_sub(MOST) {
+    const MAX: usize = 4;
+    let first = whom[..whom.len().min(MAX)].join(", ");
+    match whom.len().saturating_sub(MAX) {
         0 => first,
         more => format!("{first} and {more} more"),
     }

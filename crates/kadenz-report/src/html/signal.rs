@@ -9,7 +9,7 @@ use kadenz_record::samples::reader::{ReadSamplesError, SamplesFile};
 use crate::summary::SeriesSummary;
 
 /// Most bins that are kept; two points of each reach the page.
-const MOST_BINS: usize = 8192;
+const MAX_BINS: usize = 8192;
 
 /// A signal over time, thinned so that no extreme is lost.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -193,7 +193,7 @@ impl Thinner {
             self.in_last_bin += 1;
             return;
         }
-        if self.bins.len() == MOST_BINS {
+        if self.bins.len() == MAX_BINS {
             let pairs = self.bins.chunks_exact(2);
             self.bins = pairs.map(|pair| pair[0].merge(pair[1])).collect();
             self.per_bin *= 2;
@@ -244,7 +244,7 @@ mod tests {
         }
         let signal = thinner.finish();
         assert_eq!(signal.values_per_bin, 16);
-        assert!(signal.points.len() <= 2 * MOST_BINS);
+        assert!(signal.points.len() <= 2 * MAX_BINS);
         assert!(signal.points.contains(&(40_321.0, 50_000)));
         assert!(signal.points.contains(&(77_777.0, -997)));
         assert!(signal.points.is_sorted_by(|a, b| a.0 < b.0));

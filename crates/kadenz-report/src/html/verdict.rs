@@ -38,7 +38,7 @@ fn look(standing: Standing) -> Look {
 }
 
 /// More verdicts than these are read better from their cards than from one sentence.
-const MOST_IN_A_SENTENCE: usize = 4;
+const MAX_PER_SENTENCE: usize = 4;
 
 /// The section: the answer in a line, what makes it doubtful, then what it rests on.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
@@ -53,7 +53,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
             .ticked(&printed(&more))
             .tag("</p>");
     }
-    if page.judged().count() <= MOST_IN_A_SENTENCE {
+    if page.judged().count() <= MAX_PER_SENTENCE {
         answers(out, page);
     }
     if page.judged().next().is_none() {

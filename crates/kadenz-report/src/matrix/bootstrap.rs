@@ -15,7 +15,7 @@ use crate::compare::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 
 /// With fewer cells than this there is nothing to draw from.
-pub(crate) const FEWEST_CELLS: usize = 10;
+pub(crate) const MIN_CELLS: usize = 10;
 
 /// Figures of drawn runs: one row a draw.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ pub(crate) fn draw(
         means: Vec::new(),
         percentiles: vec![Vec::new(); percents.len()],
     };
-    if cells.len() < FEWEST_CELLS {
+    if cells.len() < MIN_CELLS {
         return draws;
     }
     let grid = Grid::new(cells);

@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::thread::{self, available_parallelism};
 
 use super::bootstrap::{draw, interval};
-use crate::compare::FEWEST_BEYOND;
+use crate::compare::MIN_BEYOND;
 use crate::compare::cells::{self, Cells};
 use crate::compare::random::Random;
 use crate::statistics::Percent;
@@ -21,7 +21,7 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 const SEED: u64 = 0x4B61_6465_6E7A;
 /// Runs drawn for each interval, and pieces that a log is cut into: a matrix has 36 series.
 const DRAWS: usize = 400;
-const MOST_CELLS: usize = 200;
+const MAX_CELLS: usize = 200;
 /// The percentiles that are drawn.
 const PERCENTS: [Percent; 2] = [Percent::P99, Percent::P99_9];
 
@@ -100,7 +100,7 @@ impl Figures {
         let mut draws = drawn.percentiles.into_iter();
         let mut figure = |percent: Percent| {
             let draws = draws.next().unwrap_or_default();
-            let carried = percent.beyond(series.count) >= FEWEST_BEYOND;
+            let carried = percent.beyond(series.count) >= MIN_BEYOND;
             series.percentile(percent).map(|value| Figure {
                 value_ns: value as f64,
                 draws: if carried { draws } else { Vec::new() },
@@ -120,7 +120,7 @@ pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
         let series = &summary.series[place];
         let name = &series.series.name;
         // Of a log that cannot be read the summary warns.
-        let cells = cells::read(&summary.folder, name, series.intervals.len(), MOST_CELLS);
+        let cells = cells::read(&summary.folder, name, series.intervals.len(), MAX_CELLS);
         Figures::new(series, &cells.unwrap_or_default(), place as u64)
     };
     let threads = available_parallelism().map_or(1, NonZero::get).min(8);

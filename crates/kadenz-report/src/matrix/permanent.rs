@@ -12,7 +12,7 @@ const IDLE_STATES: &str = "To turn the idle states off without `kadenz run`: `su
 /// The priority where the run names none that is one.
 const PRIORITY: u64 = 80;
 /// No machine has a CPU of this number; a list that names one is no list of CPUs.
-const MOST_CPUS: u32 = 8192;
+const MAX_CPUS: u32 = 8192;
 
 /// What to type and to write to have a combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Means {
             Value::String(text) => cpus(text),
             other => cpus(&other.to_string()),
         });
-        let all = run.host.cpus.min(MOST_CPUS);
+        let all = run.host.cpus.min(MAX_CPUS);
         let others = shield.as_ref().map(|shield| {
             let others: Vec<u32> = (0..all).filter(|cpu| !shield.contains(cpu)).collect();
             list(&others)
@@ -162,13 +162,13 @@ fn cpus(text: &str) -> Option<Vec<u32>> {
     let number = |text: &str| -> Option<u32> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| text.parse().ok()).flatten();
-        number.filter(|&cpu| cpu < MOST_CPUS)
+        number.filter(|&cpu| cpu < MAX_CPUS)
     };
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first.trim())?, number(last.trim())?);
-        if first > last || cpus.len() > MOST_CPUS as usize {
+        if first > last || cpus.len() > MAX_CPUS as usize {
             return None;
         }
         cpus.extend(first..=last);

@@ -12,10 +12,10 @@ pub(super) const BLOCK: usize = 64;
 pub(super) const SIDE: usize = 4;
 
 /// Fewer samples make no block of their own: their median says too little.
-const FEWEST: usize = 32;
+const MIN: usize = 32;
 
 /// Blocks that are kept at most; more are merged in pairs.
-const MOST_BLOCKS: usize = 1 << 18;
+const MAX_BLOCKS: usize = 1 << 18;
 
 /// What a block of samples says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl Baseline {
         self.scratch
             .extend(points.iter().map(|point| point.value_ns));
         let (median, p90) = median_and_p90(&mut self.scratch);
-        if points.len() >= FEWEST {
+        if points.len() >= MIN {
             self.blocks.push(Block {
                 at_s,
                 end_s,
@@ -143,7 +143,7 @@ impl Blocks {
         }
         self.all.extend(merge(&self.waiting));
         self.waiting.clear();
-        if self.all.len() >= MOST_BLOCKS {
+        if self.all.len() >= MAX_BLOCKS {
             self.all = coarser(&self.all, 2);
             self.merged = 2 * self.merged + 1;
         }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn blocks_beyond_the_bound_are_merged() {
         let mut blocks = Blocks::default();
-        let count = MOST_BLOCKS + 1000;
+        let count = MAX_BLOCKS + 1000;
         for index in 0..count {
             let at_s = index as f64;
             blocks.push(Block {
@@ -267,7 +267,7 @@ mod tests {
             });
         }
         let all = blocks.into_all();
-        assert_eq!(all.len(), MOST_BLOCKS / 2 + 500);
+        assert_eq!(all.len(), MAX_BLOCKS / 2 + 500);
         assert!(
             all.iter()
                 .all(|it| it.median == 0.5 && it.end_s - it.at_s == 2.0)

@@ -9,7 +9,7 @@ use super::search::Record;
 const STEP: f64 = 0.04;
 
 /// Clusters of heights that are taken from one level.
-const MOST_CLUSTERS: usize = 3;
+const MAX_CLUSTERS: usize = 3;
 
 /// Events of about one height, or from one scale.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ fn clusters(events: &[Event]) -> Vec<Vec<Event>> {
     peaks.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut taken: Vec<usize> = Vec::new();
     for (_, at) in peaks {
-        if taken.len() < MOST_CLUSTERS && taken.iter().all(|it| it.abs_diff(at) > 2) {
+        if taken.len() < MAX_CLUSTERS && taken.iter().all(|it| it.abs_diff(at) > 2) {
             taken.push(at);
         }
     }

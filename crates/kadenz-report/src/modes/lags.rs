@@ -7,7 +7,7 @@ const LINEAR: f64 = 500.0;
 const STEP: f64 = 0.002;
 
 /// Pairs of times that are looked at, at most, in one set.
-const MOST_PAIRS: usize = 1 << 18;
+const MAX_PAIRS: usize = 1 << 18;
 
 /// Followers of a time that are looked at, at least and at most.
 const FOLLOWERS: (usize, usize) = (8, 256);
@@ -16,14 +16,14 @@ const FOLLOWERS: (usize, usize) = (8, 256);
 pub(super) const TOLERANCES: [f64; 5] = [0.0, 0.002, 0.01, 0.03, 0.1];
 
 /// Periods that are tried in earnest for each tolerance.
-const MOST_CANDIDATES: usize = 4;
+const MAX_CANDIDATES: usize = 4;
 
 /// Least share of the occurrences of a period that the pairs beyond chance must make to be tried. Where half
 /// of the occurrences are absent, a quarter of them has a successor.
-const LEAST_SHARE: f64 = 0.1;
+const MIN_SHARE: f64 = 0.1;
 
 /// Most pairs that chance may make in a slot: of more, no mode can be told apart.
-const MOST_BY_CHANCE: f64 = 2.0;
+const MAX_BY_CHANCE: f64 = 2.0;
 
 /// A period to be tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl Lags {
     pub(super) fn of(times: &[f64], resolution_s: f64, longest_s: f64) -> Self {
         let bins = bin(longest_s, resolution_s) + 2;
         let mut below = vec![(0.0, 0.0); bins + 1];
-        let followers = (MOST_PAIRS / times.len().max(1)).clamp(FOLLOWERS.0, FOLLOWERS.1);
+        let followers = (MAX_PAIRS / times.len().max(1)).clamp(FOLLOWERS.0, FOLLOWERS.1);
         let mut pairs = 0;
         for (index, from) in times.iter().enumerate() {
             for to in times[index + 1..].iter().take(followers) {
@@ -142,11 +142,11 @@ impl Lags {
             0.0
         };
         let slots = span_s / period_s;
-        if by_chance > MOST_BY_CHANCE * slots {
+        if by_chance > MAX_BY_CHANCE * slots {
             return None;
         }
         let share = (hits - by_chance) / slots;
-        (share >= LEAST_SHARE).then(|| (hits - by_chance) / (hits + by_chance + 1.0).sqrt())
+        (share >= MIN_SHARE).then(|| (hits - by_chance) / (hits + by_chance + 1.0).sqrt())
     }
 
     /// The candidate at the mean of the lags in its window: of several missing occurrences in a row, a period
@@ -193,7 +193,7 @@ fn apart(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
         if !chosen.iter().any(near) {
             chosen.push(candidate);
         }
-        if chosen.len() == MOST_CANDIDATES {
+        if chosen.len() == MAX_CANDIDATES {
             break;
         }
     }

@@ -9,10 +9,10 @@ use super::suggest::Suggested;
 use super::{Mode, ModeKind};
 
 /// Runs of fewer samples are spikes, longer ones phases.
-const LONGEST_SPIKE: f64 = 16.0;
+const MAX_SPIKE: f64 = 16.0;
 
 /// Starts that are told of a mode, at most.
-pub(super) const MOST_STARTS: usize = 1024;
+pub(super) const MAX_STARTS: usize = 1024;
 
 /// What most events of a class are.
 pub(super) fn kind(class: &Class, record: Record) -> ModeKind {
@@ -30,7 +30,7 @@ fn kind_of(events: &[Event], record: Record) -> ModeKind {
         .collect();
     if 2 * ramps > events.len() {
         ModeKind::Ramp
-    } else if median(&mut lengths).is_some_and(|it| it > LONGEST_SPIKE) {
+    } else if median(&mut lengths).is_some_and(|it| it > MAX_SPIKE) {
         ModeKind::Phase
     } else {
         ModeKind::Spike
@@ -108,7 +108,7 @@ pub(super) fn starts(members: &[Event], mode: &Mode, resolution_s: f64) -> Vec<f
         let is_kept = !strays && (since_s - on_grid).abs() <= resolution_s;
         first.mark_s - before_s + if is_kept { on_grid } else { since_s }
     };
-    let stride = members.len().div_ceil(MOST_STARTS).max(1);
+    let stride = members.len().div_ceil(MAX_STARTS).max(1);
     members.iter().step_by(stride).map(start).collect()
 }
 

@@ -54,7 +54,7 @@ pub use words::{describe, told};
 pub const MAX_CHANCE: f64 = 0.02;
 
 /// Fewest occurrences of a mode: two intervals that agree.
-pub const FEWEST_OCCURRENCES: u64 = 3;
+pub const MIN_OCCURRENCES: u64 = 3;
 
 /// A value and when it was due, both in nanoseconds; times count from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

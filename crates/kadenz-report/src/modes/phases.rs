@@ -11,10 +11,10 @@ const WINDOW: usize = 96;
 const FACTOR: usize = 4;
 
 /// Fewest blocks of a scale: three phases must fit.
-const FEWEST_BLOCKS: usize = 12;
+const MIN_BLOCKS: usize = 12;
 
 /// Fewest blocks of a phase: one that stands alone is a burst.
-const FEWEST_IN_PHASE: usize = 2;
+const MIN_IN_PHASE: usize = 2;
 
 /// The lowest threshold in deviations of the block medians, and how many there are, an octave apart.
 const LOWEST: f64 = 2.0;
@@ -34,7 +34,7 @@ pub(super) fn phases(blocks: &[Block], interval_s: f64) -> Vec<Phases> {
     let mut all = Vec::new();
     let mut scale = blocks.to_vec();
     let block_s = length_of(blocks);
-    while scale.len() >= FEWEST_BLOCKS {
+    while scale.len() >= MIN_BLOCKS {
         let above = above_running_median(&scale);
         let deviation = deviation(&above);
         let coarse_s = length_of(&scale);
@@ -119,7 +119,7 @@ fn raised(blocks: &[Block], above: &[f64], threshold: f64, interval_s: f64) -> V
         while stays(to) || (to + 1 < above.len() && stays(to + 1)) {
             to += 1;
         }
-        if to - from >= FEWEST_IN_PHASE && to - from <= WINDOW / 3 + 1 {
+        if to - from >= MIN_IN_PHASE && to - from <= WINDOW / 3 + 1 {
             events.push(event(blocks, from, to, interval_s));
         }
         index = to;

@@ -1,7 +1,7 @@
 //! Whether a run of samples rises in a line, and how steeply.
 
 /// Fewest samples that make a ramp: fewer rise by chance too often.
-const FEWEST: u32 = 4;
+const MIN: u32 = 4;
 
 /// Least share of steps that rise.
 const RISES: f64 = 0.7;
@@ -33,7 +33,7 @@ impl Fit {
 
     /// Rise a sample; absent if the run is no ramp.
     pub(super) fn slope(&self) -> Option<f64> {
-        if self.samples < FEWEST || f64::from(self.rises) < RISES * f64::from(self.samples - 1) {
+        if self.samples < MIN || f64::from(self.rises) < RISES * f64::from(self.samples - 1) {
             return None;
         }
         let n = f64::from(self.samples);

@@ -11,10 +11,10 @@ use super::measure::{mode, starts};
 use super::presence::MIN_PRESENCE;
 use super::removal::{Grid, leave_out, remove};
 use super::suggest::{Suggested, better, suggested};
-use super::{FEWEST_OCCURRENCES, Mode};
+use super::{MIN_OCCURRENCES, Mode};
 
 /// Modes that are looked for, at most.
-const MOST_MODES: usize = 16;
+const MAX_MODES: usize = 16;
 
 /// What is known of the record as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub(super) fn search(
 ) -> Vec<(Mode, Vec<f64>)> {
     let mut search = Search::new(ladder, blocks, record);
     let mut modes = Vec::new();
-    while modes.len() < MOST_MODES {
+    while modes.len() < MAX_MODES {
         let Some(best) = search.best() else {
             break;
         };
@@ -88,7 +88,7 @@ impl Search {
         let members: Vec<Event> = chain.members.iter().map(|&at| class.events[at]).collect();
         let mode = mode(&best, &chain, &members, (class.watched_s, self.record));
         let share = mode.occurrences as f64 / mode.expected as f64;
-        if mode.occurrences < FEWEST_OCCURRENCES || share < MIN_PRESENCE {
+        if mode.occurrences < MIN_OCCURRENCES || share < MIN_PRESENCE {
             self.suggestions[best.class] = None;
             return None;
         }
@@ -130,7 +130,7 @@ impl Search {
 /// How many classes there are of each octave of sizes, without those that are too small to be searched.
 fn per_octave(classes: &[Class]) -> Vec<usize> {
     let mut counts = Vec::new();
-    let searched = |class: &&Class| class.events.len() as u64 >= FEWEST_OCCURRENCES;
+    let searched = |class: &&Class| class.events.len() as u64 >= MIN_OCCURRENCES;
     for class in classes.iter().filter(searched) {
         let octave = class.octave() as usize;
         counts.resize(counts.len().max(octave + 1), 0);

@@ -3,13 +3,13 @@
 use super::{Mode, Point};
 
 /// Bins across the picture, at most.
-const MOST_BINS: usize = 60;
+const MAX_BINS: usize = 60;
 
 /// Values that are kept of a bin: of more, occurrences in between are left out.
-const MOST_VALUES: usize = 1024;
+const MAX_VALUES: usize = 1024;
 
 /// An occurrence is shown as if it lasted so many samples at least, to be seen among others.
-const SHORTEST: f64 = 4.0;
+const MIN: f64 = 4.0;
 
 /// Values around the occurrences of a mode: from one length of an occurrence before its start to one
 /// after its end, or one period.
@@ -37,15 +37,15 @@ impl Shaper {
     pub(super) fn new(mode: &Mode, starts_s: &[f64]) -> Option<Self> {
         // Not every series says its interval, but every mode how many of them it lasts.
         let interval_s = mode.duration_s / mode.samples.max(1) as f64;
-        let length_s = mode.duration_s.max(SHORTEST * interval_s);
+        let length_s = mode.duration_s.max(MIN * interval_s);
         let span_s = (3.0 * length_s).min(mode.period_s);
         let samples = span_s / interval_s;
         if !samples.is_finite() || samples < 2.0 {
             return None;
         }
-        let count = (samples.round() as usize).min(MOST_BINS);
+        let count = (samples.round() as usize).min(MAX_BINS);
         let values = starts_s.len() as f64 * samples / count as f64;
-        let stride = (values / MOST_VALUES as f64).ceil().max(1.0) as usize;
+        let stride = (values / MAX_VALUES as f64).ceil().max(1.0) as usize;
         let before_s = length_s.min(span_s / 3.0);
         let starts = starts_s.iter().step_by(stride);
         Some(Self {
@@ -63,7 +63,7 @@ impl Shaper {
             return;
         };
         let place = ((at_s - from_s) / self.span_s * self.bins.len() as f64) as usize;
-        if let Some(bin) = self.bins.get_mut(place).filter(|it| it.len() < MOST_VALUES) {
+        if let Some(bin) = self.bins.get_mut(place).filter(|it| it.len() < MAX_VALUES) {
             bin.push(point.value_ns);
         }
     }

@@ -5,7 +5,7 @@ use super::lags::{Candidate, Lags, TOLERANCES};
 use super::measure::kind;
 use super::presence::{Presence, presence};
 use super::search::Record;
-use super::{FEWEST_OCCURRENCES, MAX_CHANCE, ModeKind};
+use super::{MAX_CHANCE, MIN_OCCURRENCES, ModeKind};
 
 /// Tolerances that are tried beside those of a candidate, once its period is known.
 const SHARPER: [f64; 3] = [0.0, 0.0003, 0.003];
@@ -76,7 +76,7 @@ pub(super) fn suggested(
     record: Record,
 ) -> Option<Suggested> {
     let times = class.times();
-    if (times.len() as u64) < FEWEST_OCCURRENCES {
+    if (times.len() as u64) < MIN_OCCURRENCES {
         return None;
     }
     let span_s = class.watched_s;

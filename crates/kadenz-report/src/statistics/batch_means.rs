@@ -15,11 +15,11 @@
 //! Econometric Reviews 28 (2009).
 
 /// With fewer values than this there is no telling how they hang together.
-pub(crate) const FEWEST_VALUES: usize = 8;
+pub(crate) const MIN_VALUES: usize = 8;
 /// With fewer batches than this in a series, its values change too slowly to tell a variance.
-const FEWEST_BATCHES: f64 = 2.5;
+const MIN_BATCHES: f64 = 2.5;
 /// So many times as long as its values stay correlated must a series be.
-const LEAST_MEMORIES: usize = 6;
+const MIN_MEMORIES: usize = 6;
 
 /// How far a sum may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,13 +34,13 @@ pub(crate) struct Spread {
 /// they are too few, or change too slowly.
 pub(crate) fn spread(deviations: &[f64]) -> Option<Spread> {
     let number = deviations.len();
-    if number < FEWEST_VALUES {
+    if number < MIN_VALUES {
         return None;
     }
     let memory = Memory::new(deviations);
     let length = memory.batch_length(deviations.len());
     let batches = number as f64 / length as f64;
-    if batches < FEWEST_BATCHES || memory.lags * LEAST_MEMORIES > number {
+    if batches < MIN_BATCHES || memory.lags * MIN_MEMORIES > number {
         return None;
     }
     let at = |place: usize| deviations[place % number];

@@ -13,15 +13,15 @@ use super::distribution::{count, value_at_rank};
 use super::{Cluster, SignedBucket};
 
 /// A cluster holds at least this share of all values ...
-const LEAST_SHARE: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 /// ... and at least so many of them.
-const LEAST_COUNT: u64 = 10;
+const MIN_COUNT: u64 = 10;
 /// Fewer values than this make no distribution to look at.
-const LEAST_VALUES: u64 = 100;
+const MIN_VALUES: u64 = 100;
 /// What is cut off at either end before binning: a few outliers must not stretch the bins.
 const TRIMMED: f64 = 0.0005;
 /// Most bins. Values in coarse steps get fewer, so that each step is not taken for a cluster.
-const MOST_BINS: usize = 256;
+const MAX_BINS: usize = 256;
 /// Two peaks belong together unless the density between them falls below this share of both.
 const VALLEY: f64 = 0.1;
 /// A cluster is early by this share of the expected interval ...
@@ -36,7 +36,7 @@ const AWAY: f64 = 4.0;
 #[must_use]
 pub fn early_clusters(buckets: &[SignedBucket], expected_interval_ns: Option<u64>) -> Vec<Cluster> {
     let total = count(buckets);
-    if total < LEAST_VALUES || buckets.first().is_none_or(|bucket| bucket.low_ns >= 0) {
+    if total < MIN_VALUES || buckets.first().is_none_or(|bucket| bucket.low_ns >= 0) {
         return Vec::new();
     }
     let Some(bins) = Bins::new(buckets, total) else {
@@ -55,8 +55,8 @@ pub fn early_clusters(buckets: &[SignedBucket], expected_interval_ns: Option<u64
     let away = AWAY * main.spread_ns as f64;
     groups
         .iter()
-        .filter(|group| group.count >= LEAST_COUNT)
-        .filter(|group| group.count as f64 >= LEAST_SHARE * total as f64)
+        .filter(|group| group.count >= MIN_COUNT)
+        .filter(|group| group.count as f64 >= MIN_SHARE * total as f64)
         .filter(|group| (group.centre_ns as f64) < -early)
         .filter(|group| main.centre_ns as f64 - group.centre_ns as f64 > away)
         .filter(|group| group.centre_ns < main.centre_ns)
@@ -98,7 +98,7 @@ impl Bins {
         if high <= low || within.len() < 2 {
             return None;
         }
-        let number = (within.len() / 4).clamp(8, MOST_BINS);
+        let number = (within.len() / 4).clamp(8, MAX_BINS);
         let width_ns = (high as f64 - low as f64) / (number - 1) as f64;
         let start_ns = low as f64 - width_ns / 2.0;
         let mut density = vec![0.0; number];

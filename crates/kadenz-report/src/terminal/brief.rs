@@ -17,7 +17,7 @@ const LINES: usize = 25;
 const COLUMNS: u16 = 80;
 /// Series in the table, at most and at least; lines of the verdict and of a remedy; remedies.
 const ROWS: usize = 8;
-const FEWEST_ROWS: usize = 3;
+const MIN_ROWS: usize = 3;
 const VERDICT: usize = 7;
 const REMEDY: usize = 2;
 const REMEDIES: usize = 3;
@@ -57,7 +57,7 @@ pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
     // Blank lines between the parts, and the header of the table.
     let taken = verdict.lines().count() + aside.places.len() + 4;
     let left = LINES.saturating_sub(taken);
-    let remedies = remedies(runs, left.saturating_sub(FEWEST_ROWS), style);
+    let remedies = remedies(runs, left.saturating_sub(MIN_ROWS), style);
     let of_remedies = remedies.as_ref().map_or(0, |it| it.lines().count());
     let mut parts = vec![verdict];
     parts.extend(table(runs, left.saturating_sub(of_remedies), style));

@@ -9,11 +9,11 @@ use crate::statistics::Percent;
 use crate::summary::Summary;
 
 /// Rows of the table, so that all of the answer fits into 25 lines.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 /// Differences that are shown.
-const MOST_DIFFERENCES: usize = 3;
+const MAX_DIFFERENCES: usize = 3;
 /// Characters of a difference that are shown.
-const MOST_CHARACTERS: usize = 110;
+const MAX_CHARACTERS: usize = 110;
 
 /// The answer of a comparison in at most 25 lines of 80 columns; [`super::comparison`] has the rest.
 /// Of two runs a row for each figure, of more a row for each run and series; of runs that sent packets
@@ -23,7 +23,7 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
     let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
     let named = |difference: &crate::compare::Difference| {
         let sentence = difference.sentence(&comparison.runs);
-        match sentence.char_indices().nth(MOST_CHARACTERS) {
+        match sentence.char_indices().nth(MAX_CHARACTERS) {
             Some((end, _)) => format!("{}...", &sentence[..end]),
             None => sentence,
         }
@@ -31,9 +31,9 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
     let differences = &comparison.differences;
     if !differences.is_empty() {
         let mut lines = vec!["The runs were taken differently:".to_owned()];
-        let shown = differences.iter().take(MOST_DIFFERENCES).map(named);
+        let shown = differences.iter().take(MAX_DIFFERENCES).map(named);
         lines.extend(shown.map(|line| wrap(&line, style.width)));
-        lines.extend(more(differences.len(), MOST_DIFFERENCES));
+        lines.extend(more(differences.len(), MAX_DIFFERENCES));
         parts.push(lines.join("\n").into());
     }
     let (header, rows) = match comparison.runs.len() {
@@ -52,12 +52,12 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         let number = rows.len();
         let mut table = Table::new(style);
         table.set_header(header);
-        for row in rows.into_iter().take(MOST_ROWS) {
+        for row in rows.into_iter().take(MAX_ROWS) {
             table.add_row(row);
         }
         table.align_right_from(1);
         let mut lines = vec![table.text()];
-        lines.extend(more(number, MOST_ROWS).map(Text::from));
+        lines.extend(more(number, MAX_ROWS).map(Text::from));
         if any_marked {
             lines.push("^ slower, v faster: chance hardly explains it.".into());
         }

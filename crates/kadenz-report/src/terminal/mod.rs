@@ -31,7 +31,7 @@ use text::indented;
 /// Width that is assumed where there is no terminal to ask.
 const PLAIN_WIDTH: u16 = 100;
 /// Narrower than this no table is readable; it then runs over the edge.
-const LEAST_WIDTH: u16 = 32;
+const MIN_WIDTH: u16 = 32;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Style {
         // A pseudo-terminal whose size nobody set has no columns.
         let width = table.width().filter(|it| table.is_tty() && *it > 0);
         Self {
-            width: width.unwrap_or(PLAIN_WIDTH).max(LEAST_WIDTH),
+            width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),
             rich: colour.unwrap_or_else(|| table.is_tty()),
         }
     }

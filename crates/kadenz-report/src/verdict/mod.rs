@@ -20,7 +20,7 @@ pub use plan::Plan;
 pub use words::{answer, describe};
 
 /// Fewer samples than this cannot claim even 99 % (see [`Plan`]), so nothing is claimed from them.
-pub const FEWEST_SAMPLES: u64 = 299;
+pub const MIN_SAMPLES: u64 = 299;
 
 /// What a series says about its deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub enum Standing {
     Kept,
     /// At least one sample above the limit.
     Missed,
-    /// No miss, but fewer than [`FEWEST_SAMPLES`]: too few to claim even 99 %.
+    /// No miss, but fewer than [`MIN_SAMPLES`]: too few to claim even 99 %.
     TooFew,
 }
 
@@ -88,7 +88,7 @@ impl Verdict {
         let (upper_bound_95, assumption) = groups::bound(count, misses, longest_run, blocks);
         let standing = if misses > 0 {
             Standing::Missed
-        } else if count < FEWEST_SAMPLES {
+        } else if count < MIN_SAMPLES {
             Standing::TooFew
         } else {
             Standing::Kept

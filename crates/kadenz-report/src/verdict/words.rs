@@ -3,7 +3,7 @@
 use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;
 
-use super::{Assumption, FEWEST_SAMPLES, Standing, Verdict};
+use super::{Assumption, MIN_SAMPLES, Standing, Verdict};
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -32,7 +32,7 @@ pub fn describe(verdict: &Verdict) -> String {
             )
         }
         Standing::TooFew => format!(
-            "0 misses in {count}, which allows up to {bound}; {FEWEST_SAMPLES} samples without a \
+            "0 misses in {count}, which allows up to {bound}; {MIN_SAMPLES} samples without a \
              miss claim 99 %"
         ),
         Standing::Missed => {

@@ -14,7 +14,7 @@ pub enum IntervalError {
     /// Zero.
     #[error("an interval of zero has no beat; give one above zero")]
     Zero,
-    /// Above [`Interval::LONGEST`].
+    /// Above [`Interval::MAX`].
     #[error("the interval is longer than a year; give a shorter one")]
     TooLong,
     /// Below a nanosecond.
@@ -24,12 +24,12 @@ pub enum IntervalError {
 
 impl Interval {
     /// A year.
-    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    pub const MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
     /// `numerator_ns / denominator` nanoseconds.
     ///
     /// # Errors
-    /// When that is not between 1 ns and [`Self::LONGEST`]; a denominator of zero is too long.
+    /// When that is not between 1 ns and [`Self::MAX`]; a denominator of zero is too long.
     pub const fn from_fraction(numerator_ns: u64, denominator: u64) -> Result<Self, IntervalError> {
         if numerator_ns == 0 {
             return Err(IntervalError::Zero);
@@ -37,7 +37,7 @@ impl Interval {
         if numerator_ns < denominator {
             return Err(IntervalError::TooShort);
         }
-        if numerator_ns as u128 > Self::LONGEST.as_nanos() * denominator as u128 {
+        if numerator_ns as u128 > Self::MAX.as_nanos() * denominator as u128 {
             return Err(IntervalError::TooLong);
         }
         let divisor = greatest_common_divisor(numerator_ns, denominator);

@@ -48,7 +48,7 @@ impl Beat {
     /// A beat with an interval of whole nanoseconds. Beat 0 is `start` itself.
     ///
     /// # Panics
-    /// When `interval` is zero or longer than [`Interval::LONGEST`].
+    /// When `interval` is zero or longer than [`Interval::MAX`].
     #[must_use]
     pub fn new(start: MonotonicTime, interval: Duration) -> Self {
         match Interval::try_from(interval) {

@@ -8,7 +8,7 @@ use super::finding::{Unknown, costs, fine, found, note, or_else};
 use super::{Finding, Machine, Severity};
 
 /// More are not looked at: a machine with more has other troubles.
-const MOST_PROCESSES: usize = 20_000;
+const MAX_PROCESSES: usize = 20_000;
 /// `PF_KTHREAD` of the kernel's `include/linux/sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -46,7 +46,7 @@ fn numbers(root: &Root, path: &str) -> impl Iterator<Item = u32> {
     names
         .into_iter()
         .filter_map(|name| name.parse().ok())
-        .take(MOST_PROCESSES)
+        .take(MAX_PROCESSES)
 }
 
 /// Reads a line of `proc_pid_stat(5)`: the name stands in parentheses and may hold some itself.

@@ -255,7 +255,7 @@ fn throttled(machine: &Machine<'_>, folder: &str) -> String {
 }
 
 /// Groups nest; more levels than this are not followed.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 /// The folders of this process's groups, innermost first, each up to the root of its hierarchy.
 #[derive(Clone, Debug, Default)]
@@ -313,7 +313,7 @@ fn levels(mount: &str, path: &str) -> Vec<String> {
     for part in path
         .split('/')
         .filter(|part| !part.is_empty())
-        .take(MOST_LEVELS)
+        .take(MAX_LEVELS)
     {
         let inner = format!("{}/{part}", folders[folders.len() - 1]);
         folders.push(inner);

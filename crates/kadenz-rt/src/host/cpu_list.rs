@@ -1,7 +1,7 @@
 //! The kernel's way of writing sets of CPUs: `0-3,8,10-11`, and masks: `ff,00000001`.
 
 /// No kernel is built for more CPUs (the limit of `CONFIG_NR_CPUS`); what lies beyond is ignored.
-const MOST_CPUS: u32 = 8192;
+const MAX_CPUS: u32 = 8192;
 
 /// Reads `0-3,8`; what cannot be read is left out, as the kernel itself writes no such thing.
 ///
@@ -12,12 +12,12 @@ const MOST_CPUS: u32 = 8192;
 #[must_use]
 pub fn parse_list(text: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
-    for part in text.trim().split(',').take(MOST_CPUS as usize) {
+    for part in text.trim().split(',').take(MAX_CPUS as usize) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-            cpus.extend(first..=last.min(MOST_CPUS - 1));
+            cpus.extend(first..=last.min(MAX_CPUS - 1));
         }
-        if cpus.len() > 2 * MOST_CPUS as usize {
+        if cpus.len() > 2 * MAX_CPUS as usize {
             break;
         }
     }
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_wild_list_stays_bounded() {
-        assert_eq!(parse_list("0-4294967295").len(), MOST_CPUS as usize);
+        assert_eq!(parse_list("0-4294967295").len(), MAX_CPUS as usize);
         assert!(parse_list("9-2,x,-,4294967296").is_empty());
-        assert!(parse_list(&"0-8191,".repeat(1000)).len() <= MOST_CPUS as usize);
+        assert!(parse_list(&"0-8191,".repeat(1000)).len() <= MAX_CPUS as usize);
     }
 }

@@ -11,7 +11,7 @@ pub const LIMIT: &str = "/dev/cpu_dma_latency";
 
 const CPUS: &str = "/sys/devices/system/cpu";
 /// More states than any driver has.
-const MOST_STATES: u32 = 16;
+const MAX_STATES: u32 = 16;
 
 /// An idle state that one or more CPUs have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl IdleStates {
             states: Vec::new(),
         };
         for cpu in online_cpus(root) {
-            let states = (0..MOST_STATES).map_while(|number| state(root, cpu, number));
+            let states = (0..MAX_STATES).map_while(|number| state(root, cpu, number));
             states.for_each(|state| all.add(state));
         }
         all.states.sort_by_key(|state| state.latency_us);

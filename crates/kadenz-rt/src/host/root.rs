@@ -8,11 +8,11 @@ use thiserror::Error;
 
 /// No file that is asked for here is longer; what is longer is cut, so that a wild file costs
 /// bounded memory.
-const LONGEST_FILE: usize = 4 << 20;
+const MAX_FILE: usize = 4 << 20;
 /// One read takes this much: a record of `/dev/kmsg` must fit into one read.
 const READ_SIZE: usize = 16 << 10;
 /// A directory is listed up to this many names (`/proc` is the largest that is asked for).
-const MOST_NAMES: usize = 65_536;
+const MAX_NAMES: usize = 65_536;
 
 /// Why a fact about the machine is not known. Nothing is guessed in its place.
 #[derive(Debug, Error)]
@@ -175,7 +175,7 @@ impl Root {
             std::fs::read_dir(self.path(path)).map_err(|e| ReadFactError::from_io(path, e))?;
         let mut names: Vec<String> = entries
             .filter_map(Result::ok)
-            .take(MOST_NAMES)
+            .take(MAX_NAMES)
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
@@ -208,7 +208,7 @@ impl Root {
 fn read_bounded(file: &mut File) -> Result<Vec<u8>, std::io::Error> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; READ_SIZE];
-    while bytes.len() < LONGEST_FILE {
+    while bytes.len() < MAX_FILE {
         match file.read(&mut chunk) {
             Ok(0) => break,
             Ok(n) => bytes.extend_from_slice(&chunk[..n]),
@@ -218,7 +218,7 @@ fn read_bounded(file: &mut File) -> Result<Vec<u8>, std::io::Error> {
             Err(e) => return Err(e),
         }
     }
-    bytes.truncate(LONGEST_FILE);
+    bytes.truncate(MAX_FILE);
     Ok(bytes)
 }
 

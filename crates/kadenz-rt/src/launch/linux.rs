@@ -36,7 +36,7 @@ const HELD: [i32; 7] = [
 ];
 
 /// A signal wakes the wait; this only bounds what a lost one would cost.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl Program {
     /// Number of its process.
@@ -106,7 +106,7 @@ impl HeldSignals {
     }
 
     fn next(&self) -> Option<Arrived> {
-        signals::next(&self.held, LONGEST_WAIT)
+        signals::next(&self.held, MAX_WAIT)
     }
 }
 

@@ -31,7 +31,7 @@ use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock};
 /// Where shared memory is on Linux.
 const FOLDER: &str = "/dev/shm";
 /// More than this is a mistake: 1 GiB.
-const MOST_WORDS: usize = 1 << 27;
+const MAX_WORDS: usize = 1 << 27;
 
 /// Why memory cannot be shared.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum SharedError {
     #[error("`{0}` names no shared memory; take letters, digits, `-`, `_` and `.`")]
     Name(String),
     /// None or too many words.
-    #[error("shared memory has 1 to {MOST_WORDS} words, not {0}")]
+    #[error("shared memory has 1 to {MAX_WORDS} words, not {0}")]
     Size(usize),
     /// Another process has it.
     #[error("the shared memory `{0}` is in use by another process; end it, or take another name")]
@@ -81,7 +81,7 @@ impl Owner {
     /// [`SharedError`], for one when another process that lives has the name.
     pub fn create(name: &str, words: usize) -> Result<Self, SharedError> {
         let path = path_of(name)?;
-        if words == 0 || words > MOST_WORDS {
+        if words == 0 || words > MAX_WORDS {
             return Err(SharedError::Size(words));
         }
         let refused = |what| {
@@ -149,7 +149,7 @@ impl Viewer {
             .ok_or_else(|| SharedError::Absent(name.to_owned()))?;
         let length = file.metadata().map_err(refused("open"))?.len();
         let words = usize::try_from(length / 8).unwrap_or(usize::MAX);
-        if words == 0 || words > MOST_WORDS {
+        if words == 0 || words > MAX_WORDS {
             return Err(SharedError::Size(words));
         }
         let mapping = Mapping::of(&file, words, false).map_err(refused("map"))?;

@@ -9,7 +9,7 @@ use super::Raised;
 use super::hierarchy::{Place, place_of};
 use super::journal::{Change, Members};
 use super::kernel::{Kernel, ThreadFacts, cpu_list};
-use super::ledger::Ledger;
+use super::rollback::RollbackLog;
 use super::undo;
 use crate::tuning::{CpuSet, Measure};
 
@@ -49,7 +49,7 @@ impl Entrance {
     pub fn enter(&self) -> Inside {
         let mut state = self.raised.lock();
         let outcome = match state.as_mut() {
-            Some(ledger) => self.go_in(ledger),
+            Some(log) => self.go_in(log),
             None => Err(io::Error::other("the shield has been put back")),
         };
         drop(state);
@@ -75,15 +75,15 @@ impl Entrance {
         &self.cpus
     }
 
-    fn go_in(&self, ledger: &mut Ledger) -> io::Result<Change> {
-        let change = self.change(ledger.kernel.as_ref());
+    fn go_in(&self, log: &mut RollbackLog) -> io::Result<Change> {
+        let change = self.change(log.kernel.as_ref());
         let Change::Entered { id, .. } = &change else {
             return Err(io::ErrorKind::Other.into());
         };
         let id = *id;
-        ledger.note(vec![change.clone()])?;
+        log.note(vec![change.clone()])?;
         let members = self.place.members.of(&self.place.folder);
-        ledger.kernel.write(&members, &id.to_string())?;
+        log.kernel.write(&members, &id.to_string())?;
         Ok(change)
     }
 
@@ -139,8 +139,8 @@ impl Drop for Inside {
             return;
         };
         // Once the shield is put back, so is the thread.
-        if let Some(ledger) = raised.lock().as_ref() {
-            undo::leave(ledger.kernel.as_ref(), &change);
+        if let Some(log) = raised.lock().as_ref() {
+            undo::leave(log.kernel.as_ref(), &change);
         }
     }
 }

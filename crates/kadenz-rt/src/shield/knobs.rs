@@ -6,41 +6,41 @@
 use std::io;
 
 use super::kernel::ThreadFacts;
-use super::ledger::Ledger;
 use super::permitted::WORKQUEUES;
 use super::plan::{Plan, cpus_of, mask_of};
+use super::rollback::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
 /// Turns every knob that this kernel has.
-pub(super) fn turn(ledger: &mut Ledger, plan: &mut Plan) {
+pub(super) fn turn(log: &mut RollbackLog, plan: &mut Plan) {
     let measures = [
-        kernel_threads(ledger, plan),
-        interrupts(ledger, plan),
+        kernel_threads(log, plan),
+        interrupts(log, plan),
         mask(
-            ledger,
+            log,
             plan,
             "shield_new_interrupts",
             "/proc/irq/default_smp_affinity",
         ),
-        workqueues(ledger, plan),
-        watchdog(ledger, plan),
+        workqueues(log, plan),
+        watchdog(log, plan),
         // Timers stay with who set them: a shielded CPU serves neither those of the others, nor
         // has its own served by one that must wake it first.
         number(
-            ledger,
+            log,
             "shield_timer_migration",
             "/proc/sys/kernel/timer_migration",
             "0",
         ),
-        vm_statistics(ledger),
+        vm_statistics(log),
         // An expedited grace period interrupts every CPU that does not idle.
         number(
-            ledger,
+            log,
             "shield_rcu_expedited",
             "/sys/kernel/rcu_expedited",
             "0",
         ),
-        number(ledger, "shield_rcu_normal", "/sys/kernel/rcu_normal", "1"),
+        number(log, "shield_rcu_normal", "/sys/kernel/rcu_normal", "1"),
     ];
     plan.measures.extend(measures.into_iter().flatten());
 }
@@ -52,40 +52,40 @@ const FOR_GOOD: &str = "boot with isolcpus=domain,managed_irq,CPUS nohz_full=CPU
 /// Nothing is measured for ten minutes at a stretch by who looks at `vmstat`.
 const SELDOM_S: u32 = 600;
 
-fn vm_statistics(ledger: &mut Ledger) -> Option<Measure> {
+fn vm_statistics(log: &mut RollbackLog) -> Option<Measure> {
     let path = "/proc/sys/vm/stat_interval";
-    let now: u32 = ledger.kernel.read(path).ok()?.trim().parse().ok()?;
+    let now: u32 = log.kernel.read(path).ok()?.trim().parse().ok()?;
     let wish = now.max(SELDOM_S).to_string();
-    number(ledger, "shield_vm_statistics", path, &wish)
+    number(log, "shield_vm_statistics", path, &wish)
 }
 
-fn watchdog(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
+fn watchdog(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     let path = "/proc/sys/kernel/watchdog_cpumask";
-    let before: CpuSet = ledger.kernel.read(path).ok()?.trim().parse().ok()?;
+    let before: CpuSet = log.kernel.read(path).ok()?.trim().parse().ok()?;
     let wish = plan.outside(&before).to_string();
-    number(ledger, "shield_watchdog", path, &wish)
+    number(log, "shield_watchdog", path, &wish)
 }
 
-fn number(ledger: &mut Ledger, name: &'static str, path: &str, wish: &str) -> Option<Measure> {
-    let outcome = match ledger.set(path, wish) {
+fn number(log: &mut RollbackLog, name: &'static str, path: &str, wish: &str) -> Option<Measure> {
+    let outcome = match log.set(path, wish) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         outcome => outcome,
     };
-    let granted = ledger.kernel.read(path).unwrap_or_default();
+    let granted = log.kernel.read(path).unwrap_or_default();
     let granted = granted.trim();
     let (ok, wish) = (granted == wish, format!("{path}: {wish}"));
     Some(measure(name, wish, granted, ok, outcome.err()))
 }
 
 /// A file that holds a mask.
-fn mask(ledger: &mut Ledger, plan: &Plan, name: &'static str, path: &str) -> Option<Measure> {
-    let before = cpus_of(&ledger.kernel.read(path).ok()?)?;
+fn mask(log: &mut RollbackLog, plan: &Plan, name: &'static str, path: &str) -> Option<Measure> {
+    let before = cpus_of(&log.kernel.read(path).ok()?)?;
     let wish = plan.outside(&before);
     let error = match plan.concerns(&before) {
-        true => ledger.set(path, &mask_of(&wish)).err(),
+        true => log.set(path, &mask_of(&wish)).err(),
         false => None,
     };
-    let granted = cpus_of(&ledger.kernel.read(path).ok()?)?;
+    let granted = cpus_of(&log.kernel.read(path).ok()?)?;
     let ok = !plan.concerns(&granted);
     let wish = format!("{path}: CPUs {wish}");
     Some(measure(name, wish, &format!("CPUs {granted}"), ok, error))
@@ -113,31 +113,31 @@ fn measure(
 }
 
 /// The workers of unbound queues, and each queue that may be told apart (writeback).
-fn workqueues(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
+fn workqueues(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     let all = format!("{WORKQUEUES}/cpumask");
-    let measure = mask(ledger, plan, "shield_workqueues", &all)?;
-    for queue in ledger.kernel.folders(WORKQUEUES).unwrap_or_default() {
+    let measure = mask(log, plan, "shield_workqueues", &all)?;
+    for queue in log.kernel.folders(WORKQUEUES).unwrap_or_default() {
         let path = format!("{WORKQUEUES}/{queue}/cpumask");
         // Bounded by the mask of all even where it cannot be set.
-        let _ = mask(ledger, plan, "shield_workqueues", &path);
+        let _ = mask(log, plan, "shield_workqueues", &path);
     }
     Some(measure)
 }
 
 /// Interrupts go to the other CPUs, but those that the kernel itself binds.
-fn interrupts(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
-    let names = ledger.kernel.folders("/proc/irq").ok()?;
+fn interrupts(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
+    let names = log.kernel.folders("/proc/irq").ok()?;
     let (mut moved, mut refused) = (0, Vec::new());
     for irq in names {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
-        let Ok(before) = ledger.kernel.read(&path) else {
+        let Ok(before) = log.kernel.read(&path) else {
             continue;
         };
         let before: CpuSet = before.trim().parse().unwrap_or_default();
         if !plan.concerns(&before) {
             continue;
         }
-        match ledger.set(&path, &plan.outside(&before).to_string()) {
+        match log.set(&path, &plan.outside(&before).to_string()) {
             Ok(_) => moved += 1,
             Err(_) => refused.push(irq),
         }
@@ -158,12 +158,12 @@ fn interrupts(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
 }
 
 /// Threads of the kernel that no control group moved and that are bound to no CPU.
-fn kernel_threads(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
-    let names = ledger.kernel.folders("/proc").ok()?;
+fn kernel_threads(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
+    let names = log.kernel.folders("/proc").ok()?;
     let threads = names.iter().filter_map(|name| name.parse::<u32>().ok());
     let (mut moved, mut refused) = (0, 0);
     for thread in threads {
-        let kernel = ledger.kernel.as_ref();
+        let kernel = log.kernel.as_ref();
         let free = ThreadFacts::read(kernel, thread)
             .is_some_and(|facts| facts.is_kernel_thread() && !facts.is_bound());
         let Ok(cpus) = kernel.affinity(thread) else {
@@ -173,9 +173,9 @@ fn kernel_threads(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
             continue;
         }
         // Its present CPUs are the ones to go back to, whatever its group gives it.
-        let change = ledger.own_affinity(thread, &CpuSet::default());
-        let noted = ledger.note(change.into_iter().collect());
-        let set = || ledger.kernel.set_affinity(thread, &plan.outside(&cpus));
+        let change = log.own_affinity(thread, &CpuSet::default());
+        let noted = log.note(change.into_iter().collect());
+        let set = || log.kernel.set_affinity(thread, &plan.outside(&cpus));
         match noted.and_then(|()| set()) {
             Ok(()) => moved += 1,
             Err(_) => refused += 1,

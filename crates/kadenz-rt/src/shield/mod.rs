@@ -28,12 +28,12 @@ mod hierarchy;
 pub mod journal;
 mod kernel;
 mod knobs;
-mod ledger;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod live;
 mod permitted;
 mod plan;
+mod rollback;
 pub mod sim;
 mod undo;
 mod v1;
@@ -56,8 +56,8 @@ use crate::tuning::{CpuSet, Measure};
 use hierarchy::{Hierarchy, Place};
 use journal::{FOLDER, FOLDER_VARIABLE, Journal, Owner, VERSION};
 use kernel::ThreadFacts;
-use ledger::Ledger;
 use plan::Plan;
+use rollback::RollbackLog;
 use writer::{Opened, Writer};
 
 /// CPUs that are kept free of everything else. Dropping it puts the machine back.
@@ -73,7 +73,7 @@ pub struct Shield {
 
 /// What has to be undone; none once it is. Locked while a shield is raised and while it is put
 /// back, so that who waits for the lock finds one or the other done.
-struct Raised(Mutex<Option<Ledger>>);
+struct Raised(Mutex<Option<RollbackLog>>);
 
 impl std::fmt::Debug for Raised {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -82,12 +82,15 @@ impl std::fmt::Debug for Raised {
 }
 
 impl Raised {
-    fn lock(&self) -> MutexGuard<'_, Option<Ledger>> {
+    fn lock(&self) -> MutexGuard<'_, Option<RollbackLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lower(&self) -> Restored {
-        self.lock().take().map(Ledger::undo).unwrap_or_default()
+        self.lock()
+            .take()
+            .map(RollbackLog::undo)
+            .unwrap_or_default()
     }
 }
 
@@ -125,15 +128,15 @@ pub fn raise_on(
     let raised = Arc::new(Raised(Mutex::new(None)));
     let mut state = raised.lock();
     known().push(Arc::downgrade(&raised));
-    let mut ledger = Ledger::new(kernel, writer);
+    let mut log = RollbackLog::new(kernel, writer);
     let place = match hierarchy {
-        Hierarchy::First(mount) => v1::raise(&mut ledger, &mount, &mut plan),
-        Hierarchy::Second(mount) => v2::raise(&mut ledger, &mount, &mut plan),
+        Hierarchy::First(mount) => v1::raise(&mut log, &mount, &mut plan),
+        Hierarchy::Second(mount) => v2::raise(&mut log, &mount, &mut plan),
     };
     let place = match place {
         Ok(place) => place,
         Err(error) => {
-            let undone = ledger.undo();
+            let undone = log.undo();
             return Err(undone
                 .failed
                 .into_iter()
@@ -141,8 +144,8 @@ pub fn raise_on(
                 .map_or(error, RaiseShieldError::Leftover));
         }
     };
-    knobs::turn(&mut ledger, &mut plan);
-    *state = Some(ledger);
+    knobs::turn(&mut log, &mut plan);
+    *state = Some(log);
     drop(state);
     Ok(Shield {
         measures: plan.measures,

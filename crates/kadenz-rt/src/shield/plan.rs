@@ -109,7 +109,7 @@ pub(super) fn cpus_of(mask: &str) -> Option<CpuSet> {
         let bits = u32::from_str_radix(group, 16).ok()?;
         for bit in (0..32).filter(|bit| bits & (1 << bit) != 0) {
             let cpu = n * 32 + bit;
-            if cpu >= CpuSet::MOST {
+            if cpu >= CpuSet::MAX {
                 return None;
             }
             cpus.insert(cpu);

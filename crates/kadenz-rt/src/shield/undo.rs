@@ -202,7 +202,7 @@ pub(super) fn leave(kernel: &dyn Kernel, change: &Change) -> bool {
 }
 
 fn every_cpu() -> CpuSet {
-    (0..CpuSet::MOST).collect()
+    (0..CpuSet::MAX).collect()
 }
 
 fn words(change: &Change) -> String {

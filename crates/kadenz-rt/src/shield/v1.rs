@@ -7,45 +7,45 @@ use super::error::{RaiseShieldError, refused};
 use super::hierarchy::{Place, place_of};
 use super::journal::Members;
 use super::kernel::{ThreadFacts, cpu_list, numbers};
-use super::ledger::Ledger;
 use super::permitted::{HOUSEKEEPING, SHIELD};
 use super::plan::Plan;
+use super::rollback::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
 /// A load that forks all the time leaves new threads behind in each pass, fewer each time.
-const MOST_PASSES: usize = 50;
+const MAX_PASSES: usize = 50;
 /// Depth of control groups that is followed.
 const DEEPEST: usize = 16;
 
 /// Moves everything off the CPUs and makes the shield's cpuset.
 pub(super) fn raise(
-    ledger: &mut Ledger,
+    log: &mut RollbackLog,
     mount: &str,
     plan: &mut Plan,
 ) -> Result<Place, RaiseShieldError> {
     let home = place_of(
-        ledger.kernel.as_ref(),
+        log.kernel.as_ref(),
         mount,
-        ledger.kernel.this_thread(),
+        log.kernel.this_thread(),
         "cpuset",
     );
-    let moved = housekeeping(ledger, mount, plan)?;
+    let moved = housekeeping(log, mount, plan)?;
     plan.measures.push(moved);
-    let mut kept = narrow_others(ledger, mount, plan);
+    let mut kept = narrow_others(log, mount, plan);
     let shield = format!("{mount}/{SHIELD}");
-    make(ledger, mount, &shield, &home, &plan.cpus.to_string())?;
+    make(log, mount, &shield, &home, &plan.cpus.to_string())?;
     // Refused while another cpuset holds on to one of these CPUs, which the measure then says.
-    let exclusive = ledger.set_own(&format!("{shield}/cpuset.cpu_exclusive"), "1");
+    let exclusive = log.set_own(&format!("{shield}/cpuset.cpu_exclusive"), "1");
     if exclusive.is_err() && kept.is_empty() {
         kept.push("another one".to_owned());
     }
-    set_own(ledger, &format!("{shield}/cpuset.sched_load_balance"), "0")?;
+    set_own(log, &format!("{shield}/cpuset.sched_load_balance"), "0")?;
     // The root spans all CPUs: as long as it balances, so do they.
     let balance = format!("{mount}/cpuset.sched_load_balance");
-    let set = ledger.set(&balance, "0");
+    let set = log.set(&balance, "0");
     set.map_err(|error| refused(&balance, "0", error))?;
     let cpus = format!("{shield}/cpuset.cpus");
-    let granted = set_own(ledger, &cpus, &plan.cpus.to_string())?;
+    let granted = set_own(log, &cpus, &plan.cpus.to_string())?;
     plan.measures.insert(0, plan.cpuset(&granted, &kept));
     Ok(Place {
         folder: shield,
@@ -54,45 +54,43 @@ pub(super) fn raise(
     })
 }
 
-fn set_own(ledger: &Ledger, path: &str, value: &str) -> Result<String, RaiseShieldError> {
-    ledger
-        .set_own(path, value)
+fn set_own(log: &RollbackLog, path: &str, value: &str) -> Result<String, RaiseShieldError> {
+    log.set_own(path, value)
         .map_err(|error| refused(path, value, error))
 }
 
 /// A cpuset with the root's memory nodes, without which nothing may enter it.
 fn make(
-    ledger: &mut Ledger,
+    log: &mut RollbackLog,
     mount: &str,
     path: &str,
     home: &str,
     cpus: &str,
 ) -> Result<(), RaiseShieldError> {
-    ledger
-        .make_folder(path, home, Members::Threads)
+    log.make_folder(path, home, Members::Threads)
         .map_err(|error| refused(path, "a control group", error))?;
     let mems = format!("{mount}/cpuset.mems");
-    let nodes = ledger
+    let nodes = log
         .kernel
         .read(&mems)
         .map_err(|error| refused(&mems, "to be read", error))?;
-    set_own(ledger, &format!("{path}/cpuset.mems"), nodes.trim())?;
-    set_own(ledger, &format!("{path}/cpuset.cpus"), cpus)?;
+    set_own(log, &format!("{path}/cpuset.mems"), nodes.trim())?;
+    set_own(log, &format!("{path}/cpuset.cpus"), cpus)?;
     Ok(())
 }
 
 /// Moves what may be moved into a cpuset of the other CPUs.
 fn housekeeping(
-    ledger: &mut Ledger,
+    log: &mut RollbackLog,
     mount: &str,
     plan: &Plan,
 ) -> Result<Measure, RaiseShieldError> {
     let path = format!("{mount}/{HOUSEKEEPING}");
-    make(ledger, mount, &path, mount, &plan.others.to_string())?;
+    make(log, mount, &path, mount, &plan.others.to_string())?;
     let mut refused_threads = HashSet::new();
     let mut moved = 0;
-    for _ in 0..MOST_PASSES {
-        let threads = numbers(ledger.kernel.as_ref(), &Members::Threads.of(mount));
+    for _ in 0..MAX_PASSES {
+        let threads = numbers(log.kernel.as_ref(), &Members::Threads.of(mount));
         let threads = threads.map_err(|error| refused(mount, "to be read", error))?;
         let new: Vec<u32> = threads
             .into_iter()
@@ -103,29 +101,28 @@ fn housekeeping(
         }
         let own = new
             .iter()
-            .filter_map(|&thread| ledger.own_affinity(thread, &plan.all));
+            .filter_map(|&thread| log.own_affinity(thread, &plan.all));
         let own = own.collect();
-        ledger
-            .note(own)
+        log.note(own)
             .map_err(|error| refused(mount, "a journal", error))?;
         for thread in new {
-            match move_to(ledger, &path, thread) {
+            match move_to(log, &path, thread) {
                 Ok(()) => moved += 1,
                 Err(_) => drop(refused_threads.insert(thread)),
             }
         }
     }
-    Ok(tasks_measure(ledger, mount, plan, moved))
+    Ok(tasks_measure(log, mount, plan, moved))
 }
 
-fn move_to(ledger: &Ledger, group: &str, thread: u32) -> io::Result<()> {
+fn move_to(log: &RollbackLog, group: &str, thread: u32) -> io::Result<()> {
     let path = Members::Threads.of(group);
-    ledger.kernel.write(&path, &thread.to_string())
+    log.kernel.write(&path, &thread.to_string())
 }
 
 /// What stayed in the root: threads bound to a CPU are the kernel's own and must stay.
-fn tasks_measure(ledger: &Ledger, mount: &str, plan: &Plan, moved: usize) -> Measure {
-    let kernel = ledger.kernel.as_ref();
+fn tasks_measure(log: &RollbackLog, mount: &str, plan: &Plan, moved: usize) -> Measure {
+    let kernel = log.kernel.as_ref();
     let left = numbers(kernel, &Members::Threads.of(mount)).unwrap_or_default();
     let left = left
         .into_iter()
@@ -155,13 +152,13 @@ fn tasks_measure(ledger: &Ledger, mount: &str, plan: &Plan, moved: usize) -> Mea
 }
 
 /// Takes the CPUs from the other cpusets; returns those that hold on to them.
-fn narrow_others(ledger: &mut Ledger, mount: &str, plan: &Plan) -> Vec<String> {
+fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String> {
     let mut kept = Vec::new();
-    let folders = ledger.kernel.folders(mount).unwrap_or_default();
+    let folders = log.kernel.folders(mount).unwrap_or_default();
     for folder in folders {
         if folder != HOUSEKEEPING && folder != SHIELD {
             let group = format!("{mount}/{folder}");
-            narrow(ledger, &group, plan, &plan.others, &mut kept, DEEPEST);
+            narrow(log, &group, plan, &plan.others, &mut kept, DEEPEST);
         }
     }
     kept
@@ -170,7 +167,7 @@ fn narrow_others(ledger: &mut Ledger, mount: &str, plan: &Plan) -> Vec<String> {
 /// The innermost first, for a cpuset holds all CPUs of those in it. One that has no others gets
 /// those that its parent keeps.
 fn narrow(
-    ledger: &mut Ledger,
+    log: &mut RollbackLog,
     group: &str,
     plan: &Plan,
     of_parent: &CpuSet,
@@ -178,7 +175,7 @@ fn narrow(
     depth: usize,
 ) {
     let path = format!("{group}/cpuset.cpus");
-    let Ok(cpus) = cpu_list(ledger.kernel.as_ref(), &path) else {
+    let Ok(cpus) = cpu_list(log.kernel.as_ref(), &path) else {
         return;
     };
     if !plan.concerns(&cpus) {
@@ -189,9 +186,9 @@ fn narrow(
         rest => rest,
     };
     if depth > 0 {
-        for folder in ledger.kernel.folders(group).unwrap_or_default() {
+        for folder in log.kernel.folders(group).unwrap_or_default() {
             narrow(
-                ledger,
+                log,
                 &format!("{group}/{folder}"),
                 plan,
                 &rest,
@@ -200,12 +197,12 @@ fn narrow(
             );
         }
     }
-    let threads = numbers(ledger.kernel.as_ref(), &Members::Threads.of(group)).unwrap_or_default();
+    let threads = numbers(log.kernel.as_ref(), &Members::Threads.of(group)).unwrap_or_default();
     let own = threads
         .iter()
-        .filter_map(|&thread| ledger.own_affinity(thread, &cpus));
+        .filter_map(|&thread| log.own_affinity(thread, &cpus));
     let own = own.collect();
-    if ledger.note(own).is_err() || ledger.set(&path, &rest.to_string()).is_err() {
+    if log.note(own).is_err() || log.set(&path, &rest.to_string()).is_err() {
         kept.push(group.to_owned());
     }
 }

@@ -4,27 +4,21 @@ use super::error::{RaiseShieldError, refused};
 use super::hierarchy::{Place, place_of};
 use super::journal::{Change, Members};
 use super::kernel::{cpu_list, has};
-use super::ledger::Ledger;
 use super::permitted::SHIELD;
 use super::plan::Plan;
+use super::rollback::RollbackLog;
 
 /// Makes the partition; the kernel then moves everything else off its CPUs by itself.
 pub(super) fn raise(
-    ledger: &mut Ledger,
+    log: &mut RollbackLog,
     mount: &str,
     plan: &mut Plan,
 ) -> Result<Place, RaiseShieldError> {
-    let home = place_of(
-        ledger.kernel.as_ref(),
-        mount,
-        ledger.kernel.this_process(),
-        "",
-    );
-    switch_on(ledger, mount)?;
-    let kept = narrow_others(ledger, mount, plan);
+    let home = place_of(log.kernel.as_ref(), mount, log.kernel.this_process(), "");
+    switch_on(log, mount)?;
+    let kept = narrow_others(log, mount, plan);
     let shield = format!("{mount}/{SHIELD}");
-    ledger
-        .make_folder(&shield, &home, Members::Processes)
+    log.make_folder(&shield, &home, Members::Processes)
         .map_err(|error| refused(&shield, "a control group", error))?;
     let cpus = plan.cpus.to_string();
     let wishes = [
@@ -33,7 +27,7 @@ pub(super) fn raise(
     ];
     for (file, value) in wishes {
         let path = format!("{shield}/{file}");
-        let now = ledger.set_own(&path, value);
+        let now = log.set_own(&path, value);
         let now = now.map_err(|error| refused(&path, value, error))?;
         if file == "cpuset.cpus.partition" && now != value {
             return Err(RaiseShieldError::NotIsolated {
@@ -43,7 +37,7 @@ pub(super) fn raise(
         }
     }
     let effective = format!("{shield}/cpuset.cpus.effective");
-    let granted = ledger.kernel.read(&effective).unwrap_or_default();
+    let granted = log.kernel.read(&effective).unwrap_or_default();
     plan.measures.insert(0, plan.cpuset(granted.trim(), &kept));
     Ok(Place {
         folder: shield,
@@ -61,33 +55,33 @@ fn reason_of(partition: &str) -> String {
 }
 
 /// The controller must be on in the root for its children to have a cpuset.
-fn switch_on(ledger: &mut Ledger, mount: &str) -> Result<(), RaiseShieldError> {
+fn switch_on(log: &mut RollbackLog, mount: &str) -> Result<(), RaiseShieldError> {
     let path = format!("{mount}/cgroup.subtree_control");
     let refused = |error| refused(&path, "+cpuset", error);
-    let on = ledger.kernel.read(&path).map_err(refused)?;
+    let on = log.kernel.read(&path).map_err(refused)?;
     if on.split_whitespace().any(|name| name == "cpuset") {
         return Ok(());
     }
     let change = Change::Controller { path: path.clone() };
-    ledger.note(vec![change]).map_err(refused)?;
-    ledger.kernel.write(&path, "+cpuset").map_err(refused)
+    log.note(vec![change]).map_err(refused)?;
+    log.kernel.write(&path, "+cpuset").map_err(refused)
 }
 
 /// Takes the CPUs from groups that name them; returns those that hold on to them. Groups that name
 /// none follow the root by themselves.
-fn narrow_others(ledger: &mut Ledger, mount: &str, plan: &Plan) -> Vec<String> {
+fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String> {
     let mut kept = Vec::new();
-    for folder in ledger.kernel.folders(mount).unwrap_or_default() {
+    for folder in log.kernel.folders(mount).unwrap_or_default() {
         let path = format!("{mount}/{folder}/cpuset.cpus");
-        if folder == SHIELD || !has(ledger.kernel.as_ref(), &path) {
+        if folder == SHIELD || !has(log.kernel.as_ref(), &path) {
             continue;
         }
-        let cpus = cpu_list(ledger.kernel.as_ref(), &path).unwrap_or_default();
+        let cpus = cpu_list(log.kernel.as_ref(), &path).unwrap_or_default();
         if !plan.concerns(&cpus) {
             continue;
         }
         let rest = plan.outside(&cpus).to_string();
-        if ledger.set(&path, &rest).is_err() {
+        if log.set(&path, &rest).is_err() {
             kept.push(format!("{mount}/{folder}"));
         }
     }

@@ -8,7 +8,7 @@ use super::journal::{Change, FILE_NAME, Journal, Owner, line};
 use crate::own_file::{self, Locked, OwnFileError, refused};
 
 /// No journal is longer; a longer one is cut, so that a wild file costs bounded memory.
-const LONGEST: u64 = 64 << 20;
+const MAX: u64 = 64 << 20;
 
 /// The machine's only journal, held by this process until it is closed.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Writer {
 fn parse(file: &mut File, path: &Path) -> Result<Journal, OwnFileError> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))
-        .and_then(|_| file.take(LONGEST).read_to_end(&mut bytes))
+        .and_then(|_| file.take(MAX).read_to_end(&mut bytes))
         .map_err(refused("read", path))?;
     Ok(Journal::parse(&bytes))
 }

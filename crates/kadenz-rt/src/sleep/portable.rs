@@ -39,7 +39,7 @@ impl Wait for NanosleepRelative {
 /// never sleeps is stopped by the kernel's RT throttle for 50 ms in every second
 /// (`sched_rt_runtime_us` = 950000 of 1000000). Each sleep is at least a sixteenth of the processor
 /// time used since the last one, which keeps the thread below that share; and never below
-/// [`SHORTEST_SLEEP_NS`]. So a deadline in the past costs that much.
+/// [`MIN_SLEEP_NS`]. So a deadline in the past costs that much.
 pub(super) struct Spin<S> {
     inner: S,
     margin: Duration,
@@ -48,11 +48,11 @@ pub(super) struct Spin<S> {
 }
 
 /// Long enough that the timer cannot expire before the thread has been put aside.
-const SHORTEST_SLEEP_NS: u64 = 5_000;
+const MIN_SLEEP_NS: u64 = 5_000;
 /// The RT throttle leaves 5 % to others; a sixteenth of the time awake makes 5.9 %.
 const AWAKE_TO_ASLEEP: u64 = 16;
 /// More than a cycle of any use takes; without it, work before the first cycle would delay it.
-const MOST_AWAKE_NS: u64 = 100_000_000;
+const MAX_AWAKE_NS: u64 = 100_000_000;
 
 impl<S: Sleeper> Spin<S> {
     pub(super) fn new(inner: S, margin: Duration) -> Self {
@@ -69,8 +69,8 @@ impl<S: Sleeper> Spin<S> {
         // A sleeper that moved to another thread meets another count, hence the saturation.
         let used_ns = thread_cpu_ns()
             .saturating_sub(self.woke_cpu_ns)
-            .min(MOST_AWAKE_NS);
-        Duration::from_nanos((used_ns / AWAKE_TO_ASLEEP).max(SHORTEST_SLEEP_NS))
+            .min(MAX_AWAKE_NS);
+        Duration::from_nanos((used_ns / AWAKE_TO_ASLEEP).max(MIN_SLEEP_NS))
     }
 }
 

@@ -2,12 +2,12 @@ use std::fmt;
 use std::str::FromStr;
 
 /// CPUs that fit into a set.
-const MOST_CPUS: usize = 1024;
+const MAX_CPUS: usize = 1024;
 
 /// A set of CPUs, written as the kernel writes it: `0,2-3`.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct CpuSet {
-    mask: [u64; MOST_CPUS / 64],
+    mask: [u64; MAX_CPUS / 64],
 }
 
 /// A word that names no CPUs.
@@ -17,7 +17,7 @@ pub struct ParseCpuSetError(String);
 
 impl CpuSet {
     /// CPUs that fit into a set: their numbers are below this.
-    pub const MOST: usize = MOST_CPUS;
+    pub const MAX: usize = MAX_CPUS;
 
     /// The set of one CPU.
     ///
@@ -36,9 +36,9 @@ impl CpuSet {
     /// When `cpu` is 1024 or above.
     pub fn insert(&mut self, cpu: usize) {
         assert!(
-            cpu < MOST_CPUS,
+            cpu < MAX_CPUS,
             "CPU {cpu} is above the highest one a set can hold, {}",
-            MOST_CPUS - 1
+            MAX_CPUS - 1
         );
         self.mask[cpu / 64] |= 1 << (cpu % 64);
     }
@@ -46,12 +46,12 @@ impl CpuSet {
     /// Whether a CPU is in the set.
     #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
-        cpu < MOST_CPUS && self.mask[cpu / 64] & (1 << (cpu % 64)) != 0
+        cpu < MAX_CPUS && self.mask[cpu / 64] & (1 << (cpu % 64)) != 0
     }
 
     /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..MOST_CPUS).filter(|cpu| self.contains(*cpu))
+        (0..MAX_CPUS).filter(|cpu| self.contains(*cpu))
     }
 
     /// How many CPUs are in the set.
@@ -80,12 +80,12 @@ impl CpuSet {
     }
 
     #[cfg(target_os = "linux")]
-    pub(crate) const fn from_mask(mask: [u64; MOST_CPUS / 64]) -> Self {
+    pub(crate) const fn from_mask(mask: [u64; MAX_CPUS / 64]) -> Self {
         Self { mask }
     }
 
     #[cfg(target_os = "linux")]
-    pub(crate) const fn as_mask(&self) -> &[u64; MOST_CPUS / 64] {
+    pub(crate) const fn as_mask(&self) -> &[u64; MAX_CPUS / 64] {
         &self.mask
     }
 }
@@ -110,7 +110,7 @@ impl FromStr for CpuSet {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let first: usize = first.trim().parse().map_err(|_| malformed())?;
             let last: usize = last.trim().parse().map_err(|_| malformed())?;
-            if first > last || last >= MOST_CPUS {
+            if first > last || last >= MAX_CPUS {
                 return Err(malformed());
             }
             (first..=last).for_each(|cpu| set.insert(cpu));
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_survives_its_own_words(cpus in proptest::collection::btree_set(0_usize..MOST_CPUS, 1..40)) {
+        fn a_set_survives_its_own_words(cpus in proptest::collection::btree_set(0_usize..MAX_CPUS, 1..40)) {
             let set: CpuSet = cpus.iter().copied().collect();
             prop_assert_eq!(set.len(), cpus.len());
             prop_assert_eq!(&set.to_string().parse::<CpuSet>().unwrap(), &set);

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::bounds::Span;
-use super::{MOST_DRIFT_PPB, Options};
+use super::{MAX_DRIFT_PPB, Options};
 use crate::wire::DeviceStamps;
 
 /// The four times of a question and its answer.
@@ -44,7 +44,7 @@ impl Exchange {
         let round_trip = self.received_ns.checked_sub(self.sent_ns);
         let held = stamps.transmitted_ns.checked_sub(stamps.received_ns);
         let (round_trip, held) = round_trip.zip(held).ok_or(Implausible)?;
-        let drift = u128::from(held) * u128::from(MOST_DRIFT_PPB) / 1_000_000_000;
+        let drift = u128::from(held) * u128::from(MAX_DRIFT_PPB) / 1_000_000_000;
         let explained = u128::from(round_trip) + drift + u128::from(resolution_ns);
         if u128::from(held) > explained {
             return Err(Implausible);

@@ -3,12 +3,12 @@
 use core::fmt;
 
 use super::program::{self, Limit, Limits, Mirrored, SLOPE_UNIT};
-use super::{Bounds, Exchange, Implausible, MOST_DRIFT_PPB, Span};
+use super::{Bounds, Exchange, Implausible, MAX_DRIFT_PPB, Span};
 use crate::memory::Memory;
 
 /// Times and offsets beyond this (36 years) from the first exchange are not taken: what is computed of
 /// them must fit into 128 bits.
-const MOST_NS: i128 = 1 << 60;
+const MAX_NS: i128 = 1 << 60;
 
 /// What a [`ClockFit`] is to assume of the clocks, and how long it remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Options {
     /// The device's clock counts in steps of so many nanoseconds.
     pub device_resolution_ns: u64,
     /// By how much the device's frequency may stray from a constant one over the windows kept; more
-    /// than [`MOST_DRIFT_PPB`] is taken as that.
+    /// than [`MAX_DRIFT_PPB`] is taken as that.
     pub wander_ppb: u32,
 }
 
@@ -116,7 +116,7 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
     pub fn over(mut slots: M, options: Options) -> Self {
         slots.as_mut().fill(FitSlot::default());
         let options = Options {
-            wander_ppb: options.wander_ppb.min(MOST_DRIFT_PPB),
+            wander_ppb: options.wander_ppb.min(MAX_DRIFT_PPB),
             ..options
         };
         Self {
@@ -162,9 +162,9 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         let around = i128::from(at_ns) - i128::from(origin.controller_ns);
         let limits = Around {
             fit: self,
-            at: around.clamp(-MOST_NS, MOST_NS),
+            at: around.clamp(-MAX_NS, MAX_NS),
         };
-        let most_slope = i128::from(MOST_DRIFT_PPB) * (SLOPE_UNIT / 1_000_000_000);
+        let most_slope = i128::from(MAX_DRIFT_PPB) * (SLOPE_UNIT / 1_000_000_000);
         let mirrored = Mirrored(&limits);
         let highest = program::highest_value(&limits, most_slope).ok_or(NoFit::Nothing)?;
         let lowest = program::highest_value(&mirrored, most_slope).ok_or(NoFit::Nothing)?;
@@ -243,7 +243,7 @@ fn limit(origin: Origin, controller_ns: u64, device_ns: u64, slack: i128) -> Opt
     let distance = i128::from(controller_ns) - i128::from(origin.controller_ns);
     let device = i128::from(device_ns) - i128::from(origin.device_ns);
     let value = device - distance + slack;
-    let reachable = distance.abs() < MOST_NS && value.abs() < MOST_NS;
+    let reachable = distance.abs() < MAX_NS && value.abs() < MAX_NS;
     reachable.then_some(Limit { distance, value })
 }
 

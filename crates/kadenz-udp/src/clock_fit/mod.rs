@@ -24,7 +24,7 @@
 //! The true offset is within the stated error if, over the windows kept,
 //! - both clocks tell times rounded down by at most the stated resolutions,
 //! - the device's frequency strays from a constant one by at most the stated wander, and
-//! - that one differs from the controller's by at most [`MOST_DRIFT_PPB`].
+//! - that one differs from the controller's by at most [`MAX_DRIFT_PPB`].
 //!
 //! At the time of the exchange with the shortest round trip the error is at most half of what that spent
 //! on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
@@ -45,4 +45,4 @@ pub use fit::{ClockFit, FitSlot, NoFit, Options};
 /// The most that the frequency of a device's clock is taken to differ from the controller's: 2 %, what
 /// the RC oscillator inside of a microcontroller keeps. Quartz is hundreds of times better; more is a
 /// clock in another unit.
-pub const MOST_DRIFT_PPB: u32 = 20_000_000;
+pub const MAX_DRIFT_PPB: u32 = 20_000_000;

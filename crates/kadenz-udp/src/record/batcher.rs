@@ -79,7 +79,7 @@ impl<M: Memory<u8>> Batcher<M> {
     /// [`Unfit`] if the buffer cannot hold a measurement or is larger than a UDP datagram.
     pub fn over(buffer: M, run: RunId, token: Option<Token>) -> Result<Self, Unfit> {
         let tag = usize::from(token.is_some()) * TAG_BYTES;
-        let least = HEADER_BYTES + HEAD_BYTES + Measurement::MOST_BYTES + tag;
+        let least = HEADER_BYTES + HEAD_BYTES + Measurement::MAX_BYTES + tag;
         Unfit::check(buffer.as_ref().len(), least)?;
         Ok(Self {
             buffer,

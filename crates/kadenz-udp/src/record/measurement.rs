@@ -40,7 +40,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// The most bytes that one takes on the wire.
-    pub const MOST_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
+    pub const MAX_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
 
     /// Appends itself; `None`, and an unknown part of itself, if there is no room.
     pub(crate) fn write(&self, to: &mut Pen<'_>) -> Option<()> {

@@ -2,7 +2,7 @@
 //!
 //! The one that measures must not wait for a disk, so it sends what it measured to one that may.
 //! Measurements travel in batches ([`Batcher`], [`Batch`]); the server sees by the numbers of the
-//! batches which of them were lost ([`Ledger`]). Before it takes any it is introduced ([`Introduction`],
+//! batches which of them were lost ([`BatchTracker`]). Before it takes any it is introduced ([`Introduction`],
 //! [`Cookies`]).
 //!
 //! The body of a [`Kind::Batch`](crate::wire::Kind), numbers big-endian:
@@ -22,13 +22,13 @@
 //! | 16 | device stamps, if there are any |
 
 mod batch;
+mod batch_tracker;
 mod batcher;
 mod handshake;
-mod ledger;
 mod measurement;
 
 pub use batch::{Batch, Measurements};
+pub use batch_tracker::BatchTracker;
 pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
 pub use handshake::{Cookies, Heard, Introduction, ServerReply, server_reply};
-pub use ledger::Ledger;
 pub use measurement::{Measurement, Outcome};

@@ -14,17 +14,17 @@ use super::Malformed;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name {
-    bytes: [u8; Self::MOST_BYTES],
+    bytes: [u8; Self::MAX_BYTES],
     length: u8,
 }
 
 impl Name {
     /// The longest name.
-    pub const MOST_BYTES: usize = 48;
+    pub const MAX_BYTES: usize = 48;
 
     /// No name.
     pub const EMPTY: Self = Self {
-        bytes: [0; Self::MOST_BYTES],
+        bytes: [0; Self::MAX_BYTES],
         length: 0,
     };
 

@@ -30,9 +30,9 @@ pub struct Token {
 
 impl Token {
     /// The shortest token taken: below, it would be guessed.
-    pub const LEAST_BYTES: usize = 8;
+    pub const MIN_BYTES: usize = 8;
     /// The longest token taken: the block of SHA-256, which HMAC uses as it is.
-    pub const MOST_BYTES: usize = 64;
+    pub const MAX_BYTES: usize = 64;
 
     /// A token of these bytes.
     ///
@@ -40,7 +40,7 @@ impl Token {
     /// [`BadToken`] if there are fewer than 8 or more than 64.
     pub fn new(bytes: &[u8]) -> Result<Self, BadToken> {
         let refused = BadToken { given: bytes.len() };
-        if !(Self::LEAST_BYTES..=Self::MOST_BYTES).contains(&bytes.len()) {
+        if !(Self::MIN_BYTES..=Self::MAX_BYTES).contains(&bytes.len()) {
             return Err(refused);
         }
         let keyed = Hmac::new_from_slice(bytes).map_err(|_| refused)?;
@@ -96,7 +96,7 @@ pub struct BadToken {
 
 impl fmt::Display for BadToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (least, most) = (Token::LEAST_BYTES, Token::MOST_BYTES);
+        let (least, most) = (Token::MIN_BYTES, Token::MAX_BYTES);
         let given = self.given;
         write!(
             f,

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::port::{self, InterfacePort};
 
 fn main() -> ExitCode {
@@ -25,29 +25,29 @@ fn main() -> ExitCode {
     };
     let mode = waiting.as_str();
     let waiting = match mode {
-        "spinning" => port::Waiting::Spinning,
-        _ => port::Waiting::Blocking,
+        "spinning" => port::WaitMode::Spinning,
+        _ => port::WaitMode::Blocking,
     };
     let mut link = Link::new(InterfacePort::open(interface, waiting).expect("an interface"), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience { answer: Duration::from_millis(500), tries: 20 },
+        patience: RetryPolicy { answer: Duration::from_millis(500), tries: 20 },
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).expect("devices");
     let mut cycle = prepare(&mut registers, &mut devices, None).expect("SAFEOP");
-    let postbox = Postbox::default();
+    let queue = AcyclicQueue::default();
     exchange::exchange_all(devices.len(), count, interval_ns, || match mode {
         "floor" => true,
         "pipelined" => {
-            cycle.receive(&mut link, &postbox);
+            cycle.receive(&mut link, &queue);
             let before = cycle.finish(&mut link);
             cycle.send(&mut link);
             before.is_whole()
         }
         _ => {
             let latest = link.now() + Duration::from_millis(100);
-            cycle.exchange(&mut link, &postbox, latest).is_whole()
+            cycle.exchange(&mut link, &queue, latest).is_whole()
         }
     });
     ExitCode::SUCCESS

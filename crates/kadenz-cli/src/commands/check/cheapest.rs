@@ -54,8 +54,8 @@ const SHARE: u32 = 4;
 const SHARE_OF_A_PAIR: u32 = 6;
 /// How often each combination has its turn, unless turns get too short or too long.
 const TURNS: u32 = 3;
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST_ROUND: Duration = Duration::from_secs(5);
+const MIN: Duration = Duration::from_millis(100);
+const MAX_ROUND: Duration = Duration::from_secs(5);
 
 /// How the check went, as far as it decides what is tried next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,8 +142,8 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
 
 /// How long looking for it takes at most: as long as the check, where that is not very short.
 pub(super) fn longest(plan: &CheckPlan) -> Duration {
-    const MOST_CELLS: u32 = 5;
-    plan.duration.max(SHORTEST * MOST_CELLS)
+    const MAX_CELLS: u32 = 5;
+    plan.duration.max(MIN * MAX_CELLS)
 }
 
 fn nothing_needed() -> Cheapest {
@@ -174,7 +174,7 @@ fn measure(
             SHARE.max(count),
         ),
     };
-    let each = (plan.duration / share).max(SHORTEST);
+    let each = (plan.duration / share).max(MIN);
     output::note(&format!(
         "{what}: {cells}, {} each",
         numbers::span(each.as_nanos() as f64)
@@ -190,7 +190,7 @@ fn measure(
     with("duration", Span(each).to_string());
     with(
         "round",
-        Span((each / TURNS).clamp(SHORTEST, LONGEST_ROUND)).to_string(),
+        Span((each / TURNS).clamp(MIN, MAX_ROUND)).to_string(),
     );
     with("out", folder.display().to_string());
     if let Policy::Fifo(priority) = plan.measuring.tuning.policy {

@@ -208,7 +208,7 @@ impl Options {
         Ok(Some(MessagesPlan {
             asked_for: url.is_some(),
             url: url.unwrap_or_else(|| DEFAULT_URL.to_owned()),
-            message_bytes: usize::try_from(self.payload.0)?.max(kadenz_lab::pubsub::SHORTEST),
+            message_bytes: usize::try_from(self.payload.0)?.max(kadenz_lab::pubsub::MIN),
         }))
     }
 

@@ -1,8 +1,10 @@
-//! Devices of a loop that runs, by its desk.
+//! Devices of a loop that runs, by its control socket.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::desk::{self, Answer, Client, ClientError, LoopExchange, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{
+    self, Answer, Client, ClientError, LoopExchange, Question,
+};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::wire::{Configured, Position};
@@ -13,18 +15,18 @@ use super::device::{Known, ToldDevice, Which};
 pub(super) mod scripted;
 
 /// A loop that runs, and its devices.
-pub(super) struct Desk {
+pub(super) struct ControlClient {
     pub(super) client: Client,
     pub(super) name: String,
     pub(super) pid: u32,
 }
 
-impl Desk {
+impl ControlClient {
     /// Connects to the loop of that name; without one, to the one that runs.
     pub(super) fn of(name: Option<&str>) -> anyhow::Result<Self> {
         let name = match name {
             Some(name) => name.to_owned(),
-            None => the_one(&desk::running()?)?,
+            None => the_one(&control_socket::running()?)?,
         };
         let mut client = connect(&name)?;
         match client.ask(&Question::Hello {})? {
@@ -87,15 +89,17 @@ impl Desk {
     }
 }
 
-/// Its desk answers what was not asked.
+/// Its control socket answers what was not asked.
 pub(super) fn nonsense(name: &str) -> anyhow::Error {
-    anyhow::anyhow!("the desk of {name} answers nonsense; is it of another version of Kadenz?")
+    anyhow::anyhow!(
+        "the control socket of {name} answers nonsense; is it of another version of Kadenz?"
+    )
 }
 
 /// Where there is none of that name, those that there are can be named.
 fn connect(name: &str) -> anyhow::Result<Client> {
     Client::connect(name).map_err(|error| {
-        let running = desk::running().unwrap_or_default();
+        let running = control_socket::running().unwrap_or_default();
         match error {
             ClientError::Nobody(_) if !running.is_empty() => {
                 let others = running.join(", ");

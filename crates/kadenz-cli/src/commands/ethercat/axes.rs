@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kadenz_ethercat::control::desk::{Answer, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{Answer, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
 use kadenz_ethercat::wire::AlStatus;
 use kadenz_ethercat::wire::cia402::DriveState;
 use kadenz_report::numbers;
 use serde::Serialize;
 
-use super::asked::{Desk, nonsense, whose};
+use super::asked::{ControlClient, nonsense, whose};
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
 use crate::options::Span;
@@ -76,7 +76,7 @@ struct How {
     json: bool,
 }
 
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// What is named of all that is waited for.
 const NAMED: usize = 5;
 
@@ -90,53 +90,53 @@ struct Told<'a> {
 }
 
 pub(crate) fn tell(options: &Tell) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.how.running.as_deref())?;
-    let status = ask(&mut desk, &Question::Axes {})?;
-    show(&desk, &status, options.how.json)?;
+    let mut control = ControlClient::of(options.how.running.as_deref())?;
+    let status = ask(&mut control, &Question::Axes {})?;
+    show(&control, &status, options.how.json)?;
     Ok(outcome(&status))
 }
 
 pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.how.running.as_deref())?;
+    let mut control = ControlClient::of(options.how.running.as_deref())?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
-    let status = ask(&mut desk, &Question::Stop { by: Some(by) })?;
-    show(&desk, &status, options.how.json)?;
+    let status = ask(&mut control, &Question::Stop { by: Some(by) })?;
+    show(&control, &status, options.how.json)?;
     Ok(Outcome::Kept)
 }
 
 pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.how.running.as_deref())?;
+    let mut control = ControlClient::of(options.how.running.as_deref())?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let mut status = ask(&mut desk, &Question::Reset {})?;
+    let mut status = ask(&mut control, &Question::Reset {})?;
     let end = Instant::now() + options.within.0;
     while status.stage == StageName::Enabling && !stop.requested() && Instant::now() < end {
-        std::thread::sleep(LOOK);
-        status = ask(&mut desk, &Question::Axes {})?;
+        std::thread::sleep(POLL_INTERVAL);
+        status = ask(&mut control, &Question::Axes {})?;
     }
-    show(&desk, &status, options.how.json)?;
+    show(&control, &status, options.how.json)?;
     match status.stage {
         StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
         StageName::Stopped => Ok(Outcome::Missed),
         StageName::BringingUp => anyhow::bail!(
             "the axes do not move: the segment of `{}` is brought up",
-            desk.name
+            control.name
         ),
         StageName::Ending => anyhow::bail!(
             "the axes do not move: the loop `{}` is ending, and brings them to rest",
-            desk.name
+            control.name
         ),
         StageName::Enabling => {
             let waited = match stop.requested() {
                 true => "so far".to_owned(),
                 false => format!("within {}", options.within),
             };
-            // Where the desk has no room to tell of devices, the axes are what is known.
-            let devices = desk.devices().unwrap_or_default();
+            // Where the control socket has no room to tell of devices, the axes are what is known.
+            let devices = control.devices().unwrap_or_default();
             anyhow::bail!(
                 "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
                  ethercat stop --loop {}` stops them",
                 few(&hindrances(&status, &devices)),
-                desk.name
+                control.name
             )
         }
     }
@@ -189,10 +189,10 @@ fn few(all: &[String]) -> String {
     words
 }
 
-fn ask(desk: &mut Desk, question: &Question) -> anyhow::Result<Status> {
-    match desk.client.ask(question)? {
+fn ask(control: &mut ControlClient, question: &Question) -> anyhow::Result<Status> {
+    match control.client.ask(question)? {
         Answer::Axes(status) => Ok(*status),
-        _ => Err(nonsense(&desk.name)),
+        _ => Err(nonsense(&control.name)),
     }
 }
 
@@ -203,12 +203,12 @@ const fn outcome(status: &Status) -> Outcome {
     }
 }
 
-fn show(desk: &Desk, status: &Status, json: bool) -> anyhow::Result<()> {
+fn show(control: &ControlClient, status: &Status, json: bool) -> anyhow::Result<()> {
     if json {
         return output::json(&Told {
             version: 1,
-            name: &desk.name,
-            pid: desk.pid,
+            name: &control.name,
+            pid: control.pid,
             status,
         });
     }

@@ -8,7 +8,7 @@ use kadenz_ethercat::main_device::clocks::{
     self, Alignment, Bounds, Clocks, DeviceClock, Epoch, Settings, Width, since_2000,
 };
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Registers, Whose};
+use kadenz_ethercat::main_device::exchange::{Registers, Target};
 use kadenz_ethercat::wire::Position;
 use kadenz_ethercat::wire::register::DC_OFFSET;
 use kadenz_rt::clock::WallTime;
@@ -107,8 +107,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn told(options: &Options) -> anyhow::Result<Told> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.place.desk()? {
-        return running::look(desk);
+    if let Some(control) = options.place.control()? {
+        return running::look(control);
     }
     #[cfg(not(target_os = "linux"))]
     options.place.ensure_none()?;
@@ -188,7 +188,7 @@ const fn bits(width: Width) -> u8 {
 }
 
 fn offset(registers: &mut Registers<'_>, clock: &DeviceClock) -> anyhow::Result<Option<u64>> {
-    let whose = Whose::Of(clock.station);
+    let whose = Target::Of(clock.station);
     Ok(match clock.width {
         None => None,
         Some(Width::Bits32) => Some(registers.get_u32(whose, DC_OFFSET)?.into()),

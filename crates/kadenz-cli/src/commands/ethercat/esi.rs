@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::steward::Setup;
+use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::esi::Transition;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::Registers;
@@ -52,14 +52,14 @@ pub(crate) struct DevicesOptions {
 impl DevicesOptions {
     /// The loop, if one is meant.
     #[cfg(target_os = "linux")]
-    pub(super) fn desk(&self) -> anyhow::Result<Option<super::asked::Desk>> {
-        let desk = self.place.desk()?;
+    pub(super) fn control(&self) -> anyhow::Result<Option<super::asked::ControlClient>> {
+        let control = self.place.control()?;
         anyhow::ensure!(
-            desk.is_none() || self.esi.path.is_none(),
+            control.is_none() || self.esi.path.is_none(),
             "--esi: a loop that runs goes by the files that it began with (`kadenz ethercat run --esi`); leave it out \
              with --loop"
         );
-        Ok(desk)
+        Ok(control)
     }
 
     /// There is none on this system.

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::configure::{self, ConfigureError};
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
 use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::layout::{Demand, Layout, room};
-use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::main_device::states::{self, StateError};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
@@ -100,11 +100,11 @@ pub(super) fn layout(met: &[Surveyed], chosen: &[usize]) -> anyhow::Result<Layou
 pub(super) fn cycle_once(segment: &mut Segment, cycle: &mut Cycle) -> Outcome {
     let beat = segment.link.now() + INTERVAL;
     let latest = segment.link.now() + LATEST;
-    let outcome = cycle.exchange(&mut segment.link, &Postbox::default(), latest);
+    let outcome = cycle.exchange(&mut segment.link, &AcyclicQueue::default(), latest);
     let rest = beat.remaining(segment.link.now());
-    Waiting {
+    BlockingExchange {
         link: &mut segment.link,
-        patience: kadenz_ethercat::main_device::exchange::Patience::default(),
+        patience: kadenz_ethercat::main_device::exchange::RetryPolicy::default(),
     }
     .pause(rest);
     outcome

@@ -2,12 +2,12 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::desk::{Answer, Question};
+use kadenz_ethercat::control::control_socket::{Answer, Question};
 use kadenz_ethercat::wire::coe::Address;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::asked::{Desk, nonsense, whose};
+use super::asked::{ControlClient, nonsense, whose};
 use super::device::{ToldDevice, Which};
 use super::inputs::{layout, type_of};
 use super::sdo::ObjectAddress;
@@ -69,10 +69,10 @@ struct Told {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.running.as_deref())?;
-    let device = desk.device(&options.device)?;
+    let mut control = ControlClient::of(options.running.as_deref())?;
+    let device = control.device(&options.device)?;
     let entry = options.object.entry();
-    let layout = layout(&mut desk)?;
+    let layout = layout(&mut control)?;
     let found = layout
         .catalogue
         .output(device.device, entry.index, entry.sub);
@@ -80,19 +80,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let r#type = options.r#type.unwrap_or_else(|| type_of(item));
     let bytes = r#type.encode_for(&options.value, item.bits);
     let bytes = bytes.map_err(anyhow::Error::msg)?;
-    let answer = desk.client.ask(&Question::Output {
+    let answer = control.client.ask(&Question::Output {
         device: device.device,
         index: entry.index,
         sub: entry.sub,
         value: bytes.clone(),
     });
     let Answer::Set { cycle } = answer.with_context(|| whose(&device))? else {
-        return Err(nonsense(&desk.name));
+        return Err(nonsense(&control.name));
     };
     if options.json {
         output::json(&Told {
             version: 1,
-            segment: desk.segment(),
+            segment: control.segment(),
             device: ToldDevice::asked(&device),
             index: entry.index,
             sub: entry.sub,

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,
 
-    /// Whose: a position from 0, a name, alias:N, or all
+    /// Target: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: Which,
 
@@ -116,8 +116,8 @@ struct ToldCycle {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.devices.desk()? {
-        return running::run(options, desk);
+    if let Some(control) = options.devices.control()? {
+        return running::run(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.devices.ensure_none()?;

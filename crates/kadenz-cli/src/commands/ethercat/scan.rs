@@ -86,8 +86,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// Everybody, and as people call where they are.
 fn survey(options: &Options) -> anyhow::Result<(String, Vec<Surveyed>)> {
     #[cfg(target_os = "linux")]
-    if let Some(mut desk) = options.devices.desk()? {
-        return Ok((desk.segment(), running::survey(&mut desk)?));
+    if let Some(mut control) = options.devices.control()? {
+        return Ok((control.segment(), running::survey(&mut control)?));
     }
     #[cfg(not(target_os = "linux"))]
     options.devices.ensure_none()?;

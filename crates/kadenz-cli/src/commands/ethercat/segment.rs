@@ -5,11 +5,13 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{
+    BlockingExchange, Exchange as _, Registers, RetryPolicy,
+};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::survey::{self, Surveyed};
 use kadenz_ethercat::port::{Port, WirePort};
-use kadenz_ethercat::sim::file::{MOST_DEVICES, Plan};
+use kadenz_ethercat::sim::file::{MAX_DEVICES, Plan};
 use kadenz_ethercat::sim::humanoid::humanoid;
 
 /// Where the segment is.
@@ -47,9 +49,9 @@ pub(crate) struct SegmentOrLoop {
 impl SegmentOrLoop {
     /// The loop, if one is meant.
     #[cfg(target_os = "linux")]
-    pub(super) fn desk(&self) -> anyhow::Result<Option<super::asked::Desk>> {
+    pub(super) fn control(&self) -> anyhow::Result<Option<super::asked::ControlClient>> {
         let named = self.running.as_ref().map(Option::as_deref);
-        named.map(super::asked::Desk::of).transpose()
+        named.map(super::asked::ControlClient::of).transpose()
     }
 
     /// There is none on this system.
@@ -76,10 +78,10 @@ impl FromStr for Virtual {
         match text.parse::<i64>() {
             Ok(count) => usize::try_from(count)
                 .ok()
-                .filter(|count| (1..=MOST_DEVICES).contains(count))
+                .filter(|count| (1..=MAX_DEVICES).contains(count))
                 .map(Self::Humanoid)
                 .ok_or_else(|| {
-                    format!("a virtual segment has 1 to {MOST_DEVICES} devices, not {text}")
+                    format!("a virtual segment has 1 to {MAX_DEVICES} devices, not {text}")
                 }),
             Err(_) if text.is_empty() => Err("name a number of devices, or a file".to_owned()),
             Err(_) => Ok(Self::File(PathBuf::from(text))),
@@ -133,7 +135,7 @@ pub(super) struct Segment {
 
 /// How long and how often a command asks: a computer that is busy answers late, a dead wire is told
 /// within a second.
-pub(super) const PATIENCE: Patience = Patience {
+pub(super) const RETRY_POLICY: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(100),
     tries: 10,
 };
@@ -163,9 +165,9 @@ impl Segment {
 
     /// Asks questions, one after the other.
     pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut self.link,
-            patience: PATIENCE,
+            patience: RETRY_POLICY,
         };
         work(&mut Registers::by(&mut way))
     }
@@ -198,9 +200,9 @@ pub(super) fn who() -> u8 {
 
 /// Refuses where frames of another MainDevice are heard.
 pub(super) fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> anyhow::Result<()> {
-    Waiting {
+    BlockingExchange {
         link: &mut *link,
-        patience: PATIENCE,
+        patience: RETRY_POLICY,
     }
     .pause(LISTENED);
     let counts = link.counts();
@@ -213,8 +215,11 @@ pub(super) fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> anyhow::R
 
 #[cfg(target_os = "linux")]
 fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
-    use kadenz_ethercat::port::{InterfacePort, Waiting};
-    Ok(Box::new(InterfacePort::open(interface, Waiting::Blocking)?))
+    use kadenz_ethercat::port::{InterfacePort, WaitMode};
+    Ok(Box::new(InterfacePort::open(
+        interface,
+        WaitMode::Blocking,
+    )?))
 }
 
 /// Refuses an interface that is not there, or may not be used.

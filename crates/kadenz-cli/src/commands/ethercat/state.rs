@@ -27,7 +27,7 @@ use crate::output::{self, Outcome};
 /// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
 /// OP. OP lasts as long as somebody exchanges process data: with `--duration`, this command does.
 ///
-/// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's steward
+/// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's supervisor
 /// brings devices there and keeps them there; a device's position is then the one at which it was when the loop
 /// began.
 #[derive(Debug, Args)]
@@ -102,8 +102,8 @@ struct ToldState {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.devices.desk()? {
-        return running::run(options, desk);
+    if let Some(control) = options.devices.control()? {
+        return running::run(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.devices.ensure_none()?;

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::desk::{self, Answer, Heard, Question};
+use kadenz_ethercat::control::control_socket::{self, Answer, Heard, Question};
 use kadenz_ethercat::control::health::Vitals;
 use kadenz_ethercat::control::notice::Notice;
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::asked::Desk;
+use super::asked::ControlClient;
 use super::scan::state_name;
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
@@ -21,7 +21,7 @@ use crate::output::{self, Outcome};
 
 /// How is a running loop, and what happens on its segment?
 ///
-/// Asks a `kadenz ethercat run`, or any program that opened a desk, over its socket: the loop itself is not
+/// Asks a `kadenz ethercat run`, or any program that opened a control socket, over its socket: the loop itself is not
 /// touched by that. Without a name, the one loop of this user that runs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -83,18 +83,18 @@ struct ToldNotice {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.name.as_deref())?;
+    let mut control = ControlClient::of(options.name.as_deref())?;
     let end = options.duration.map(|span| Instant::now() + span.0);
     if options.notices {
-        return listen(desk, end, options.json);
+        return listen(control, end, options.json);
     }
     let Some(pause) = options.watch else {
-        tell(&mut desk, options)?;
+        tell(&mut control, options)?;
         return Ok(Outcome::Kept);
     };
     let stop = interrupt::quietly_stop_on_interrupt()?;
     while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
-        if !tell(&mut desk, options)? {
+        if !tell(&mut control, options)? {
             break;
         }
         let next = Instant::now() + pause.0;
@@ -108,13 +108,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// Tells once; whether somebody still reads.
-fn tell(desk: &mut Desk, options: &Options) -> anyhow::Result<bool> {
+fn tell(control: &mut ControlClient, options: &Options) -> anyhow::Result<bool> {
     if options.devices {
         let told = ToldDevices {
             version: 1,
-            name: desk.name.clone(),
-            pid: desk.pid,
-            devices: desk.devices()?,
+            name: control.name.clone(),
+            pid: control.pid,
+            devices: control.devices()?,
         };
         return match options.json {
             true => print(&told, options),
@@ -122,20 +122,20 @@ fn tell(desk: &mut Desk, options: &Options) -> anyhow::Result<bool> {
         };
     }
     if !options.json {
-        let Answer::Text(text) = desk.client.ask(&Question::StatsText {})? else {
-            anyhow::bail!("the desk has no statistics");
+        let Answer::Text(text) = control.client.ask(&Question::StatsText {})? else {
+            anyhow::bail!("the control socket has no statistics");
         };
         return Ok(output::tell(&text));
     }
-    let stats = desk.client.ask(&Question::Stats {})?;
-    let health = desk.client.ask(&Question::Health {})?;
+    let stats = control.client.ask(&Question::Stats {})?;
+    let health = control.client.ask(&Question::Health {})?;
     let (Answer::Stats(stats), Answer::Health(health)) = (stats, health) else {
-        anyhow::bail!("the desk has no statistics");
+        anyhow::bail!("the control socket has no statistics");
     };
     let told = ToldStats {
         version: 1,
-        name: desk.name.clone(),
-        pid: desk.pid,
+        name: control.name.clone(),
+        pid: control.pid,
         stats,
         health,
     };
@@ -187,10 +187,12 @@ fn rows(devices: &[DeviceStatus]) -> String {
     table(&head, 4, rows.collect())
 }
 
-fn listen(desk: Desk, end: Option<Instant>, json: bool) -> anyhow::Result<Outcome> {
+fn listen(control: ControlClient, end: Option<Instant>, json: bool) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let Desk { client, name, .. } = desk;
-    let mut hearing = client.listen().context("the desk tells no notices")?;
+    let ControlClient { client, name, .. } = control;
+    let mut hearing = client
+        .listen()
+        .context("the control socket tells no notices")?;
     output::note(&format!("listening to {name}; Ctrl-C ends"));
     let mut lost = 0;
     while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
@@ -201,7 +203,7 @@ fn listen(desk: Desk, end: Option<Instant>, json: bool) -> anyhow::Result<Outcom
                 lost = count;
                 None
             }
-            Err(desk::ClientError::Ended) => {
+            Err(control_socket::ClientError::Ended) => {
                 output::note("the loop has ended");
                 break;
             }

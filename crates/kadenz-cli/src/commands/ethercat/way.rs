@@ -2,13 +2,13 @@
 
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::discover;
-use kadenz_ethercat::main_device::exchange::{Registers, Whose};
+use kadenz_ethercat::main_device::exchange::{Registers, Target};
 use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use kadenz_ethercat::wire::sync_manager::Mode;
 use kadenz_ethercat::wire::{Position, SyncManager};
 
 #[cfg(target_os = "linux")]
-use crate::commands::ethercat::asked::{self, Desk};
+use crate::commands::ethercat::asked::{self, ControlClient};
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::{Segment, SegmentOrLoop};
 
@@ -16,7 +16,7 @@ use crate::commands::ethercat::segment::{Segment, SegmentOrLoop};
 pub(super) enum Way {
     Wire(Box<Segment>),
     #[cfg(target_os = "linux")]
-    Loop(Desk),
+    Loop(ControlClient),
 }
 
 /// Before what went wrong with a device.
@@ -27,8 +27,8 @@ pub(super) fn whose(device: &ToldDevice) -> String {
 impl Way {
     pub(super) fn open(place: &SegmentOrLoop) -> anyhow::Result<Self> {
         #[cfg(target_os = "linux")]
-        if let Some(desk) = place.desk()? {
-            return Ok(Self::Loop(desk));
+        if let Some(control) = place.control()? {
+            return Ok(Self::Loop(control));
         }
         #[cfg(not(target_os = "linux"))]
         place.ensure_none()?;
@@ -40,7 +40,7 @@ impl Way {
         match self {
             Self::Wire(segment) => segment.name.clone(),
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => desk.segment(),
+            Self::Loop(control) => control.segment(),
         }
     }
 
@@ -53,8 +53,8 @@ impl Way {
                 Ok(places.map(|it| ToldDevice::of(&met[it].device)).collect())
             }
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => {
-                let all = desk.devices()?;
+            Self::Loop(control) => {
+                let all = control.devices()?;
                 let places = which.among_known(&asked::known(&all))?.into_iter();
                 Ok(places.map(|it| ToldDevice::asked(&all[it])).collect())
             }
@@ -69,7 +69,7 @@ impl Way {
                 Ok(ToldDevice::of(&met[which.one_among(&met)?].device))
             }
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => Ok(ToldDevice::asked(&desk.device(which)?)),
+            Self::Loop(control) => Ok(ToldDevice::asked(&control.device(which)?)),
         }
     }
 
@@ -78,7 +78,7 @@ impl Way {
         match self {
             Self::Wire(segment) => Ok(segment.survey()?.into_iter().map(|it| it.device).collect()),
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => desk.known_devices(),
+            Self::Loop(control) => control.known_devices(),
         }
     }
 
@@ -86,14 +86,14 @@ impl Way {
     pub(super) fn ask<R>(
         &mut self,
         device: &SubDevice,
-        work: impl FnOnce(&mut Registers<'_>, Whose) -> R,
+        work: impl FnOnce(&mut Registers<'_>, Target) -> R,
     ) -> R {
         match self {
             Self::Wire(segment) => {
-                segment.ask(|registers| work(registers, Whose::At(device.position)))
+                segment.ask(|registers| work(registers, Target::At(device.position)))
             }
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => desk.ask(device, |registers| work(registers, device.whose())),
+            Self::Loop(control) => control.ask(device, |registers| work(registers, device.whose())),
         }
     }
 
@@ -132,13 +132,13 @@ impl Way {
         match self {
             Self::Wire(segment) => {
                 let mut bytes = vec![0; usize::from(length)];
-                let whose = Whose::At(Position(device.position));
+                let whose = Target::At(Position(device.position));
                 let got = segment.ask(|it| it.count_reading(whose, address, &mut bytes))?;
                 Ok((got > 0).then_some(bytes))
             }
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => {
-                let bytes = running::read(desk, device, address, length)?;
+            Self::Loop(control) => {
+                let bytes = running::read(control, device, address, length)?;
                 Ok((!bytes.is_empty()).then_some(bytes))
             }
         }
@@ -147,7 +147,10 @@ impl Way {
     /// Writes bytes; whether the device took them.
     #[cfg_attr(
         not(target_os = "linux"),
-        expect(unused_variables, reason = "only a loop's desk asks for force itself")
+        expect(
+            unused_variables,
+            reason = "only a loop's control socket asks for force itself"
+        )
     )]
     pub(super) fn write(
         &mut self,
@@ -158,12 +161,12 @@ impl Way {
     ) -> anyhow::Result<bool> {
         match self {
             Self::Wire(segment) => {
-                let whose = Whose::At(Position(device.position));
+                let whose = Target::At(Position(device.position));
                 let got = segment.ask(|it| it.count_writing(whose, address, bytes))?;
                 Ok(got > 0)
             }
             #[cfg(target_os = "linux")]
-            Self::Loop(desk) => running::write(desk, device, address, bytes, force),
+            Self::Loop(control) => running::write(control, device, address, bytes, force),
         }
     }
 
@@ -193,40 +196,40 @@ impl Way {
     }
 }
 
-/// The same by a loop's desk.
+/// The same by a loop's control socket.
 #[cfg(target_os = "linux")]
 mod running {
     use anyhow::Context as _;
-    use kadenz_ethercat::control::desk::{Answer, Question};
+    use kadenz_ethercat::control::control_socket::{Answer, Question};
 
-    use super::{Desk, ToldDevice, whose};
+    use super::{ControlClient, ToldDevice, whose};
     use crate::commands::ethercat::asked::nonsense;
 
     pub(super) fn read(
-        desk: &mut Desk,
+        control: &mut ControlClient,
         device: &ToldDevice,
         address: u16,
         length: u16,
     ) -> anyhow::Result<Vec<u8>> {
-        let answer = desk.client.ask(&Question::RegisterRead {
+        let answer = control.client.ask(&Question::RegisterRead {
             device: device.position.into(),
             address,
             length,
         });
         match answer.with_context(|| whose(device))? {
             Answer::Bytes(bytes) => Ok(bytes),
-            _ => Err(nonsense(&desk.name)),
+            _ => Err(nonsense(&control.name)),
         }
     }
 
     pub(super) fn write(
-        desk: &mut Desk,
+        control: &mut ControlClient,
         device: &ToldDevice,
         address: u16,
         bytes: &[u8],
         force: bool,
     ) -> anyhow::Result<bool> {
-        let answer = desk.client.ask(&Question::RegisterWrite {
+        let answer = control.client.ask(&Question::RegisterWrite {
             device: device.position.into(),
             address,
             value: bytes.to_vec(),
@@ -234,7 +237,7 @@ mod running {
         });
         match answer.with_context(|| whose(device))? {
             Answer::Done => Ok(true),
-            _ => Err(nonsense(&desk.name)),
+            _ => Err(nonsense(&control.name)),
         }
     }
 }

@@ -174,7 +174,7 @@ fn play_all(
     Ok(())
 }
 
-/// What publishes, and keeps the books.
+/// What publishes, and counts.
 struct Stage {
     outlet: Box<dyn Outlet>,
     telling: Option<Telling>,

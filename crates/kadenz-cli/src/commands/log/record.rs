@@ -331,7 +331,7 @@ fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
 }
 
 /// After how long receiving looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, stop: &Stop) {
     let begun = Instant::now();
@@ -350,7 +350,7 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
         if options.duration.is_some_and(|it| begun.elapsed() >= it.0) {
             break;
         }
-        let wait = Wait::Until(clock::now() + LOOK);
+        let wait = Wait::Until(clock::now() + POLL_INTERVAL);
         let received = inlet.receive(wait, &mut |arrival| {
             if wanted.wants(arrival.channel) {
                 recorder.take(&arrival);
@@ -362,7 +362,7 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
             Ok(_) => {}
             Err(error) => {
                 said.trouble(Some(error.to_string()));
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
         said.look();

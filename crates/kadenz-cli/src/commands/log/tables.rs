@@ -213,9 +213,9 @@ fn pending_file(pending: &Pending, out: PathBuf) -> Result<Box<dyn Write + Send>
 /// A file's name for a channel, without its ending: letters, digits, `-`, `_` and points not at its
 /// begin, whatever the channel's name is; behind it the type and a number, where it is taken.
 fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> String {
-    const LONGEST: usize = 100;
+    const MAX: usize = 100;
     let plain = |name: &str| -> String {
-        let signs = name.chars().take(LONGEST).enumerate().map(|(at, sign)| {
+        let signs = name.chars().take(MAX).enumerate().map(|(at, sign)| {
             let plain = sign.is_ascii_alphanumeric() || "-_".contains(sign);
             if plain || (sign == '.' && at > 0) {
                 sign

@@ -74,7 +74,7 @@ fn advice(url: &str) -> String {
 /// Messages that may wait while this program prints.
 const QUEUE: usize = 1000;
 /// How soon a stop is heard.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// After so long without a message a user is told where to look.
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -152,7 +152,9 @@ impl Ears {
         }
         self.tell_silence(now);
         let ends = [self.until, before].into_iter().flatten();
-        let wait = ends.map(|end| end.remaining(now)).fold(LOOK, Duration::min);
+        let wait = ends
+            .map(|end| end.remaining(now))
+            .fold(POLL_INTERVAL, Duration::min);
         match self.aggregator.next_message(wait) {
             Ok(Some(raw)) => {
                 self.silent_since = None;

@@ -67,9 +67,9 @@ pub(crate) struct Options {
 }
 
 /// Messages of a channel that the table at the end rests on, the last ones.
-const MOST_MESSAGES: usize = 200_000;
+const MAX_MESSAGES: usize = 200_000;
 /// Channels that are told apart.
-const MOST_CHANNELS: usize = 200;
+const MAX_CHANNELS: usize = 200;
 
 #[derive(Serialize)]
 struct HzOutput {
@@ -83,7 +83,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
     let mut known = options.types.read_and_ask(&ears.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
-    let mut whole = options.watcher(Duration::MAX, MOST_MESSAGES);
+    let mut whole = options.watcher(Duration::MAX, MAX_MESSAGES);
     let began = clock::now();
     let mut due = began + Duration::from_secs(1);
     let ended = loop {
@@ -118,7 +118,7 @@ impl Options {
         Watcher::new(WatchOptions {
             window,
             most_messages,
-            most_channels: MOST_CHANNELS,
+            most_channels: MAX_CHANNELS,
             expected: self.expect.map(|rate| rate.interval().as_duration()),
             ..WatchOptions::default()
         })

@@ -54,7 +54,7 @@ struct NodeOutput {
 }
 
 /// How soon a stop is heard.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
@@ -62,7 +62,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut nodes = bus.watch_nodes(&WatchOptions::default())?;
     let until = clock::now() + options.duration.0;
     while !stop.requested() && clock::now() < until {
-        let wait = until.remaining(clock::now()).min(LOOK);
+        let wait = until.remaining(clock::now()).min(POLL_INTERVAL);
         if let Some(happened) = nodes.next_event(wait)? {
             let name = output::name(&happened.name);
             output::note(&format!("{name} {}", words(happened.event)));

@@ -198,7 +198,7 @@ impl ParameterOutput {
 fn json(value: Option<&Value>) -> serde_json::Value {
     match value {
         None => serde_json::Value::Null,
-        Some(Value::Truth(it)) => (*it).into(),
+        Some(Value::Bool(it)) => (*it).into(),
         Some(Value::Integer(it)) => (*it).into(),
         Some(Value::Number(it)) => (*it).into(),
         Some(Value::Text(it)) => it.as_str().into(),

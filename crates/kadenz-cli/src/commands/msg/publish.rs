@@ -270,7 +270,7 @@ struct Pacer {
 }
 
 /// How soon a stop is heard.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Pacer {
     fn new(rate: Rate) -> anyhow::Result<Self> {
@@ -301,11 +301,11 @@ impl Pacer {
                 return false;
             }
             let now = clock::now();
-            if due.remaining(now) <= LOOK {
+            if due.remaining(now) <= POLL_INTERVAL {
                 self.sleeper.sleep_until(due);
                 return true;
             }
-            self.sleeper.sleep_until(now + LOOK);
+            self.sleeper.sleep_until(now + POLL_INTERVAL);
         }
     }
 }
@@ -313,7 +313,7 @@ impl Pacer {
 fn wait(span: Duration, stop: &Stop) {
     let until = clock::now() + span;
     while clock::now() < until && !stop.requested() {
-        std::thread::sleep(until.remaining(clock::now()).min(LOOK));
+        std::thread::sleep(until.remaining(clock::now()).min(POLL_INTERVAL));
     }
 }
 

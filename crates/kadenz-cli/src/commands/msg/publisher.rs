@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::crew::Station;
+use kadenz_lab::measuring_threads::LoopContext;
 use kadenz_lab::pubsub::{PublishPlan, greet, publish_on_beat};
 use kadenz_lab::session::measure_of;
 use kadenz_lab::stop::Stop;
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let published = publish_on_beat(
         &plan,
         &mut publisher,
-        &mut Station {
+        &mut LoopContext {
             start: now + HEAD_START,
             origin: now,
             clock: clock.as_ref(),

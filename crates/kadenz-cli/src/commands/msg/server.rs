@@ -113,7 +113,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let until = options.duration.map(|span| clock::now() + span.0);
     while goes_on(&stop, until) {
         live.look(&server);
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     drop(live);
     let (counters, clients) = (server.counters(), server.clients());
@@ -171,7 +171,7 @@ fn remedy(kind: ErrorKind, address: SocketAddr) -> String {
 }
 
 /// How soon a stop is heard, and how often the counters are looked at.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
     !stop.requested() && until.is_none_or(|until| clock::now() < until)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz::msg::bus::Bus;
 use kadenz::msg::provider::{Discovery, Provider};
-use kadenz::msg::service::types_on_wire::TypeTeller;
+use kadenz::msg::service::types_on_wire::TypeResponder;
 use kadenz::msg::types::Types;
 use kadenz_lab::stop::Stop;
 use kadenz_rt::clock::{self, MonotonicTime};
@@ -17,7 +17,7 @@ use crate::output;
 /// Answers who asks for types, on a thread of its own, as long as it lives.
 pub(in crate::commands) struct Telling {
     bus: Bus,
-    teller: TypeTeller,
+    teller: TypeResponder,
     /// Names that were looked at.
     seen: BTreeSet<String>,
     /// When somebody may have begun to ask.
@@ -25,13 +25,13 @@ pub(in crate::commands) struct Telling {
 }
 
 /// Types that are told.
-const MOST_TYPES: usize = 1000;
+const MAX_TYPES: usize = 1000;
 
 /// How long who hears a first message has to ask, where this program would end at once.
 const LINGER: Duration = Duration::from_millis(300);
 
 /// How soon an end is seen.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Telling {
     /// Begins to listen for questions; `None` where nobody could ask, or none can be heard, which is
@@ -63,7 +63,7 @@ impl Telling {
 
     /// Whether this type is a new one, with room for it.
     pub(in crate::commands) fn is_new(&self, name: &str) -> bool {
-        self.seen.len() < MOST_TYPES && !self.seen.contains(name)
+        self.seen.len() < MAX_TYPES && !self.seen.contains(name)
     }
 
     /// Tells this type from now on.
@@ -98,7 +98,7 @@ impl Telling {
         let until = since + LINGER;
         let goes_on = || clock::now() < until && !stop.requested();
         while goes_on() && self.teller.told() < self.seen.len() as u64 {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

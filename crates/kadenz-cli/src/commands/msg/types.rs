@@ -42,7 +42,7 @@ pub(super) struct Known {
 }
 
 /// Types that are taken from the bus.
-const MOST_TOLD: usize = 1000;
+const MAX_REPORTED: usize = 1000;
 /// How long an answer is waited for where a message must not pass undecoded.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 /// The part of all time that may be spent so: messages wait meanwhile, and types that nobody describes
@@ -176,7 +176,7 @@ impl Known {
         let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
             return;
         };
-        if self.awaited.contains(&unknown) || self.awaited.len() >= MOST_TOLD {
+        if self.awaited.contains(&unknown) || self.awaited.len() >= MAX_REPORTED {
             self.ask(fingerprint);
             return;
         }
@@ -202,7 +202,7 @@ impl Known {
     }
 
     fn learn(&mut self, found: Arc<FoundType>) {
-        if self.told.len() < MOST_TOLD {
+        if self.told.len() < MAX_REPORTED {
             self.told.insert(found.fingerprint, found);
         }
     }

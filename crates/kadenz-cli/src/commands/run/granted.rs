@@ -8,7 +8,7 @@ use kadenz_rt::tuning::Measure;
 
 use crate::output;
 
-/// Measures as the notebook and every JSON hold them.
+/// Measures as run.json and every JSON answer hold them.
 pub(crate) fn recorded(measures: &[Measure]) -> Vec<TuningMeasure> {
     measures.iter().map(session::measure_of).collect()
 }

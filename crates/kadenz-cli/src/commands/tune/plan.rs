@@ -23,7 +23,7 @@ use crate::output;
 /// in, which is not what a robot's loop does for the rest of its day.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
 /// Shorter rounds would be all beginnings.
-const SHORTEST_ROUND: Duration = Duration::from_millis(100);
+const MIN_ROUND: Duration = Duration::from_millis(100);
 /// Name of the parameter that holds the combinations that were asked for, also those left out.
 pub(super) const CELLS_ASKED: &str = "cells_asked";
 /// What a round takes beside measuring: a process is started and its run is taken over.
@@ -56,7 +56,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     let cells_left_out = lacks(&asked, &cells, moot);
     let per_cell = per_cell(options)?;
     anyhow::ensure!(
-        options.round.0 >= SHORTEST_ROUND,
+        options.round.0 >= MIN_ROUND,
         "`--round {}` is too short: a round takes 100ms at least",
         options.round
     );

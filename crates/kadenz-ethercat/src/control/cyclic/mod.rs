@@ -3,27 +3,27 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //! use std::time::Duration;
-//! use kadenz_ethercat::control::cyclic::{CycleReport, Loop, Moment, Settings, VirtualTime};
+//! use kadenz_ethercat::control::cyclic::{CycleReport, Loop, CycleContext, Settings, VirtualTime};
 //! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
-//! # use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::link::Link;
-//! # use kadenz_ethercat::main_device::postbox::Postbox;
+//! # use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 //! # use kadenz_ethercat::port::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! # let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
-//! # let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! # let mut registers = Registers::by(&mut way);
 //! # let mut devices = find(&mut registers)?;
 //! # let mut cycle = prepare(&mut registers, &mut devices, None)?;
-//! let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
-//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, postbox: &postbox, stop: &stop };
+//! let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
+//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, queue: &queue, stop: &stop };
 //!
 //! let mut whole = 0;
 //! let ended = bus.run(
 //!     &Settings { cycles: Some(100), ..Settings::every(Duration::from_millis(1))? },
 //!     &mut VirtualTime,
 //!     // The controller: here device 1's first output follows the number of the cycle.
-//!     &mut |moment: &mut Moment<'_>| moment.outputs_of(1)[0] = moment.number() as u8,
+//!     &mut |context: &mut CycleContext<'_>| context.outputs_of(1)[0] = context.number() as u8,
 //!     &mut |report: &CycleReport<'_>| whole += u32::from(report.is_whole()),
 //! );
 //! assert_eq!((ended.cycles, whole), (100, 99), "the first has nothing to take in yet");
@@ -38,9 +38,9 @@
 //! waits for nothing but the beat, and in [`Mode::Synchronous`] for the answers, up to a limit. No loss of
 //! frames, of the link or of devices ends it: the [`CycleReport`] tells of them.
 
-mod bulletin;
-mod moment;
+mod context;
 mod operate;
+mod publisher;
 mod pulse;
 mod report;
 mod settings;
@@ -53,14 +53,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kadenz_rt::clock::MonotonicTime;
 
+use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::link::Link;
-use crate::main_device::postbox::Postbox;
 use crate::port::Port;
 
-pub use bulletin::{Bulletin, HEAD as BULLETIN_HEAD, Heading, LockedBulletin, Post, post_bytes};
-pub use moment::{Controller, Moment};
+pub use context::{Controller, CycleContext};
 pub use operate::{NotInOp, operate};
+pub use publisher::{
+    CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
+};
 pub use report::{CycleReport, Observer};
 pub use settings::{Ended, EndedBy, Mode, Overrun, Settings};
 pub use time::{RealTime, Timekeeper, VirtualTime};
@@ -92,7 +94,7 @@ pub struct Loop<'l, P> {
     /// The process data, its SubDevices in SAFEOP at least.
     pub cycle: &'l mut Cycle,
     /// Questions of other threads: at most one is sent a cycle.
-    pub postbox: &'l Postbox,
+    pub queue: &'l AcyclicQueue,
     /// Ends the loop when it is true.
     pub stop: &'l AtomicBool,
 }
@@ -140,7 +142,7 @@ impl<P: Port> Loop<'_, P> {
                 break EndedBy::Count;
             }
             if leaving.is_none() && self.stop.load(Ordering::Relaxed) {
-                leaving = Some(settings.farewell);
+                leaving = Some(settings.shutdown_cycles);
             }
             match &mut leaving {
                 Some(0) => break EndedBy::Flag,
@@ -188,21 +190,21 @@ impl<P: Port> Loop<'_, P> {
             sent = self.send();
             outcome = Some(self.await_answers(begun.woken + wait));
         } else {
-            self.cycle.receive(self.link, self.postbox);
+            self.cycle.receive(self.link, self.queue);
             let before = self.cycle.finish(self.link);
             if begun.before.is_some() {
                 outcome = Some(before);
             }
         }
         let received = self.link.now();
-        let mut moment = Moment::new(self.cycle, begun, settings, outcome);
-        controller.beat(&mut moment);
-        let go_on = moment.goes_on();
+        let mut context = CycleContext::new(self.cycle, begun, settings, outcome);
+        controller.beat(&mut context);
+        let go_on = context.goes_on();
         let controlled = self.link.now();
         if synchronous.is_none() {
             sent = self.send();
         }
-        self.postbox.expire(self.link);
+        self.queue.expire(self.link);
         let report = CycleReport {
             number: begun.number,
             beat: begun.due.beat,
@@ -228,12 +230,12 @@ impl<P: Port> Loop<'_, P> {
     /// Sends the outputs, and one question of others behind them; when that was done.
     fn send(&mut self) -> MonotonicTime {
         self.cycle.send(self.link);
-        self.postbox.send_one(self.link);
+        self.queue.send_one(self.link);
         self.link.now()
     }
 
     fn await_answers(&mut self, latest: MonotonicTime) -> Outcome {
-        self.cycle.await_answers(self.link, self.postbox, latest)
+        self.cycle.await_answers(self.link, self.queue, latest)
     }
 
     /// Sends what the controller wrote last, where that was not sent yet, and takes in what is still out.

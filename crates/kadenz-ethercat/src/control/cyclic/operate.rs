@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use super::{Controller, CycleReport, Loop, Moment, Overrun, Settings, Timekeeper};
-use crate::main_device::exchange::{ExchangeError, Patience, Registers, Waiting, Whose};
+use super::{Controller, CycleContext, CycleReport, Loop, Overrun, Settings, Timekeeper};
+use crate::main_device::exchange::{
+    BlockingExchange, ExchangeError, Registers, RetryPolicy, Target,
+};
 use crate::main_device::states::longest;
 use crate::port::Port;
 use crate::wire::register::AL_CONTROL;
@@ -33,7 +35,7 @@ pub enum NotInOp {
 }
 
 /// Asks for OP and runs the loop until all `devices` are there; waits between cycles as the loop does.
-/// What has no steward, an experiment or a test, starts so. Outputs stay what they are.
+/// What has no supervisor, an experiment or a test, starts so. Outputs stay what they are.
 ///
 /// # Errors
 /// [`NotInOp`], after 10 s of the port's time at the latest.
@@ -53,12 +55,12 @@ pub fn operate<P: Port>(
         ..settings
     };
     bus.run(&some, time, &mut (), &mut ());
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: bus.link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let op = AlControl::request(State::Op).0;
-    Registers::by(&mut way).put_u16(Whose::All(devices), AL_CONTROL, op)?;
+    Registers::by(&mut way).put_u16(Target::All(devices), AL_CONTROL, op)?;
     let mut wait = Wait {
         devices,
         seen: (AlStatus(0), 0),
@@ -99,12 +101,12 @@ impl Wait {
 }
 
 impl Controller for Wait {
-    fn beat(&mut self, moment: &mut Moment<'_>) {
-        if let Some(states) = moment.outcome().and_then(|it| it.states) {
+    fn beat(&mut self, context: &mut CycleContext<'_>) {
+        if let Some(states) = context.outcome().and_then(|it| it.states) {
             self.seen = states;
         }
-        if self.look().is_break() || moment.woken() >= self.end {
-            moment.stop();
+        if self.look().is_break() || context.woken() >= self.end {
+            context.stop();
         }
     }
 }

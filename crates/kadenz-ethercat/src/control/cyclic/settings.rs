@@ -54,8 +54,8 @@ pub struct Settings {
     /// Ends after so many cycles; `None` for never.
     pub cycles: Option<u64>,
     /// How many cycles go on after the flag says stop, so that a controller can bring its axes to rest:
-    /// [`Moment::is_ending`](super::Moment::is_ending) tells it, and it ends them when it is done.
-    pub farewell: u64,
+    /// [`CycleContext::is_ending`](super::CycleContext::is_ending) tells it, and it ends them when it is done.
+    pub shutdown_cycles: u64,
 }
 
 impl Settings {
@@ -71,7 +71,7 @@ impl Settings {
             overrun: Overrun::Skip,
             start: None,
             cycles: None,
-            farewell: 0,
+            shutdown_cycles: 0,
         })
     }
 }

@@ -2,10 +2,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
-use crate::control::board::Reader;
 use crate::control::locked::Locked;
+use crate::control::process_image::Reader;
 use crate::main_device::bring_up::{find, prepare};
-use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::port::WirePort;
 use crate::sim::Side;
 use crate::sim::fault::{Fault, FrameFault, WireFault};
@@ -18,7 +18,7 @@ const MS: Duration = Duration::from_millis(1);
 struct Bench {
     link: Link<WirePort>,
     cycle: Cycle,
-    postbox: Postbox,
+    queue: AcyclicQueue,
     stop: AtomicBool,
 }
 
@@ -26,9 +26,9 @@ impl Bench {
     fn new(devices: u16) -> Self {
         let port = WirePort::new(humanoid(usize::from(devices)).build().unwrap());
         let mut link = Link::new(port, 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
@@ -36,7 +36,7 @@ impl Bench {
         let mut bench = Self {
             link,
             cycle,
-            postbox: Postbox::default(),
+            queue: AcyclicQueue::default(),
             stop: AtomicBool::new(false),
         };
         operate(
@@ -53,7 +53,7 @@ impl Bench {
         Loop {
             link: &mut self.link,
             cycle: &mut self.cycle,
-            postbox: &self.postbox,
+            queue: &self.queue,
             stop: &self.stop,
         }
     }
@@ -221,10 +221,10 @@ fn a_controller_ends_the_loop_and_its_last_outputs_are_sent() {
     for settings in [cycles(100), synchronous(100)] {
         let mut bench = Bench::new(5);
         let sent = bench.link.counts().sent;
-        let mut controller = |moment: &mut Moment<'_>| {
-            moment.outputs_of(1).fill(0xA5);
-            if moment.number() == 7 {
-                moment.stop();
+        let mut controller = |context: &mut CycleContext<'_>| {
+            context.outputs_of(1).fill(0xA5);
+            if context.number() == 7 {
+                context.stop();
             }
         };
         let ended = bench
@@ -242,11 +242,11 @@ fn after_the_flag_a_controller_has_time_to_bring_everything_to_rest() {
     let mut bench = Bench::new(3);
     bench.stop.store(true, Ordering::Relaxed);
     let settings = Settings {
-        farewell: 50,
+        shutdown_cycles: 50,
         ..Settings::every(MS).unwrap()
     };
     let mut ending = 0;
-    let mut controller = |moment: &mut Moment<'_>| ending += u32::from(moment.is_ending());
+    let mut controller = |context: &mut CycleContext<'_>| ending += u32::from(context.is_ending());
     let ended = bench
         .bus()
         .run(&settings, &mut VirtualTime, &mut controller, &mut ());
@@ -284,33 +284,36 @@ fn a_phase_moves_every_beat_to_come() {
 }
 
 #[test]
-fn a_bulletin_shows_what_the_controller_saw() {
+fn a_publisher_shows_what_the_controller_saw() {
     let mut bench = Bench::new(59);
     let layout = bench.cycle.layout().clone();
-    let words: Vec<_> = (0..Bulletin::words(&layout))
+    let words: Vec<_> = (0..SeqlockPublisher::words(&layout))
         .map(|_| AtomicU64::new(0))
         .collect();
-    let mut bulletin = Bulletin::begin(&words, &layout).unwrap();
-    let mut controller = |moment: &mut Moment<'_>| {
-        let number = moment.number() as u8;
-        moment.outputs().fill(number);
+    let mut publisher = SeqlockPublisher::begin(&words, &layout).unwrap();
+    let mut controller = |context: &mut CycleContext<'_>| {
+        let number = context.number() as u8;
+        context.outputs().fill(number);
     };
-    bench
-        .bus()
-        .run(&cycles(9), &mut VirtualTime, &mut controller, &mut bulletin);
+    bench.bus().run(
+        &cycles(9),
+        &mut VirtualTime,
+        &mut controller,
+        &mut publisher,
+    );
     let reader = Reader::of(&words[..]).unwrap();
     let mut bytes = vec![0; reader.bytes()];
     assert_eq!(reader.read(&mut bytes).unwrap(), 9);
-    let post = Post::of(&bytes).unwrap();
+    let post = CycleImage::of(&bytes).unwrap();
     assert_eq!((post.heading.number, post.heading.whole), (9, true));
     assert_eq!(post.inputs.len(), layout.inputs);
     assert!(post.inputs.iter().any(|it| *it != 0));
     assert_eq!(post.outputs, vec![9; layout.outputs]);
-    for short in [0, BULLETIN_HEAD - 1, bytes.len() - 1] {
-        assert_eq!(Post::of(&bytes[..short]), None);
+    for short in [0, IMAGE_HEAD - 1, bytes.len() - 1] {
+        assert_eq!(CycleImage::of(&bytes[..short]), None);
     }
     assert!(!reader.has_ended());
-    drop(bulletin);
+    drop(publisher);
     assert!(reader.has_ended());
     assert_eq!(reader.read(&mut bytes), Ok(9), "the last one stays");
 }
@@ -319,22 +322,22 @@ fn a_bulletin_shows_what_the_controller_saw() {
 fn a_board_behind_a_lock_shows_the_same() {
     let mut bench = Bench::new(59);
     let layout = bench.cycle.layout().clone();
-    let board = Locked::new(post_bytes(&layout)).unwrap();
-    let mut bulletin = LockedBulletin::begin(&board, &layout);
+    let image = Locked::new(post_bytes(&layout)).unwrap();
+    let mut publisher = LockedPublisher::begin(&image, &layout);
     bench
         .bus()
-        .run(&cycles(9), &mut VirtualTime, &mut (), &mut bulletin);
-    let mut bytes = vec![0; board.bytes()];
-    assert_eq!(board.read(&mut bytes), 9);
-    let post = Post::of(&bytes).unwrap();
+        .run(&cycles(9), &mut VirtualTime, &mut (), &mut publisher);
+    let mut bytes = vec![0; image.bytes()];
+    assert_eq!(image.read(&mut bytes), 9);
+    let post = CycleImage::of(&bytes).unwrap();
     assert_eq!((post.heading.number, post.heading.whole), (9, true));
     assert!(post.inputs.iter().any(|it| *it != 0));
-    assert_eq!((post.inputs.len(), board.waits()), (layout.inputs, 0));
-    assert!(!board.has_ended());
-    drop(bulletin);
-    assert!(board.has_ended());
-    let next = LockedBulletin::begin(&board, &layout);
-    assert!(!board.has_ended(), "another loop goes on");
+    assert_eq!((post.inputs.len(), image.waits()), (layout.inputs, 0));
+    assert!(!image.has_ended());
+    drop(publisher);
+    assert!(image.has_ended());
+    let next = LockedPublisher::begin(&image, &layout);
+    assert!(!image.has_ended(), "another loop goes on");
     drop(next);
 }
 

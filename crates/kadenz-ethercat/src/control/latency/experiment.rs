@@ -10,11 +10,11 @@ use crate::control::cyclic::{
     CycleReport, Loop, Mode, NotInOp, Observer as _, Settings, VirtualTime, operate,
 };
 use crate::control::phase::{self, Follow};
+use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{BringUpError, find, prepare};
 use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncError, start_sync};
-use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
-use crate::main_device::postbox::Postbox;
 use crate::port::WirePort;
 use crate::sim::file::{BuildError, Kind, Plan};
 use crate::sim::humanoid::humanoid;
@@ -125,9 +125,9 @@ pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, Expe
         ..Settings::every(experiment.interval)?
     };
     let mut link = segment(experiment, interval_ns, plan)?;
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
@@ -145,11 +145,11 @@ pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, Expe
         start_sync(&mut registers, &clocks, &wanted, Duration::from_millis(50))?;
     }
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference())?;
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;

@@ -98,7 +98,7 @@ fn the_papers_robot_has_the_papers_latencies() {
     near(reaction, paper::REACTION, 0.05);
 }
 
-/// With SYNC0 the devices' moment is known: `d` behind the beat.
+/// With SYNC0 the devices' context is known: `d` behind the beat.
 fn with_moment(d: f64) -> Experiment {
     Experiment {
         devices: 12,

@@ -40,7 +40,7 @@ use crate::wire::{AlStatus, State};
 /// Notices that follow each other so closely may be of one fault.
 const TOGETHER_NS: u64 = 250_000_000;
 /// An incident ends so long after it began, whatever follows.
-const LONGEST_NS: u64 = 2_000_000_000;
+const MAX_NS: u64 = 2_000_000_000;
 /// Errors at the ports of a device are of the fault that it had so shortly before.
 const AFTERMATH_NS: u64 = 3_000_000_000;
 
@@ -167,7 +167,7 @@ impl Incident {
         let device = notice.device.as_ref().map(|it| it.device);
         let is_of_these = device.is_some_and(|it| self.devices.contains_key(&it));
         let is_near = since(self.last_ns) < TOGETHER_NS || (returns && is_of_these);
-        if !is_near || since(self.at_ns) >= LONGEST_NS {
+        if !is_near || since(self.at_ns) >= MAX_NS {
             return false;
         }
         match (&self.kind, &notice.event) {
@@ -227,7 +227,7 @@ impl Incident {
     fn is_settled(&self, now_ns: u64) -> bool {
         let quiet = now_ns.saturating_sub(self.last_ns) >= TOGETHER_NS;
         let returns = matches!(self.kind, Kind::Returned { .. });
-        let old = now_ns.saturating_sub(self.at_ns) >= LONGEST_NS;
+        let old = now_ns.saturating_sub(self.at_ns) >= MAX_NS;
         old || (quiet && (!returns || self.in_op() == self.devices.len()))
     }
 

@@ -7,12 +7,12 @@ use super::*;
 use crate::control::cyclic::{
     CycleReport, Loop, Mode, Settings as LoopSettings, Timekeeper, VirtualTime,
 };
+use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Epoch};
 use crate::main_device::cycle::Cycle;
-use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
-use crate::main_device::postbox::Postbox;
 use crate::port::{Port as _, WirePort};
 use crate::sim::fault::{Fault, FrameFault, When};
 use crate::sim::humanoid::humanoid;
@@ -212,9 +212,9 @@ fn humanoid_with_clocks(drift_ppm: f64) -> (Link<WirePort>, Cycle) {
     let mut plan = humanoid(59);
     plan.devices[0].drift_ppm = drift_ppm;
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
@@ -241,7 +241,7 @@ impl Timekeeper<WirePort> for Late {
 /// Runs cycles locked; the offsets of the last thousand beats from whole cycles of the reference's time,
 /// by the segment's own view, and what the phase told last.
 fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: Mode) -> (Vec<i64>, Step) {
-    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let settings = LoopSettings {
         mode,
         cycles: Some(3_000),
@@ -253,7 +253,7 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: Mode) -> (Vec<
     let mut bus = Loop {
         link,
         cycle,
-        postbox: &postbox,
+        queue: &queue,
         stop: &stop,
     };
     bus.run_locked(

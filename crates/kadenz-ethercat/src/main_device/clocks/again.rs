@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{ClockError, Clocks, DeviceClock, Width, set_one, start_sync};
-use crate::main_device::exchange::{ExchangeError, FrameBuffer, Registers, Whose};
+use crate::main_device::exchange::{ExchangeError, FrameBuffer, Registers, Target};
 use crate::main_device::states;
 use crate::wire::register::{AL_STATUS, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT};
 use crate::wire::{Address, AlStatus, Command, Configured, OverflowError, Position, Slot, State};
@@ -12,9 +12,9 @@ use crate::wire::{Address, AlStatus, Command, Configured, OverflowError, Positio
 /// it takes a cycle or more.
 const LEAD: Duration = Duration::from_millis(50);
 /// How long the reference may take to be set, where it has come back too.
-const LONGEST: Duration = Duration::from_millis(500);
+const MAX: Duration = Duration::from_millis(500);
 /// From one look at it to the next.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Clocks that one frame has room to ask.
 const TOGETHER: usize = 20;
 
@@ -108,12 +108,12 @@ fn times_with(
     reference: Configured,
     device: &DeviceClock,
 ) -> Result<(u64, u64), ExchangeError> {
-    let end = registers.exchange().now() + LONGEST;
-    while !counts(states::read(registers, Whose::Of(reference))?) {
+    let end = registers.exchange().now() + MAX;
+    while !counts(states::read(registers, Target::Of(reference))?) {
         if registers.exchange().now() >= end {
             break;
         }
-        registers.exchange().pause(LOOK);
+        registers.exchange().pause(POLL_INTERVAL);
     }
     latch(registers)?;
     let shown = look(registers, reference, [device.station])?;
@@ -125,7 +125,7 @@ fn times_with(
 }
 
 fn latch(registers: &mut Registers<'_>) -> Result<u16, ExchangeError> {
-    registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])
+    registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])
 }
 
 /// What clocks showed, the first one's first; `None` for one that does not answer. One frame asks all of
@@ -174,7 +174,7 @@ const fn silent(station: Configured) -> ExchangeError {
     ExchangeError::WorkingCounter {
         command: Command::Fprd,
         register: DC_RECEIVE_TIME_UNIT,
-        whose: Whose::Of(station),
+        whose: Target::Of(station),
         expected: 1,
         got: 0,
     }

@@ -6,7 +6,7 @@ use super::delays::{Delays, Passage};
 use super::topology::{self, Topology, TopologyError};
 use super::{ClockError, Clocks, DeviceClock, Settings, width};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Registers, Whose};
+use crate::main_device::exchange::{Registers, Target};
 use crate::wire::register::{DC_RECEIVE_TIME, DL_CONTROL, DL_STATUS};
 use crate::wire::{DlControl, DlStatus, LoopControl, PortStatus};
 
@@ -90,7 +90,7 @@ fn look(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Vec<Told
         let clock = width(device).is_some();
         let entry = match topology::entry_by_links(links) {
             None if clock => {
-                registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])?;
+                registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])?;
                 let bytes = registers.get(device.whose(), DC_RECEIVE_TIME)?;
                 Times::read(&bytes).first(links).unwrap_or(0)
             }
@@ -119,7 +119,7 @@ fn take_rounds(
             registers.exchange().pause(settings.pause);
         }
         taken = registers.exchange().now();
-        registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])?;
+        registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])?;
         for (device, told) in devices.iter().zip(&mut *told).filter(|it| it.1.clock) {
             let bytes = registers.get(device.whose(), DC_RECEIVE_TIME)?;
             told.rounds.push(Times::read(&bytes));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Clocks, Width};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{ExchangeError, Registers, Whose};
+use crate::main_device::exchange::{ExchangeError, Registers, Target};
 use crate::wire::Position;
 use crate::wire::register::{
     DC_ACTIVATION, DC_CYCLIC_CONTROL, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE, DC_SYSTEM_TIME,
@@ -162,7 +162,7 @@ pub(super) fn stop(
     let mut all = clocks.devices.iter();
     let device = all.find(|it| it.position == position);
     let device = device.ok_or(SyncError::Nobody(position))?;
-    Ok(registers.write(Whose::Of(device.station), DC_ACTIVATION, &[0])?)
+    Ok(registers.write(Target::Of(device.station), DC_ACTIVATION, &[0])?)
 }
 
 /// Lets SubDevices pulse from a time on that is a whole cycle of all, at least `lead` ahead; the system
@@ -207,7 +207,7 @@ fn system_time(
     registers: &mut Registers<'_>,
     reference: crate::wire::Configured,
 ) -> Result<u64, ExchangeError> {
-    let time = registers.get(Whose::Of(reference), DC_SYSTEM_TIME)?;
+    let time = registers.get(Target::Of(reference), DC_SYSTEM_TIME)?;
     Ok(u64::from_le_bytes(time))
 }
 
@@ -221,7 +221,7 @@ fn tell(
     let device = clocks.devices.iter().find(|it| it.position == position);
     let device = device.ok_or(SyncError::Nobody(position))?;
     let width = device.width.ok_or(SyncError::NoClock(position))?;
-    let whose = Whose::Of(device.station);
+    let whose = Target::Of(device.station);
     registers.write(whose, DC_ACTIVATION, &[0])?;
     registers.write(whose, DC_CYCLIC_CONTROL, &[sync.control])?;
     registers.write(whose, DC_SYNC0_CYCLE, &sync.cycle0_ns.to_le_bytes())?;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{Bounds, Clocks, Epoch, Settings, Sync, measure, start_sync};
 use crate::main_device::device::SubDevice;
 use crate::main_device::discover;
-use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::port::WirePort;
 use crate::sim::humanoid::humanoid;
@@ -105,18 +105,18 @@ impl Bench {
 
     fn over(port: WirePort) -> Self {
         let mut link = Link::new(port, 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let devices = discover::discover(&mut Registers::by(&mut way)).unwrap();
         Self { link, devices }
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>, &[SubDevice]) -> T) -> T {
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut self.link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         ask(&mut Registers::by(&mut way), &self.devices)
     }
@@ -153,7 +153,7 @@ impl Bench {
         errors.fold(0.0, f64::max)
     }
 
-    /// How far the clocks are apart at this moment, in ns, by the segment's own view.
+    /// How far the clocks are apart at this context, in ns, by the segment's own view.
     fn apart(&mut self) -> u64 {
         let now = self.link.port_mut().time();
         let order = self.segment().positions(Side::Primary);
@@ -367,7 +367,7 @@ fn who_lost_power_is_set_again_while_the_others_go_on() {
     assert!(bench.apart() > 1_000_000, "it has begun anew");
     bench.ask(|registers, devices| {
         let station = devices[2].station.0;
-        let whose = crate::main_device::exchange::Whose::At(Position(2));
+        let whose = crate::main_device::exchange::Target::At(Position(2));
         let register = crate::wire::register::STATION_ADDRESS;
         registers.put_u16(whose, register, station).unwrap();
         clocks.set_again(registers, Position(2)).unwrap();

@@ -113,7 +113,7 @@ impl Reference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Datagrams, LONGEST_FRAME};
+    use crate::wire::{Datagrams, MAX_FRAME};
 
     const STATION: Configured = Configured(0x1001);
 
@@ -126,7 +126,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            let mut frame = vec![0; LONGEST_FRAME];
+            let mut frame = vec![0; MAX_FRAME];
             let mut writer = FrameWriter::new(&mut frame, [0; 6]).unwrap();
             let reference = Reference::push(&mut writer, STATION).unwrap();
             let length = writer.finish();

@@ -17,9 +17,9 @@ use crate::wire::sii::{
 use crate::wire::sync_manager::Control;
 
 /// What a controller has registers for (ETG.1000.4, table 58).
-const MOST_SYNC_MANAGERS: usize = 16;
+const MAX_SYNC_MANAGERS: usize = 16;
 /// Most PDOs of a SyncManager: their number is a byte.
-const MOST_PDOS: usize = 255;
+const MAX_PDOS: usize = 255;
 
 /// A device as its ESI file describes it.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Described {
             clocks: device.clocks.clone(),
             carried: Vec::new(),
         };
-        described.sync_managers.truncate(MOST_SYNC_MANAGERS);
+        described.sync_managers.truncate(MAX_SYNC_MANAGERS);
         let carried = described.by_default();
         described.carried = described.carrying(&carried);
         described
@@ -184,7 +184,7 @@ impl Described {
                 Some(number) => fitting.find(|it| it.number == number),
                 None => fitting.next(),
             };
-            if let Some(manager) = manager.filter(|it| it.pdos.len() < MOST_PDOS) {
+            if let Some(manager) = manager.filter(|it| it.pdos.len() < MAX_PDOS) {
                 manager.pdos.push(*place);
             }
         }

@@ -11,11 +11,11 @@ use crate::text_file;
 use crate::wire::sii::Identity;
 
 /// The longest file that is read; vendors' largest have some ten megabytes.
-const LONGEST_FILE: u64 = 64 << 20;
+const MAX_FILE: u64 = 64 << 20;
 /// Most files of a folder, most bytes of them, and most devices of all.
-const MOST_FILES: usize = 4096;
-const LONGEST_FOLDER: u64 = 256 << 20;
-const MOST_DEVICES: usize = 65_536;
+const MAX_FILES: usize = 4096;
+const MAX_FOLDER: u64 = 256 << 20;
+const MAX_DEVICES: usize = 65_536;
 
 /// Why files describe nothing.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,10 @@ pub enum DescriptionsError {
     },
     /// More than anybody has.
     #[error(
-        "{} holds more than {MOST_FILES} files, {} MiB of them or {MOST_DEVICES} devices; name a folder with \
+        "{} holds more than {MAX_FILES} files, {} MiB of them or {MAX_DEVICES} devices; name a folder with \
          those of this segment",
         .0.display(),
-        LONGEST_FOLDER >> 20
+        MAX_FOLDER >> 20
     )]
     TooMany(PathBuf),
 }
@@ -86,7 +86,7 @@ impl Descriptions {
     /// # Errors
     /// [`DescriptionsError`].
     pub fn read(path: &Path) -> Result<Self, DescriptionsError> {
-        Self::read_within(path, LONGEST_FOLDER)
+        Self::read_within(path, MAX_FOLDER)
     }
 
     /// Reads at most so many bytes of a folder.
@@ -116,7 +116,7 @@ impl Descriptions {
                 Ok(esi) => read.add_of(&esi, &file),
                 Err(error) => read.passed_over.push(Arc::new(error)),
             }
-            if read.devices.len() + read.passed_over.len() > MOST_DEVICES {
+            if read.devices.len() + read.passed_over.len() > MAX_DEVICES {
                 return Err(too_many());
             }
         }
@@ -208,7 +208,7 @@ impl Descriptions {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, DescriptionsError> {
-    text_file::bytes(path, LONGEST_FILE).map_err(|source| DescriptionsError::File {
+    text_file::bytes(path, MAX_FILE).map_err(|source| DescriptionsError::File {
         path: path.to_owned(),
         source,
     })
@@ -234,8 +234,8 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         if !extension.is_some_and(|it| it.eq_ignore_ascii_case("xml")) {
             continue;
         }
-        if files.len() == MOST_FILES {
-            let words = format!("it holds more than {MOST_FILES} files");
+        if files.len() == MAX_FILES {
+            let words = format!("it holds more than {MAX_FILES} files");
             return Err(io::Error::other(words));
         }
         files.push(path);

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use kadenz_ethercat::esi::Esi;
-//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::from_esi::{Descriptions, find};
 //! use kadenz_ethercat::main_device::link::Link;
 //! use kadenz_ethercat::port::WirePort;
@@ -22,7 +22,7 @@
 //! </EtherCATInfo>"##)?);
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);
-//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let (devices, matched) = find(&mut Registers::by(&mut way), &descriptions)?;
 //! assert_eq!(matched.of(&devices[0]).expect("it is described").name(), "Coupler");
 //! assert!(matched.of(&devices[1]).is_none());
@@ -171,7 +171,7 @@ impl Matched {
         }
     }
 
-    /// Sets up a device in PREOP as its file says, if it has one: also what the steward is to do first with
+    /// Sets up a device in PREOP as its file says, if it has one: also what the supervisor is to do first with
     /// a device that comes back, before it is told what else it was commissioned with. Waits, allocates.
     ///
     /// # Errors

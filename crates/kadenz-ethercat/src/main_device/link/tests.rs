@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::main_device::exchange::{
-    Exchange as _, ExchangeError, FrameBuffer, Patience, Registers, Waiting, Whose,
+    BlockingExchange, Exchange as _, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
 };
 use crate::wire::{Address, Command, FrameWriter, mark_as_returned};
 
@@ -107,7 +107,7 @@ fn answers_find_their_questions_in_any_order() {
     let (one, two) = (hand.take_sent(), hand.take_sent());
     hand.bring(two);
     hand.bring(one);
-    let mut buffer = [0; LONGEST_FRAME];
+    let mut buffer = [0; MAX_FRAME];
     let arrived = link.receive(&mut buffer).unwrap();
     assert!(Link::<Hand>::is_answer(&second, arrived) && !Link::<Hand>::is_answer(&first, arrived));
     assert!(Link::<Hand>::is_answer(
@@ -136,13 +136,13 @@ fn a_flood_of_others_frames_holds_nobody_up() {
         hand.bring(other);
     }
     hand.bring(answer);
-    let mut buffer = [0; LONGEST_FRAME];
+    let mut buffer = [0; MAX_FRAME];
     assert_eq!(
         link.receive(&mut buffer),
         None,
         "it looks at so many and no more"
     );
-    assert_eq!(hand.0.borrow().coming.len(), 301 - MOST_IN_FLIGHT);
+    assert_eq!(hand.0.borrow().coming.len(), 301 - MAX_IN_FLIGHT);
     let arrived = link.receive(&mut buffer).unwrap();
     assert!(Link::<Hand>::is_answer(&out, arrived));
     assert_eq!(link.counts().foreign, 300);
@@ -170,7 +170,7 @@ fn late_second_foreign_and_damaged_frames_are_counted_and_answer_nothing() {
     let mut cut = hand.take_sent();
     cut.truncate(20);
     hand.bring(cut);
-    let mut buffer = [0; LONGEST_FRAME];
+    let mut buffer = [0; MAX_FRAME];
     let arrived = link.receive(&mut buffer).unwrap();
     assert!(Link::<Hand>::is_answer(&again[0], arrived) && !link.is_out(&again[0]));
     assert_eq!(link.receive(&mut buffer), None);
@@ -218,15 +218,15 @@ fn a_lost_question_is_asked_again_and_at_last_given_up() {
     let (mut link, hand) = link();
     hand.0.borrow_mut().answers = Some(1);
     hand.0.borrow_mut().lose = 2;
-    let patience = Patience {
+    let patience = RetryPolicy {
         answer: Duration::from_millis(1),
         tries: 3,
     };
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
         patience,
     };
-    let value = Registers::by(&mut waiting).get_u16(Whose::At(crate::wire::Position(0)), 0x0130);
+    let value = Registers::by(&mut waiting).get_u16(Target::At(crate::wire::Position(0)), 0x0130);
     assert_eq!(value.unwrap(), 0x4242);
     hand.0.borrow_mut().lose = 3;
     let mut buffer = FrameBuffer::default();
@@ -244,15 +244,15 @@ fn a_lost_question_is_asked_again_and_at_last_given_up() {
 fn a_working_counter_that_is_not_as_it_should_be_is_an_error() {
     let (mut link, hand) = link();
     hand.0.borrow_mut().answers = Some(2);
-    let mut waiting = Waiting {
+    let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut waiting);
-    let error = registers.put_u16(Whose::All(3), 0x0120, 1).unwrap_err();
+    let error = registers.put_u16(Target::All(3), 0x0120, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
         "Bwr of register 0x0120: 2 of 3 took part, asked was every one of 3 SubDevices; is it on the segment, with power, and are the cables whole?"
     );
-    assert!(registers.put_u16(Whose::All(2), 0x0120, 1).is_ok());
+    assert!(registers.put_u16(Target::All(2), 0x0120, 1).is_ok());
 }

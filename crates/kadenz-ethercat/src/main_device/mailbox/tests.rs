@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kadenz_rt::clock::MonotonicTime;
 
 use super::*;
-use crate::control::ferry::Ferry;
+use crate::control::inline_loop::InlineLoop;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Exchange, FrameBuffer, Patience, Waiting};
+use crate::main_device::exchange::{BlockingExchange, Exchange, FrameBuffer, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::main_device::sdo::SdoError;
 use crate::main_device::{dictionary, sdo};
@@ -84,9 +84,9 @@ impl Rig {
 
     fn of(segment: Segment, stored: Arc<AtomicU32>) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let device = find(&mut Registers::by(&mut way)).unwrap().remove(0);
         Self {
@@ -97,9 +97,9 @@ impl Rig {
     }
 
     fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> R) -> R {
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut self.link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         work(
             &mut Registers::by(&mut way),
@@ -179,22 +179,22 @@ fn whichever_frame_of_a_transfer_is_spoiled_it_ends_well_and_nothing_is_done_twi
 fn a_transfer_through_the_loop_loses_nothing_either() {
     let stored = Arc::new(AtomicU32::new(0));
     let mut link = Link::new(WirePort::new(segment(&stored)), 1);
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: Patience::default(),
+        patience: RetryPolicy::default(),
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut devices, None).unwrap();
-    let mut ferry = Ferry::new(link, cycle, Duration::from_millis(1));
+    let mut inline_loop = InlineLoop::new(link, cycle, Duration::from_millis(1));
     for fault in [LOSE, FrameFault::Lose { after: Some(0) }] {
         for nth in 1..80 {
-            let segment = ferry.link_mut().port_mut().segment_mut();
+            let segment = inline_loop.link_mut().port_mut().segment_mut();
             let frame = segment.counts().frames + nth;
             let plan = segment.faults();
             plan.add(When::Frame(frame), Fault::Frame(fault)).unwrap();
             let mut mail = devices[0].mail().unwrap();
-            let registers = &mut Registers::by(&mut ferry);
+            let registers = &mut Registers::by(&mut inline_loop);
             there_and_back(&stored, registers, &mut mail, OBJECTS[1], nth).unwrap();
         }
     }
@@ -367,7 +367,7 @@ fn who_meets_a_device_that_others_have_asked_before_is_not_taken_for_them() {
 }
 
 /// A way to a device that never repeats: its repeat request goes nowhere.
-struct NeverAgain<'w>(Waiting<'w, WirePort>);
+struct NeverAgain<'w>(BlockingExchange<'w, WirePort>);
 
 impl NeverAgain<'_> {
     fn is_repeat_request(frame: &FrameBuffer) -> bool {
@@ -415,9 +415,9 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
     for fault in [LOSE, FrameFault::Lose { after: Some(0) }] {
         let mut told = Vec::new();
         rig.for_each_frame(fault, 1, |rig, _| {
-            let mut way = NeverAgain(Waiting {
+            let mut way = NeverAgain(BlockingExchange {
                 link: &mut rig.link,
-                patience: Patience::default(),
+                patience: RetryPolicy::default(),
             });
             let mut registers = Registers::by(&mut way);
             let mut mail = rig.device.mail().unwrap();

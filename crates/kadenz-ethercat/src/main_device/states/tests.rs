@@ -4,7 +4,7 @@ use super::*;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::device::SubDevice;
 use crate::main_device::discover::discover;
-use crate::main_device::exchange::{Patience, Waiting};
+use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::port::WirePort;
 use crate::sim::Side;
@@ -35,9 +35,9 @@ impl Bench {
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>) -> T) -> T {
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut self.0,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         ask(&mut Registers::by(&mut way))
     }
@@ -53,7 +53,7 @@ impl Bench {
         self.ask(|it| find(it).unwrap())
     }
 
-    fn status(&mut self, whose: Whose) -> AlStatus {
+    fn status(&mut self, whose: Target) -> AlStatus {
         self.ask(|it| read(it, whose).unwrap())
     }
 }
@@ -66,7 +66,7 @@ fn slow_firmware_comes_up_from_whatever_it_was_left_in() {
             let mut devices = bench.found();
             assert_eq!(devices.len(), DEVICES);
             bench.ask(|it| prepare(it, &mut devices, None).unwrap());
-            let all = bench.status(Whose::All(DEVICES as u16));
+            let all = bench.status(Target::All(DEVICES as u16));
             assert_eq!(all, AlStatus::new(State::SafeOp, false), "{ns}");
             // The next time, some have left that state, and somebody has asked something just now.
             for device in bench.0.port_mut().segment_mut().positions(Side::Primary) {

@@ -13,7 +13,7 @@ use crate::wire::Configured;
 use crate::wire::coe::Address;
 
 /// Most PDOs of a list: sub-index 255 is none of it (ETG.1000.6, 0x1C12).
-const MOST_PDOS: u8 = 254;
+const MAX_PDOS: u8 = 254;
 
 /// How a drive was commissioned: what it must be told again after it lost its power, and what must then be
 /// as it was, since the loop goes on with the old layout and the old units.
@@ -93,10 +93,10 @@ impl DriveSetup {
             };
             // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
             write(0, &[0])?;
-            for (sub, pdo) in (1..=MOST_PDOS).zip(pdos) {
+            for (sub, pdo) in (1..=MAX_PDOS).zip(pdos) {
                 write(sub, &pdo.to_le_bytes())?;
             }
-            write(0, &[pdos.len().min(usize::from(MOST_PDOS)) as u8])?;
+            write(0, &[pdos.len().min(usize::from(MAX_PDOS)) as u8])?;
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl DriveSetup {
 mod tests {
     use super::*;
     use crate::main_device::bring_up::find;
-    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::motion::axis::{Stated, commission};
     use crate::port::WirePort;
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn a_drive_of_other_units_or_another_mapping_is_refused() {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = Waiting {
+        let mut way = BlockingExchange {
             link: &mut link,
-            patience: Patience::default(),
+            patience: RetryPolicy::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();

@@ -11,7 +11,7 @@ use crate::wire::cia402::{Polarity, object};
 use crate::wire::coe::Address;
 
 /// Fewer units a turn than these are no position that a joint could be moved by.
-const LEAST: f64 = 36.0;
+const MIN: f64 = 36.0;
 
 /// What a user says of a drive and its joint, where the drive does not, or says something else.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -184,7 +184,7 @@ impl Units {
     fn position_a_turn(&self, gear: f64) -> Result<f64, CommissionError> {
         let unit = self.position_unit.unwrap_or(0);
         match unit_a_turn(unit) {
-            Some(Unit::ATurn(units)) if units >= LEAST => return Ok(units),
+            Some(Unit::ATurn(units)) if units >= MIN => return Ok(units),
             Some(Unit::Increments) => {}
             _ => {
                 return Err(CommissionError::Unit {
@@ -208,7 +208,7 @@ impl Units {
                 (index, encoder * gear)
             }
         };
-        if units < LEAST {
+        if units < MIN {
             let values = feed.or(self.encoder).unwrap_or_default();
             return Err(CommissionError::Senseless {
                 object: index,

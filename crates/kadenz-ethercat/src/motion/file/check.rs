@@ -6,7 +6,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::text::{Axis, Cycles, File};
-use super::{FileError, MOST_AXES};
+use super::{FileError, MAX_AXES};
 use crate::control::cyclic::{Mode, Overrun};
 use crate::motion::axis::{Control, Stated};
 use crate::motion::pid::Gains;
@@ -27,7 +27,7 @@ const POSITIVE: RangeInclusive<f64> = 1e-6..=1e15;
 pub(super) fn plan(file: &str, text: &str) -> Result<Plan, FileError> {
     let reader = Reader { file, text };
     let written: File = reader.toml("docs/ethercat-motion.md has every field")?;
-    if written.axis.is_empty() || written.axis.len() > MOST_AXES {
+    if written.axis.is_empty() || written.axis.len() > MAX_AXES {
         let cause = format!("it has {} axes", written.axis.len());
         return Err(reader.error(None, cause, "write 1 to 200 tables [[axis]]"));
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::text::{Axis, Move};
-use super::{FileError, MOST_MOVES};
+use super::{FileError, MAX_MOVES};
 use crate::motion::program::{Piece, Program};
 use crate::motion::trajectory::{Limits, Quintic, Sine, Trapezoid};
 use crate::text_file::Reader;
@@ -25,7 +25,7 @@ impl Reader<'_> {
             let cause = format!("{start} rad is too far");
             return Err(self.error(Some(at.clone()), cause, "positions are in rad, up to 10000"));
         }
-        if axis.moves.len() > MOST_MOVES {
+        if axis.moves.len() > MAX_MOVES {
             let cause = format!("it has {} moves", axis.moves.len());
             return Err(self.error(Some(at.clone()), cause, "write 1000 at most"));
         }

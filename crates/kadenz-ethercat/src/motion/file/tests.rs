@@ -85,7 +85,7 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
         (least.cycle, least.mode),
         (Duration::from_millis(1), Mode::Pipelined)
     );
-    assert_eq!(least.settings().unwrap().farewell, 2000);
+    assert_eq!(least.settings().unwrap().shutdown_cycles, 2000);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_loop_goes_on_for_as_long_as_axes_may_brake_by_the_file() {
     };
     let plan = braking("2.5").unwrap();
     assert_eq!(plan.safety.braking, Duration::from_millis(2500));
-    assert_eq!(plan.settings().unwrap().farewell, 3500);
+    assert_eq!(plan.settings().unwrap().shutdown_cycles, 3500);
     for wrong in ["0.0", "61.0", "nan"] {
         let error = braking(wrong).unwrap_err();
         assert_eq!(error.line, Some(2), "{error}");

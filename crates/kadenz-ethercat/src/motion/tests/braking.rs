@@ -41,9 +41,9 @@ fn bench(will: &OwnWill, deceleration: f64, option: u8) -> Bench {
 
 impl Bench {
     /// Plays until the joints are fast; what is seen from then on counts.
-    fn go_fast(&mut self, conductor: &mut Conductor<'_>) {
-        self.play(FAST, conductor, |_, _| ());
-        assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    fn go_fast(&mut self, group: &mut AxisGroup<'_>) {
+        self.play(FAST, group, |_, _| ());
+        assert!(is_moving(group.stage()), "{:?}", group.stage());
         let velocity = self.seen.last().unwrap().reading.velocity.unwrap();
         assert!((velocity - 1.0).abs() < 0.05, "{velocity}");
         self.seen.clear();
@@ -83,18 +83,18 @@ fn an_axis_that_brakes_by_itself_keeps_its_power_until_it_rests() {
             stop_on_fault,
             ..Policy::default()
         };
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-        bench.go_fast(&mut conductor);
+        let handle = MotionHandle::default();
+        let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+        bench.go_fast(&mut group);
         will.store(0x0002, Ordering::Relaxed);
-        bench.play(1_000, &mut conductor, |_, _| ());
+        bench.play(1_000, &mut group, |_, _| ());
         let cause = Cause::Fault {
             axis: 0,
             code: None,
         };
         match stop_on_fault {
-            true => assert_eq!(conductor.stage(), Stage::Stopped(cause)),
-            false => assert!(is_moving(conductor.stage()), "{:?}", conductor.stage()),
+            true => assert_eq!(group.stage(), Stage::Stopped(cause)),
+            false => assert!(is_moving(group.stage()), "{:?}", group.stage()),
         }
         let braking = bench.braking();
         // By its ramp: friction would take a tenth of a second.
@@ -106,7 +106,7 @@ fn an_axis_that_brakes_by_itself_keeps_its_power_until_it_rests() {
         }
         let last = bench.seen.last().unwrap();
         assert!(last.is(DriveState::SwitchOnDisabled), "{last:?}");
-        assert!(conductor.players()[0].is_out());
+        assert!(group.runners()[0].is_out());
     }
 }
 
@@ -115,16 +115,16 @@ fn one_that_stays_in_its_own_quick_stop_loses_its_power_after_the_time_to_brake(
     let will = OwnWill::default();
     let mut bench = bench(&will, 0.2, 6);
     let policy = braking_for(Duration::from_millis(300));
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.go_fast(&mut conductor);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.go_fast(&mut group);
     will.store(0x0002, Ordering::Relaxed);
-    bench.play(1_000, &mut conductor, |_, _| ());
+    bench.play(1_000, &mut group, |_, _| ());
     let with_power = bench.with_power();
     assert!((295..=305).contains(&with_power), "{with_power}");
     let last = bench.seen.last().unwrap();
     assert!(last.is(DriveState::SwitchOnDisabled), "{last:?}");
-    let [_, other] = conductor.players() else {
+    let [_, other] = group.runners() else {
         panic!("two axes")
     };
     assert_eq!(
@@ -138,16 +138,16 @@ fn one_that_stays_in_its_own_quick_stop_loses_its_power_after_the_time_to_brake(
 fn a_reset_lets_axes_come_to_rest_before_they_are_enabled() {
     // They stay in their quick stop, and may be enabled from there.
     let mut bench = bench(&OwnWill::default(), 2.0, 6);
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.go_fast(&mut conductor);
-    bench.play(1_500, &mut conductor, |number, _| match number {
-        1 => switch.stop(),
-        3 => switch.reset(),
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.go_fast(&mut group);
+    bench.play(1_500, &mut group, |number, _| match number {
+        1 => handle.stop(),
+        3 => handle.reset(),
         _ => {}
     });
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
-    assert_eq!(conductor.stops(), 1);
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
+    assert_eq!(group.stops(), 1);
     let enabled = bench.seen.iter().skip(3);
     let mut enabled = enabled.skip_while(|it| it.word != Controlword::ENABLE_OPERATION);
     let first = enabled.next().unwrap();
@@ -163,12 +163,12 @@ fn a_reset_lets_axes_come_to_rest_before_they_are_enabled() {
 fn a_reset_takes_the_power_of_an_axis_that_does_not_come_to_rest() {
     let mut bench = bench(&OwnWill::default(), 0.2, 6);
     let policy = braking_for(Duration::from_millis(300));
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.go_fast(&mut conductor);
-    bench.play(500, &mut conductor, |number, _| match number {
-        1 => switch.stop(),
-        3 => switch.reset(),
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.go_fast(&mut group);
+    bench.play(500, &mut group, |number, _| match number {
+        1 => handle.stop(),
+        3 => handle.reset(),
         _ => {}
     });
     let with_power = bench.with_power();
@@ -181,17 +181,17 @@ fn a_reset_takes_the_power_of_an_axis_that_does_not_come_to_rest() {
 fn at_the_end_axes_may_brake_for_as_long_as_the_policy_says() {
     let mut bench = bench(&OwnWill::default(), 0.667, 2);
     let policy = braking_for(Duration::from_secs(2));
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.go_fast(&mut conductor);
-    switch.end();
-    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.go_fast(&mut group);
+    handle.end();
+    let ended = bench.play(5_000, &mut group, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
     assert!((1_400..1_700).contains(&ended.cycles), "{ended:?}");
     for seen in bench.braking() {
         assert_eq!(seen.word, Controlword::QUICK_STOP, "{seen:?}");
     }
-    for player in conductor.players() {
-        assert!(!player.reading().unwrap().state().has_torque());
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
 }

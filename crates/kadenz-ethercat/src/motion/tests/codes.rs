@@ -16,27 +16,27 @@ fn a_fault_s_code_is_told_where_the_process_data_has_it_or_somebody_asks_the_dri
             }
         };
         let mut bench = Bench::of(segment, assign, |_| ()).unwrap();
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-        bench.play(1_000, &mut conductor, |_, _| ());
+        let handle = MotionHandle::default();
+        let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+        bench.play(1_000, &mut group, |_, _| ());
         bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
-        bench.play(300, &mut conductor, |_, _| ());
+        bench.play(300, &mut group, |_, _| ());
         let code = mapped.then_some(0x3230);
         let cause = Cause::Fault { axis: 1, code };
-        assert_eq!(conductor.stage(), Stage::Stopped(cause));
+        assert_eq!(group.stage(), Stage::Stopped(cause));
         let mut asked = Vec::new();
-        switch.learn_codes(|device| {
+        handle.learn_codes(|device| {
             asked.push(device);
             Some(0x3230)
         });
         let wanted: &[usize] = if mapped { &[] } else { &[5] };
         assert_eq!(asked, wanted);
-        let stopped = switch.status().unwrap().stopped.unwrap();
+        let stopped = handle.status().unwrap().stopped.unwrap();
         assert_eq!(
             stopped.why,
             "left hip yaw: axis 1 has a fault, error code 0x3230"
         );
-        assert_eq!(switch.status().unwrap().axes[1].error_code, Some(0x3230));
+        assert_eq!(handle.status().unwrap().axes[1].error_code, Some(0x3230));
     }
 }
 
@@ -56,21 +56,21 @@ fn the_cause_of_a_stop_keeps_its_code_when_the_drive_has_its_fault_no_more() {
     let will = OwnWill::default();
     let segment = Segment::line([willed(&will)], 1).unwrap();
     let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(500, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(500, &mut group, |_, _| ());
     bench.inflict(0, |it| WireFault::Fail(it, 0x3230));
     bench.inflict(0, |it| WireFault::Fail(it, 0));
-    bench.play(300, &mut conductor, |_, _| ());
-    switch.learn_codes(|_| Some(0x3230));
-    let why = || switch.status().unwrap().stopped.unwrap().why;
+    bench.play(300, &mut group, |_, _| ());
+    handle.learn_codes(|_| Some(0x3230));
+    let why = || handle.status().unwrap().stopped.unwrap().why;
     let known = "joint: axis 0 has a fault, error code 0x3230";
     assert_eq!(why(), known);
 
     // A reset at its panel.
     will.store(0x80, Ordering::Relaxed);
-    bench.play(10, &mut conductor, |_, _| ());
-    let axis = &switch.status().unwrap().axes[0];
+    bench.play(10, &mut group, |_, _| ());
+    let axis = &handle.status().unwrap().axes[0];
     assert_eq!(
         (&*axis.state, axis.error_code),
         ("switch on disabled", None)
@@ -78,12 +78,12 @@ fn the_cause_of_a_stop_keeps_its_code_when_the_drive_has_its_fault_no_more() {
     assert_eq!(why(), known);
 
     // The next stop has a cause of its own.
-    switch.reset();
-    bench.play(500, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    handle.reset();
+    bench.play(500, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     bench.inflict(0, |it| WireFault::Fail(it, 0x4310));
-    bench.play(300, &mut conductor, |_, _| ());
+    bench.play(300, &mut group, |_, _| ());
     assert_eq!(why(), "joint: axis 0 stopped by itself");
-    switch.learn_codes(|_| Some(0x4310));
+    handle.learn_codes(|_| Some(0x4310));
     assert_eq!(why(), "joint: axis 0 has a fault, error code 0x4310");
 }

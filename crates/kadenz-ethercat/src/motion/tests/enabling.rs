@@ -22,43 +22,43 @@ fn faulty(seconds: u64) -> Bench {
 #[test]
 fn a_fault_is_reset_when_the_drive_is_in_op_however_long_that_takes() {
     let mut bench = faulty(2);
-    let switch = Switch::default();
+    let handle = MotionHandle::default();
     let policy = Policy {
         // That it is not in OP takes nothing of it.
         enabling: Duration::from_secs(1),
         ..Policy::default()
     };
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.play(1_500, &mut conductor, |_, _| ());
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.play(1_500, &mut group, |_, _| ());
     bench.ask_for_op();
-    bench.play(1_900, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Enabling);
+    bench.play(1_900, &mut group, |_, _| ());
+    assert_eq!(group.stage(), Stage::Enabling);
     for seen in &bench.seen[1..] {
         assert!(seen.is(DriveState::Fault), "{seen:?}");
         assert_eq!(seen.word, Controlword::DISABLE_VOLTAGE, "{seen:?}");
     }
-    bench.play(1_000, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
-    assert_eq!((conductor.stops(), bench.take_resets()), (0, 1));
+    bench.play(1_000, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
+    assert_eq!((group.stops(), bench.take_resets()), (0, 1));
 }
 
 #[test]
 fn a_drive_that_answers_and_does_not_come_to_op_is_not_waited_for_for_ever() {
     let mut bench = faulty(3_600);
-    let switch = Switch::default();
+    let handle = MotionHandle::default();
     let policy = Policy {
         enabling: Duration::from_millis(500),
         ..Policy::default()
     };
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
     bench.ask_for_op();
     // ETG.1020 gives it ten seconds.
-    bench.play(10_450, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Enabling);
-    bench.play(100, &mut conductor, |_, _| ());
-    // Without a roster nobody knows which it is: the first is named.
-    let Stage::Stopped(Cause::NotEnabled { axis: 0, .. }) = conductor.stage() else {
-        panic!("{:?}", conductor.stage())
+    bench.play(10_450, &mut group, |_, _| ());
+    assert_eq!(group.stage(), Stage::Enabling);
+    bench.play(100, &mut group, |_, _| ());
+    // Without a device table nobody knows which it is: the first is named.
+    let Stage::Stopped(Cause::NotEnabled { axis: 0, .. }) = group.stage() else {
+        panic!("{:?}", group.stage())
     };
     assert_eq!(bench.take_resets(), 0);
 }
@@ -75,16 +75,16 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
         let regulate = |plan: &mut Plan| plan.axes.iter_mut().for_each(regulated(control));
         let mut bench = Bench::of(segment, |_, _| (), regulate).unwrap();
         bench.watched = 0;
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-        bench.play(300, &mut conductor, |_, _| ());
-        assert_eq!(conductor.stage(), Stage::Enabling);
-        assert!(conductor.players()[0].is_held());
+        let handle = MotionHandle::default();
+        let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+        bench.play(300, &mut group, |_, _| ());
+        assert_eq!(group.stage(), Stage::Enabling);
+        assert!(group.runners()[0].is_held());
         bench.seen.clear();
         // What is asked arrives; what is told does not.
         bench.lose_behind(None, 100);
-        bench.play(20, &mut conductor, |_, _| ());
-        assert_eq!(conductor.stage(), Stage::Stopped(Cause::Lost(11)));
+        bench.play(20, &mut group, |_, _| ());
+        assert_eq!(group.stage(), Stage::Stopped(Cause::Lost(11)));
         // The first is the loop's own first, without answers to look for.
         let (blind, stopped) = bench.seen[1..].split_at(10);
         for seen in blind {
@@ -113,20 +113,20 @@ fn where_any_loss_is_tolerated_no_torque_is_asked_blindly_for_long() {
             lost: None,
             ..Policy::default()
         };
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-        bench.play(400, &mut conductor, |_, _| ());
-        assert!(is_moving(conductor.stage()));
+        let handle = MotionHandle::default();
+        let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+        bench.play(400, &mut group, |_, _| ());
+        assert!(is_moving(group.stage()));
         bench.seen.clear();
         bench.lose_behind(None, 50);
-        bench.play(51, &mut conductor, |_, _| ());
-        assert!(is_moving(conductor.stage()));
+        bench.play(51, &mut group, |_, _| ());
+        assert!(is_moving(group.stage()));
         let (blind, long) = bench.seen[1..].split_at(10);
         assert!(blind[0].asked.abs() > 0.05, "{control:?} {:?}", blind[0]);
         assert!(blind.iter().all(|it| it.asked == blind[0].asked));
         assert!(long.iter().all(|it| it.asked == 0.0), "{control:?}");
-        bench.play(1_000, &mut conductor, |_, _| ());
-        let stage = conductor.stage();
+        bench.play(1_000, &mut group, |_, _| ());
+        let stage = group.stage();
         assert!(is_moving(stage), "{control:?} {stage:?}");
     }
 }

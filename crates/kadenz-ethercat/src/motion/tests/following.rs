@@ -5,20 +5,20 @@ use super::*;
 #[test]
 fn all_drives_of_the_humanoid_are_enabled_and_follow() {
     let mut bench = Bench::new(59, |plan| *plan = plan.clone().once());
-    assert_eq!(bench.players.len(), 50);
-    let switch = Switch::default();
-    let mut conductor =
-        Conductor::new(bench.players.clone(), Policy::default(), &switch).ending_when_played();
-    let ended = bench.play(20_000, &mut conductor, |_, _| ());
-    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
-    assert_eq!(conductor.stops(), 0);
-    for player in conductor.players() {
-        let tracking = player.tracking();
+    assert_eq!(bench.runners.len(), 50);
+    let handle = MotionHandle::default();
+    let mut group =
+        AxisGroup::new(bench.runners.clone(), Policy::default(), &handle).ending_when_played();
+    let ended = bench.play(20_000, &mut group, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", group.stage());
+    assert_eq!(group.stops(), 0);
+    for runner in group.runners() {
+        let tracking = runner.tracking();
         assert!(tracking.cycles > 4000, "{tracking:?}");
         // What is read is two cycles old, and their loops are fed forward.
         assert!(tracking.greatest < 0.005, "{tracking:?}");
         assert!(tracking.root_mean_square() < 0.002, "{tracking:?}");
-        assert!(!player.reading().unwrap().state().has_torque());
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
 }
 
@@ -58,12 +58,12 @@ fn velocity_and_torque_follow_too_by_a_regulator_of_ours() {
                     (axis.control, axis.gains) = (control, gains);
                 }
             });
-            let switch = Switch::default();
-            let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-            bench.play(8_000, &mut conductor, |_, _| ());
-            assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
-            for player in conductor.players() {
-                let tracking = player.tracking();
+            let handle = MotionHandle::default();
+            let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+            bench.play(8_000, &mut group, |_, _| ());
+            assert!(is_moving(group.stage()), "{:?}", group.stage());
+            for runner in group.runners() {
+                let tracking = runner.tracking();
                 assert!(
                     tracking.greatest < 0.06,
                     "{control:?} {mode:?} {tracking:?}"
@@ -76,13 +76,13 @@ fn velocity_and_torque_follow_too_by_a_regulator_of_ours() {
 #[test]
 fn an_axis_moves_no_further_in_a_cycle_than_its_limits_let_it() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     let mut before: Vec<f64> = Vec::new();
     let mut greatest = 0.0_f64;
-    bench.play(6_000, &mut conductor, |_, conductor| {
-        let now: Vec<_> = conductor
-            .players()
+    bench.play(6_000, &mut group, |_, group| {
+        let now: Vec<_> = group
+            .runners()
             .iter()
             .filter_map(|it| it.reading().map(|it| it.position))
             .collect();

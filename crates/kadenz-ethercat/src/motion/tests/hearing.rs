@@ -45,7 +45,7 @@ impl Timekeeper<WirePort> for Deaf {
 
 /// The greatest step between two targets that the watched axis has heard, of 600 cycles of which it does not hear
 /// some from the 300th on; and where another axis was asked to be meanwhile.
-fn greatest_step(bench: &mut Bench, conductor: &mut Conductor<'_>, deaf: u64) -> (f64, Vec<f64>) {
+fn greatest_step(bench: &mut Bench, group: &mut AxisGroup<'_>, deaf: u64) -> (f64, Vec<f64>) {
     let from = 300;
     let mut time = Deaf {
         device: bench.watched as u16,
@@ -55,8 +55,8 @@ fn greatest_step(bench: &mut Bench, conductor: &mut Conductor<'_>, deaf: u64) ->
     };
     let mut others = Vec::new();
     bench.seen.clear();
-    bench.play_by(600, conductor, &mut time, |_, conductor| {
-        others.push(conductor.players()[0].asked());
+    bench.play_by(600, group, &mut time, |_, group| {
+        others.push(group.runners()[0].asked());
     });
     let is_deaf = |cycle: u64| (from..from + deaf).contains(&cycle);
     let heard = (1..).zip(&bench.seen).filter(|it| !is_deaf(it.0));
@@ -68,17 +68,17 @@ fn greatest_step(bench: &mut Bench, conductor: &mut Conductor<'_>, deaf: u64) ->
 #[test]
 fn all_wait_for_an_axis_that_takes_no_part_in_some_cycles() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_200, &mut conductor, |_, _| ());
-    let (step, others) = greatest_step(&mut bench, &mut conductor, 5);
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_200, &mut group, |_, _| ());
+    let (step, others) = greatest_step(&mut bench, &mut group, 5);
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     assert!(step > 0.0003 && step < 0.001, "{step}");
     // It is known a cycle later, and over a cycle later.
     assert_eq!(others[301], others[305]);
     assert!((others[307] - others[305]).abs() > 0.0003);
-    let asked = conductor.players()[0].asked();
-    assert_eq!(conductor.players()[1].asked(), asked, "they are together");
+    let asked = group.runners()[0].asked();
+    assert_eq!(group.runners()[1].asked(), asked, "they are together");
 }
 
 #[test]
@@ -88,52 +88,52 @@ fn where_any_loss_is_tolerated_others_go_on_and_the_axis_goes_on_from_where_it_w
         lost: None,
         ..Policy::default()
     };
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.play(1_200, &mut conductor, |_, _| ());
-    let (step, others) = greatest_step(&mut bench, &mut conductor, 40);
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.play(1_200, &mut group, |_, _| ());
+    let (step, others) = greatest_step(&mut bench, &mut group, 40);
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     assert!(step > 0.0003 && step < 0.001, "{step}");
     assert_eq!(others[301], others[309], "they wait for ten cycles");
     assert!((others[338] - others[312]).abs() > 0.005, "and go on then");
-    let [first, second] = [0, 1].map(|it: usize| conductor.players()[it].asked());
+    let [first, second] = [0, 1].map(|it: usize| group.runners()[it].asked());
     assert!((first - second).abs() > 0.0001, "{first} {second}");
 }
 
 /// How long the demonstration takes once, and its axes, where one is away for some cycles from the 2000th on; whatever
 /// is lost and whoever has a fault is tolerated.
-fn played_once(away: u64) -> (Ended, Vec<Player>) {
+fn played_once(away: u64) -> (Ended, Vec<AxisRunner>) {
     let mut bench = Bench::new(12, |plan| *plan = plan.clone().once());
     let policy = Policy {
         lost: None,
         stop_on_fault: false,
         ..Policy::default()
     };
-    let switch = Switch::default();
-    let players = bench.players.clone();
-    let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
+    let handle = MotionHandle::default();
+    let runners = bench.runners.clone();
+    let mut group = AxisGroup::new(runners, policy, &handle).ending_when_played();
     let mut time = Deaf {
         device: 11,
         cycle: 0,
         from: 2_000,
         cycles: away,
     };
-    let ended = bench.play_by(20_000, &mut conductor, &mut time, |_, _| ());
-    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
-    (ended, conductor.players().to_vec())
+    let ended = bench.play_by(20_000, &mut group, &mut time, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", group.stage());
+    (ended, group.runners().to_vec())
 }
 
 #[test]
 fn nobody_waits_for_an_axis_that_comes_back_without_power() {
-    let (short, players) = played_once(1);
-    assert!(players.iter().all(|it| !it.is_out()));
+    let (short, runners) = played_once(1);
+    assert!(runners.iter().all(|it| !it.is_out()));
     // Its watchdog takes its power meanwhile.
-    let (long, players) = played_once(1_000);
-    assert!(players[7].is_out() && players[7].is_heard());
+    let (long, runners) = played_once(1_000);
+    assert!(runners[7].is_out() && runners[7].is_heard());
     // For ten cycles they do.
     let longer = long.cycles - short.cycles;
     assert!((5..100).contains(&longer), "{longer}");
-    assert!(players[0].tracking().cycles >= 4_000);
+    assert!(runners[0].tracking().cycles >= 4_000);
 }
 
 #[test]
@@ -143,20 +143,20 @@ fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
         lost: None,
         ..Policy::default()
     };
-    let switch = Switch::default();
-    let players = bench.players.clone();
-    let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
-    bench.play(2_000, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let runners = bench.runners.clone();
+    let mut group = AxisGroup::new(runners, policy, &handle).ending_when_played();
+    bench.play(2_000, &mut group, |_, _| ());
     // While nobody is heard, nothing is played.
     bench.lose(50);
-    bench.play(60, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    bench.play(60, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()), "{:?}", group.stage());
     bench.inflict(11, WireFault::PowerOff);
-    let ended = bench.play(20_000, &mut conductor, |_, _| ());
-    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
-    let tracking = conductor.players()[0].tracking();
+    let ended = bench.play(20_000, &mut group, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", group.stage());
+    let tracking = group.runners()[0].tracking();
     assert!(tracking.cycles > 4_000, "it plays to its end: {tracking:?}");
-    assert!(!conductor.players()[7].is_heard());
+    assert!(!group.runners()[7].is_heard());
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn who_takes_no_part_shows_from_the_second_cycle_on() {
     let models = [0, 1, 2].map(|_| models::drive(Parameters::default(), &[]));
     let segment = Segment::line(models, 1).unwrap();
     let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     let mut time = Deaf {
         device: 1,
         cycle: 0,
@@ -173,8 +173,8 @@ fn who_takes_no_part_shows_from_the_second_cycle_on() {
         cycles: 5,
     };
     let mut heard = Vec::new();
-    bench.play_by(20, &mut conductor, &mut time, |_, conductor| {
-        let all = conductor.players().iter().map(Player::is_heard);
+    bench.play_by(20, &mut group, &mut time, |_, group| {
+        let all = group.runners().iter().map(AxisRunner::is_heard);
         heard.push(all.collect::<Vec<_>>());
     });
     // Before a cycle is seen what the one before made of the frame before that.

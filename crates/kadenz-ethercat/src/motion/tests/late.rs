@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn the_switch_stops_at_once() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     let mut stopped = None;
-    bench.play(2_000, &mut conductor, |number, conductor| {
+    bench.play(2_000, &mut group, |number, group| {
         if number == 1_500 {
-            switch.stop();
+            handle.stop();
         }
-        if matches!(conductor.stage(), Stage::Stopped(Cause::Asked)) {
+        if matches!(group.stage(), Stage::Stopped(Cause::Asked)) {
             stopped = stopped.or(Some(number));
         }
     });
@@ -44,17 +44,17 @@ fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
     // The cycle after a late one is the one that finds itself due already.
     for (late, stopped) in [(10, false), (11, true)] {
         let mut bench = Bench::new(12, |_| ());
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        let handle = MotionHandle::default();
+        let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
         let mut slow = Slow {
             cycle: 0,
             from: 1_500,
             cycles: late,
             ns: 1_100_000,
         };
-        let ended = bench.play_by(2_000, &mut conductor, &mut slow, |_, _| ());
+        let ended = bench.play_by(2_000, &mut group, &mut slow, |_, _| ());
         assert_eq!(ended.overruns, late);
-        let stage = conductor.stage();
+        let stage = group.stage();
         assert_eq!(
             matches!(stage, Stage::Stopped(Cause::Late(11))),
             stopped,
@@ -69,13 +69,13 @@ fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jum
     for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Relative] {
         for (beats, stopped) in [(10, false), (11, true)] {
             let mut bench = Bench::new(12, |plan| plan.overrun = overrun);
-            let switch = Switch::default();
+            let handle = MotionHandle::default();
             // Frames of cycles that are caught up with at once are not back in time.
             let policy = Policy {
                 lost: None,
                 ..Policy::default()
             };
-            let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+            let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
             let mut slow = Slow {
                 cycle: 0,
                 from: 1_500,
@@ -83,11 +83,11 @@ fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jum
                 ns: beats * 1_000_000 + 500_000,
             };
             let mut asked = Vec::new();
-            bench.play_by(1_700, &mut conductor, &mut slow, |_, conductor| {
-                let all = conductor.players().iter().map(Player::asked);
+            bench.play_by(1_700, &mut group, &mut slow, |_, group| {
+                let all = group.runners().iter().map(AxisRunner::asked);
                 asked.push(all.collect::<Vec<_>>());
             });
-            let stage = conductor.stage();
+            let stage = group.stage();
             let is_late = matches!(stage, Stage::Stopped(Cause::Late(11)));
             assert_eq!(is_late, stopped, "{overrun:?} {beats}: {stage:?}");
             assert_eq!(is_moving(stage), !stopped, "{overrun:?} {beats}: {stage:?}");
@@ -111,15 +111,15 @@ fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jum
 #[test]
 fn behind_a_target_that_was_lost_comes_none_further_on() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_500, &mut conductor, |_, _| ());
-    let before: Vec<_> = conductor.players().iter().map(Player::asked).collect();
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_500, &mut group, |_, _| ());
+    let before: Vec<_> = group.runners().iter().map(AxisRunner::asked).collect();
     bench.lose(8);
-    bench.play(9, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
-    for (player, before) in conductor.players().iter().zip(before) {
-        let step = (player.asked() - before).abs();
+    bench.play(9, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()));
+    for (runner, before) in group.runners().iter().zip(before) {
+        let step = (runner.asked() - before).abs();
         assert!(step > 0.0002 && step < 0.001, "{step}");
     }
 }
@@ -136,49 +136,49 @@ fn a_drive_that_does_not_rest_delays_the_end_by_a_second_and_loses_its_power() {
         );
     };
     let mut bench = Bench::of(humanoid(12).build().unwrap(), stays, |_| ()).unwrap();
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_500, &mut conductor, |_, _| ());
-    switch.end();
-    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_500, &mut group, |_, _| ());
+    handle.end();
+    let ended = bench.play(5_000, &mut group, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
     assert!((1_000..1_150).contains(&ended.cycles), "{ended:?}");
-    for player in conductor.players() {
-        assert!(!player.reading().unwrap().state().has_torque());
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
 }
 
 #[test]
 fn a_drive_that_is_gone_does_not_keep_the_loop_from_its_end() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_500, &mut conductor, |_, _| ());
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_500, &mut group, |_, _| ());
     bench.inflict(11, WireFault::PowerOff);
-    bench.play(5, &mut conductor, |_, _| ());
-    switch.end();
-    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    bench.play(5, &mut group, |_, _| ());
+    handle.end();
+    let ended = bench.play(5_000, &mut group, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
     assert!(ended.cycles < 1_150, "{ended:?}");
 }
 
 #[test]
-fn a_farewell_brings_all_axes_to_rest_before_the_loop_ends() {
+fn a_shutdown_brings_all_axes_to_rest_before_the_loop_ends() {
     let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(1_500, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(1_500, &mut group, |_, _| ());
+    assert!(is_moving(group.stage()));
     let ended = Loop {
         link: &mut bench.link,
         cycle: &mut bench.cycle,
-        postbox: &Postbox::default(),
+        queue: &AcyclicQueue::default(),
         stop: &AtomicBool::new(true),
     }
-    .run(&bench.settings, &mut VirtualTime, &mut conductor, &mut ());
+    .run(&bench.settings, &mut VirtualTime, &mut group, &mut ());
     assert_eq!(ended.by, EndedBy::Controller, "{ended:?}");
-    assert_eq!(conductor.stage(), Stage::Ending);
-    for player in conductor.players() {
-        assert!(!player.reading().unwrap().state().has_torque());
+    assert_eq!(group.stage(), Stage::Ending);
+    for runner in group.runners() {
+        assert!(!runner.reading().unwrap().state().has_torque());
     }
 }

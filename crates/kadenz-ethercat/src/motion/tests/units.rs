@@ -49,18 +49,18 @@ fn bench(
 }
 
 /// Goes there; how it followed, and numbers of the drive: position, velocity, torque.
-fn play(mut bench: Bench) -> (Player, i32, i16) {
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    bench.play(5_000, &mut conductor, |_, _| ());
-    let stage = conductor.stage();
+fn play(mut bench: Bench) -> (AxisRunner, i32, i16) {
+    let handle = MotionHandle::default();
+    let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
+    bench.play(5_000, &mut group, |_, _| ());
+    let stage = group.stage();
     assert!(matches!(stage, Stage::Playing(_)), "{stage:?}");
     let inputs = bench.cycle.layout().shares[0].inputs.clone();
     let raw = &bench.cycle.inputs()[inputs];
     // Status word, position, velocity, torque.
     let position = i32::from_le_bytes(raw[2..6].try_into().unwrap());
     let torque = i16::from_le_bytes(raw[10..12].try_into().unwrap());
-    (conductor.players()[0].clone(), position, torque)
+    (group.runners()[0].clone(), position, torque)
 }
 
 const ALL: [Control; 3] = [Control::Position, Control::Velocity, Control::Torque];
@@ -68,12 +68,12 @@ const ALL: [Control; 3] = [Control::Position, Control::Velocity, Control::Torque
 #[test]
 fn a_joint_behind_a_gear_goes_where_it_should() {
     for control in ALL {
-        let (player, position, torque) = play(bench(geared(), &[], regulated(control)).unwrap());
-        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let (runner, position, torque) = play(bench(geared(), &[], regulated(control)).unwrap());
+        assert!(runner.tracking().greatest < 0.06, "{control:?} {runner:?}");
         let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
         assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
         // What holds an elbow against gravity, but for friction.
-        let reading = player.reading().unwrap();
+        let reading = runner.reading().unwrap();
         let gravity = Motor::elbow().gravity * joint.sin();
         let held = reading.torque.unwrap();
         assert!((held - gravity).abs() < 0.6, "{control:?} {held} {gravity}");
@@ -91,10 +91,10 @@ fn a_joint_whose_drive_counts_the_other_way_follows_under_every_control() {
                 ..geared()
             };
             let bench = bench(parameters, &[], regulated(control)).unwrap();
-            let (player, _, torque) = play(bench);
-            let what = format!("0x{polarity:02X} {control:?} {player:?}");
-            assert!(player.tracking().greatest < 0.06, "{what}");
-            let reading = player.reading().unwrap();
+            let (runner, _, torque) = play(bench);
+            let what = format!("0x{polarity:02X} {control:?} {runner:?}");
+            assert!(runner.tracking().greatest < 0.06, "{what}");
+            let reading = runner.reading().unwrap();
             assert!((reading.position - THERE).abs() < 0.02, "{what}");
             // Where positions are turned round, the joint is on the other side, and torques are not.
             let turned = polarity & 0x80 != 0;
@@ -111,8 +111,8 @@ fn a_joint_that_counts_against_its_drive_goes_the_other_way() {
             regulated(control)(axis);
             axis.stated.reverse = true;
         });
-        let (player, position, torque) = play(bench.unwrap());
-        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let (runner, position, torque) = play(bench.unwrap());
+        assert!(runner.tracking().greatest < 0.06, "{control:?} {runner:?}");
         let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
         assert!((joint + THERE).abs() < 0.02, "{control:?} {joint}");
         assert_eq!(torque.signum(), -1);
@@ -139,8 +139,8 @@ fn nobody_guesses_what_a_drive_does_not_tell() {
     }
     // Who asks for no torque needs none that is rated, and reads none.
     let bench = bench(geared(), &[object::RATED_TORQUE], |_| ());
-    let (player, ..) = play(bench.unwrap());
-    assert_eq!(player.reading().unwrap().torque, None);
+    let (runner, ..) = play(bench.unwrap());
+    assert_eq!(runner.reading().unwrap().torque, None);
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn what_a_user_states_stands_in_the_place_of_what_a_drive_does_not_tell() {
                 ..Stated::default()
             };
         });
-        let (player, position, _) = play(bench.unwrap());
-        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let (runner, position, _) = play(bench.unwrap());
+        assert!(runner.tracking().greatest < 0.06, "{control:?} {runner:?}");
         let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
         assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
     }
@@ -186,18 +186,18 @@ fn a_drive_that_answers_and_is_not_enabled_stops_the_waiting_by_name() {
     // Without this object the model does not work, and tells 0 for ever.
     let bench = bench(Parameters::default(), &[object::HOMING_METHOD], |_| ());
     let mut bench = bench.unwrap();
-    let switch = Switch::default();
+    let handle = MotionHandle::default();
     let policy = Policy {
         enabling: Duration::from_millis(300),
         ..Policy::default()
     };
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.play(290, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Enabling);
-    bench.play(100, &mut conductor, |_, _| ());
+    let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
+    bench.play(290, &mut group, |_, _| ());
+    assert_eq!(group.stage(), Stage::Enabling);
+    bench.play(100, &mut group, |_, _| ());
     let cause = Cause::NotEnabled { axis: 0, status: 0 };
-    assert_eq!(conductor.stage(), Stage::Stopped(cause));
-    let why = switch.status().unwrap().stopped.unwrap().why;
+    assert_eq!(group.stage(), Stage::Stopped(cause));
+    let why = handle.status().unwrap().stopped.unwrap().why;
     assert_eq!(
         why,
         "joint: axis 0 was not enabled in time, its status word is 0x0000 (not ready to switch on)"

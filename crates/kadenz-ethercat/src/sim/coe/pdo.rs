@@ -7,7 +7,7 @@ use crate::wire::copy_bits;
 use crate::wire::sii::Direction;
 
 /// Most bits of a SyncManager's process data: what a frame carries.
-const MOST_BITS: u32 = 1486 * 8;
+const MAX_BITS: u32 = 1486 * 8;
 
 /// What kind of object an index is, among those that have rules.
 enum Kind {
@@ -72,7 +72,7 @@ pub(super) fn check(dictionary: &Dictionary, address: Address, value: &[u8]) -> 
         let one = dictionary.number(at(sub)).ok_or(Abort::NO_SUB_INDEX)?;
         bits += check_one(dictionary, direction, one as u32)?;
     }
-    if bits > MOST_BITS {
+    if bits > MAX_BITS {
         return Err(Abort::PDO_TOO_LONG);
     }
     Ok(())

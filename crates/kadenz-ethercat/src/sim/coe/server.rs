@@ -9,7 +9,7 @@ use crate::wire::coe::{
 use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Protocol};
 
 /// Most bytes of a value that comes in pieces.
-const LONGEST: usize = 64 * 1024;
+const MAX: usize = 64 * 1024;
 
 /// A transfer that is not over.
 #[derive(Debug, Clone, Default)]
@@ -326,7 +326,7 @@ impl Served<'_> {
         } else {
             self.dictionary.entry(address)?;
         }
-        if size > LONGEST {
+        if size > MAX {
             return Err(Abort::TOO_LONG);
         }
         if data.len() < size {

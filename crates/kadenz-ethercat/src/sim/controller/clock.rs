@@ -10,7 +10,7 @@ use crate::sim::Time;
 use crate::wire::register;
 
 /// Most that the loop makes the clock faster or slower, in parts per billion.
-const MOST_SLEW: i64 = 500_000;
+const MAX_SLEW: i64 = 500_000;
 
 /// A part of the difference that is taken away until the next write is expected.
 const PROPORTIONAL: i64 = 8;
@@ -42,7 +42,7 @@ pub(super) struct Clock {
 impl Clock {
     pub(super) fn new(drift: i64, start: u64, now: Time) -> Self {
         Self {
-            drift: drift.clamp(-MOST_SLEW, MOST_SLEW),
+            drift: drift.clamp(-MAX_SLEW, MAX_SLEW),
             rate: 0,
             slew: 0,
             slew_span: 0,
@@ -91,7 +91,7 @@ impl Clock {
             return;
         }
         let error = (i128::from(bounded) * BILLION / i128::from(since)) as i64;
-        let limited = |value: i64| value.clamp(-MOST_SLEW, MOST_SLEW);
+        let limited = |value: i64| value.clamp(-MAX_SLEW, MAX_SLEW);
         self.slew = limited(-error / PROPORTIONAL);
         self.slew_span = since;
         self.rate = limited(self.rate - limited(error) / INTEGRAL);
@@ -115,7 +115,7 @@ impl Clock {
     /// Another drift from now on, in parts per billion: a cold or a warm oscillator.
     pub(super) fn set_drift(&mut self, drift: i64, now: Time) {
         self.anchor_at(now);
-        self.drift = drift.clamp(-MOST_SLEW, MOST_SLEW);
+        self.drift = drift.clamp(-MAX_SLEW, MAX_SLEW);
     }
 
     /// System time: local time and the offset in the registers.

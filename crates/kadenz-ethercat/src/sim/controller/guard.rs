@@ -6,7 +6,7 @@ use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sync_manager::{Direction, Mode, PDI_CONTROL, STATUS, Status};
 use crate::wire::{SyncManager, register};
 
-const MOST: usize = Hardware::MOST as usize;
+const MAX: usize = Hardware::MAX as usize;
 
 /// A SyncManager that works.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +68,9 @@ pub(super) struct Happened {
 /// All SyncManagers of a controller.
 #[derive(Debug)]
 pub(super) struct Guards {
-    all: [Option<Guard>; MOST],
+    all: [Option<Guard>; MAX],
     /// As they stood when the registers were last looked at.
-    settings: [SyncManager; MOST],
+    settings: [SyncManager; MAX],
     count: usize,
     /// From the first guarded byte to behind the last: what is outside is plain memory.
     hull: (u32, u32),
@@ -87,9 +87,9 @@ fn registers_of(number: usize) -> u16 {
 impl Guards {
     pub(super) fn new(hardware: &Hardware) -> Self {
         Self {
-            all: [None; MOST],
-            settings: [SyncManager::default(); MOST],
-            count: usize::from(hardware.sync_managers.min(Hardware::MOST)),
+            all: [None; MAX],
+            settings: [SyncManager::default(); MAX],
+            count: usize::from(hardware.sync_managers.min(Hardware::MAX)),
             hull: (u32::MAX, 0),
             shadow: Memory::new(hardware.ram_kib),
             happened: Happened::default(),
@@ -97,8 +97,8 @@ impl Guards {
     }
 
     pub(super) fn reset(&mut self) {
-        self.all = [None; MOST];
-        self.settings = [SyncManager::default(); MOST];
+        self.all = [None; MAX];
+        self.settings = [SyncManager::default(); MAX];
         self.hull = (u32::MAX, 0);
         self.happened = Happened::default();
         self.shadow.clear();
@@ -111,7 +111,7 @@ impl Guards {
 
     /// Takes over what a MainDevice wrote to the registers.
     pub(super) fn reload(&mut self, memory: &mut Memory) {
-        for number in 0..MOST {
+        for number in 0..MAX {
             let at = registers_of(number);
             if number >= self.count {
                 memory.set(at, &[0; 8]);

@@ -6,18 +6,18 @@ use super::guard::Guards;
 use super::memory::Memory;
 use crate::sim::Hardware;
 use crate::wire::register::{FMMU, FMMU_SIZE};
-use crate::wire::{Command, Fmmu, LONGEST_FRAME, copy_bits};
+use crate::wire::{Command, Fmmu, MAX_FRAME, copy_bits};
 
-const MOST: usize = Hardware::MOST as usize;
+const MAX: usize = Hardware::MAX as usize;
 
 /// Bytes that a datagram's part may touch here: its own, and one more where bits are shifted.
-const SCRATCH: usize = LONGEST_FRAME + 2;
+const SCRATCH: usize = MAX_FRAME + 2;
 
 /// All FMMUs of a controller.
 #[derive(Debug)]
 pub(super) struct Mapping {
     /// Those that work, in the order of their numbers.
-    active: [Fmmu; MOST],
+    active: [Fmmu; MAX],
     used: usize,
     count: usize,
     /// From the first logical byte to behind the last.
@@ -38,9 +38,9 @@ struct Part {
 impl Mapping {
     pub(super) fn new(hardware: &Hardware) -> Self {
         Self {
-            active: [Fmmu::default(); MOST],
+            active: [Fmmu::default(); MAX],
             used: 0,
-            count: usize::from(hardware.fmmus.min(Hardware::MOST)),
+            count: usize::from(hardware.fmmus.min(Hardware::MAX)),
             hull: 0..0,
         }
     }
@@ -59,7 +59,7 @@ impl Mapping {
     pub(super) fn reload(&mut self, memory: &mut Memory) {
         self.used = 0;
         self.hull = 0..0;
-        for number in 0..MOST {
+        for number in 0..MAX {
             let at = FMMU + number as u16 * FMMU_SIZE;
             if number >= self.count {
                 memory.set(at, &[0; FMMU_SIZE as usize]);

@@ -28,7 +28,7 @@ use guard::Happened;
 
 /// How many times of its own a device may have between two looks at it; what is more is left out, so
 /// that a hostile cycle of 1 ns costs no more than an honest one.
-const MOST_STEPS: u32 = 500;
+const MAX_STEPS: u32 = 500;
 
 /// One SubDevice: its controller and what is behind it.
 ///
@@ -88,7 +88,7 @@ impl Controller {
     pub fn advance(&mut self, now: Time) {
         let mut steps = 0;
         while self.due <= now && self.due != Time::NEVER {
-            if steps == MOST_STEPS {
+            if steps == MAX_STEPS {
                 self.skip(now);
                 break;
             }

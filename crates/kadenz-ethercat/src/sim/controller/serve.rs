@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Arrival, Controller};
-use crate::wire::{Address, Command, DatagramMut, LONGEST_FRAME, register};
+use crate::wire::{Address, Command, DatagramMut, MAX_FRAME, register};
 
 /// What a datagram is to a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Controller {
 
     /// Reads and writes at once: what was there goes out, what came goes in.
     fn exchange(&mut self, at: u16, data: &mut [u8], or: bool, arrival: &Arrival) -> u16 {
-        let mut copy = [0; LONGEST_FRAME];
+        let mut copy = [0; MAX_FRAME];
         let Some(came) = copy.get_mut(..data.len()) else {
             return 0;
         };

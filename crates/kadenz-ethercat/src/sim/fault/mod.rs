@@ -149,11 +149,11 @@ struct Line {
 pub struct PlanId(u32);
 
 /// Most lines that a plan has.
-pub const MOST: usize = 4_096;
+pub const MAX: usize = 4_096;
 
 /// The plan is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a plan has no more than {MOST} faults; remove some")]
+#[error("a plan has no more than {MAX} faults; remove some")]
 pub struct FullError;
 
 /// The faults that are to strike.
@@ -181,7 +181,7 @@ impl FaultPlan {
     /// Adds a fault that strikes one frame each time. Allocates.
     ///
     /// # Errors
-    /// [`FullError`] above [`MOST`].
+    /// [`FullError`] above [`MAX`].
     pub fn add(&mut self, when: When, fault: Fault) -> Result<PlanId, FullError> {
         self.add_line(Planned::new(when, fault))
     }
@@ -189,9 +189,9 @@ impl FaultPlan {
     /// Adds a line. Allocates.
     ///
     /// # Errors
-    /// [`FullError`] above [`MOST`].
+    /// [`FullError`] above [`MAX`].
     pub fn add_line(&mut self, planned: Planned) -> Result<PlanId, FullError> {
-        if self.lines.len() >= MOST {
+        if self.lines.len() >= MAX {
             return Err(FullError);
         }
         let id = PlanId(self.next);
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn a_plan_has_an_end() {
         let mut plan = FaultPlan::new(1);
-        for _ in 0..MOST {
+        for _ in 0..MAX {
             plan.add(When::Frame(1), LOSE).unwrap();
         }
         assert_eq!(plan.add(When::Frame(1), LOSE), Err(FullError));

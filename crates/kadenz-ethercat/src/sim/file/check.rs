@@ -6,8 +6,8 @@ use toml::Spanned;
 
 use super::kinds::Loaded;
 use super::text::{self, Device, File};
-use super::{FileError, MOST_DEVICES, Parent, Placed, Plan, Ring, last};
-use crate::sim::fault::MOST as MOST_FAULTS;
+use super::{FileError, MAX_DEVICES, Parent, Placed, Plan, Ring, last};
+use crate::sim::fault::MAX as MAX_FAULTS;
 use crate::text_file::Reader;
 
 pub(super) type Load<'l> = &'l mut dyn FnMut(&str) -> Result<String, String>;
@@ -33,11 +33,11 @@ pub(super) struct Checker<'t> {
 pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<Plan, FileError> {
     let reader = Reader { file, text };
     let written: File = reader.toml("docs/ethercat.md has every field")?;
-    if written.device.is_empty() || written.device.len() > MOST_DEVICES {
+    if written.device.is_empty() || written.device.len() > MAX_DEVICES {
         let cause = format!("it has {} devices", written.device.len());
         return Err(reader.error(None, cause, "write 1 to 200 tables [[device]]"));
     }
-    if written.fault.len() > MOST_FAULTS {
+    if written.fault.len() > MAX_FAULTS {
         let cause = format!("it has {} faults", written.fault.len());
         return Err(reader.error(None, cause, "write 4096 at most; `every_ms` repeats one"));
     }

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::check::{Checker, Load};
 use super::text::{self, Device};
-use super::{Described, Eeprom, FileError, Kind, LONGEST, Placed};
+use super::{Described, Eeprom, FileError, Kind, MAX, Placed};
 use crate::esi::{Budget, Esi};
 use crate::sim::PortKind;
 use crate::sim::coe::Dictionary;
@@ -76,9 +76,9 @@ impl Vendors {
 }
 
 /// The largest EEPROM, in bytes.
-const MOST_EEPROM: u32 = 512 * 1024;
+const MAX_EEPROM: u32 = 512 * 1024;
 /// Longest that a read of it may take.
-const LONGEST_BUSY_US: u64 = 60_000_000;
+const MAX_BUSY_US: u64 = 60_000_000;
 
 impl Checker<'_> {
     pub(super) fn kind(
@@ -220,10 +220,10 @@ impl Checker<'_> {
         })?;
         let bytes = text.len() as u64;
         let before: u64 = self.loaded.files.values().map(|it| it.bytes).sum();
-        if before + bytes > LONGEST {
+        if before + bytes > MAX {
             let cause = format!(
                 "the ESI files up to {name} have more than {} MiB",
-                LONGEST >> 20
+                MAX >> 20
             );
             return Err(self.error(
                 at,
@@ -263,7 +263,7 @@ impl Checker<'_> {
             return Ok(());
         };
         let (eeprom, at) = (written.get_ref(), Some(written.span()));
-        if eeprom.length.is_some_and(|it| it > MOST_EEPROM) {
+        if eeprom.length.is_some_and(|it| it > MAX_EEPROM) {
             let remedy = "write at most 524288 bytes, 0 for none";
             return Err(self.error(at, "no EEPROM is so long", remedy));
         }
@@ -271,7 +271,7 @@ impl Checker<'_> {
             let cause = "a read gives 4 or 8 bytes";
             return Err(self.error(at, cause, "write read = 4, or read = 8"));
         }
-        if eeprom.busy_us.is_some_and(|it| it > LONGEST_BUSY_US) {
+        if eeprom.busy_us.is_some_and(|it| it > MAX_BUSY_US) {
             let cause = "no EEPROM is busy for so long";
             return Err(self.error(at, cause, "write at most 60000000, a minute"));
         }

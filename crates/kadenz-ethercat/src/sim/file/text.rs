@@ -105,14 +105,14 @@ impl Number {
             Self::Whole(it) => u64::try_from(it).ok()?.checked_mul(1_000_000),
             Self::Real(it) => {
                 let ns = (it * 1e6).round();
-                (0.0..LONGEST_NS).contains(&ns).then_some(ns as u64)
+                (0.0..MAX_NS).contains(&ns).then_some(ns as u64)
             }
         }
     }
 }
 
 /// Up to here, 26 days, ns are exact in a number with a point.
-const LONGEST_NS: f64 = (1_u64 << 51) as f64;
+const MAX_NS: f64 = (1_u64 << 51) as f64;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

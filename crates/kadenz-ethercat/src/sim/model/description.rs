@@ -191,7 +191,7 @@ impl Texts {
 }
 
 /// Bytes that categories may take before the memory is called too small.
-const LONGEST: usize = 512 * 1024;
+const MAX: usize = 512 * 1024;
 
 impl Description {
     /// A device with nothing: no SyncManagers, no PDOs.
@@ -311,7 +311,7 @@ impl Description {
     /// [`SiiError`] where it does not fit into the memory.
     pub fn sii(&self) -> Result<Vec<u8>, SiiError> {
         let length = (usize::from(self.fixed.size) + 1) * 128;
-        let mut bytes = vec![0; length.min(LONGEST)];
+        let mut bytes = vec![0; length.min(MAX)];
         let mut writer = ImageWriter::new(&mut bytes, &self.fixed)?;
         for (number, data) in &self.categories_before {
             writer.category(*number, data)?;

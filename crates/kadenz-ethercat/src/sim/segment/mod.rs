@@ -10,7 +10,7 @@ mod tests;
 mod topology;
 mod wire_faults;
 
-pub use topology::{Cable, CableId, DeviceId, End, MOST_DEVICES, Side, TopologyError};
+pub use topology::{Cable, CableId, DeviceId, End, MAX_DEVICES, Side, TopologyError};
 
 use super::fault::{Fault, FaultPlan, FrameFault, WireFault};
 use super::{Controller, Model, Random, Settings, Time};
@@ -111,7 +111,7 @@ pub struct Segment {
     topology: Topology,
     routes: [Option<Route>; 2],
     index: Index,
-    /// Whose route the index is of.
+    /// Target route the index is of.
     indexed: Side,
     plan: FaultPlan,
     /// Faults of frames that strike the next one by command.

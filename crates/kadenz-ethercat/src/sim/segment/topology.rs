@@ -69,7 +69,7 @@ pub enum TopologyError {
 }
 
 /// Most devices of a segment.
-pub const MOST_DEVICES: usize = 1_024;
+pub const MAX_DEVICES: usize = 1_024;
 
 /// A device in its place.
 #[derive(Debug)]
@@ -110,8 +110,8 @@ pub(super) struct Topology {
 
 impl Topology {
     pub(super) fn add(&mut self, controller: Controller) -> Result<DeviceId, TopologyError> {
-        if self.nodes.len() >= MOST_DEVICES {
-            return Err(TopologyError::Full(MOST_DEVICES));
+        if self.nodes.len() >= MAX_DEVICES {
+            return Err(TopologyError::Full(MAX_DEVICES));
         }
         self.nodes.push(Node {
             controller,

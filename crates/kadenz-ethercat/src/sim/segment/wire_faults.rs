@@ -7,7 +7,7 @@ use super::{Fault, FrameFault, Loss, Passed, Segment, Time, WireFault};
 use crate::wire::{Command, DatagramsMut, ETHERNET_HEADER, register};
 
 /// Most faults that end by themselves at one time.
-const MOST_ENDS: usize = 4_096;
+const MAX_ENDS: usize = 4_096;
 
 /// How far a frame comes.
 pub(super) struct Reach {
@@ -22,7 +22,7 @@ impl Segment {
     pub fn inflict(&mut self, fault: Fault, now: Time) {
         self.now = self.now.max(now);
         match fault {
-            Fault::Frame(fault) if self.commanded.len() < MOST_ENDS => self.commanded.push(fault),
+            Fault::Frame(fault) if self.commanded.len() < MAX_ENDS => self.commanded.push(fault),
             Fault::Frame(_) => {}
             Fault::Wire(fault) => self.apply(fault),
         }
@@ -121,7 +121,7 @@ impl Segment {
     }
 
     fn end_later(&mut self, ns: u64, fault: WireFault) {
-        if self.ends.len() < MOST_ENDS {
+        if self.ends.len() < MAX_ENDS {
             self.ends.push((self.now.after(ns), fault));
         }
     }

@@ -47,7 +47,7 @@ fn a_flood_keeps_nobody_from_ending_it() {
     for _ in 0..3 {
         server.step().unwrap();
     }
-    assert_eq!(server.port.0 as usize, 3 * MOST_AT_ONCE);
+    assert_eq!(server.port.0 as usize, 3 * MAX_AT_ONCE);
 }
 
 /// An end of a wire, in the hands of the test.
@@ -262,7 +262,7 @@ fn many_frames_may_be_late_at_a_time_and_those_too_many_are_counted() {
             FrameFault::Delay { ns: LATE_NS },
             frames,
         );
-        for _ in 0..=frames as usize / MOST_AT_ONCE {
+        for _ in 0..=frames as usize / MAX_AT_ONCE {
             assert_eq!(hand.gone_at(0, &mut server), 0);
         }
         let came = hand.gone_at(LATE_NS, &mut server) as u64;

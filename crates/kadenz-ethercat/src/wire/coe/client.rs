@@ -262,7 +262,7 @@ impl<'d> Download<'d> {
     }
 
     /// Bytes that the mailbox's header and these messages take; for whoever sizes buffers.
-    pub const LEAST_MAILBOX: usize = mailbox::HEADER + super::HEADER + 8;
+    pub const MIN_MAILBOX: usize = mailbox::HEADER + super::HEADER + 8;
 
     /// Takes the data of a mailbox message that came.
     ///

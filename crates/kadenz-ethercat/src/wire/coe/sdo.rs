@@ -14,7 +14,7 @@ const EXPEDITED: u8 = 1 << 1;
 const SIZE_SAID: u8 = 1 << 0;
 const LAST: u8 = 1 << 0;
 /// The least data of a segment; fewer are said by a count and padded.
-const LEAST_SEGMENT: usize = 7;
+const MIN_SEGMENT: usize = 7;
 
 /// What the MainDevice asks. Either side may send [`Request::Abort`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,7 @@ fn segment(body: &[u8]) -> Result<(bool, bool, &[u8]), CoeError> {
     let (head, data) = split::<1>(body)?;
     let unused = usize::from(head[0] >> 1 & 7);
     let data = match data.len() {
-        LEAST_SEGMENT => &data[..LEAST_SEGMENT - unused],
+        MIN_SEGMENT => &data[..MIN_SEGMENT - unused],
         _ => data,
     };
     Ok((head[0] & TOGGLE != 0, head[0] & LAST != 0, data))
@@ -187,11 +187,11 @@ fn write_segment(
     last: bool,
     data: &[u8],
 ) -> Result<usize, MailboxError> {
-    let unused = LEAST_SEGMENT.saturating_sub(data.len());
+    let unused = MIN_SEGMENT.saturating_sub(data.len());
     let flags = if toggle { TOGGLE } else { 0 } | if last { LAST } else { 0 };
     let mut written = put(room, &[flags | (unused as u8) << 1])?;
     written += put(&mut room[written..], data)?;
-    written += put(&mut room[written..], &[0; LEAST_SEGMENT][..unused])?;
+    written += put(&mut room[written..], &[0; MIN_SEGMENT][..unused])?;
     Ok(written)
 }
 

@@ -10,7 +10,7 @@ proptest! {
     fn what_was_written_is_read(
         wanted in prop::collection::vec((command(), any::<u8>(), any::<u32>(), prop::collection::vec(any::<u8>(), 0..100)), 1..12)
     ) {
-        let mut buffer = [0xEE_u8; LONGEST_FRAME];
+        let mut buffer = [0xEE_u8; MAX_FRAME];
         let mut writer = FrameWriter::new(&mut buffer, [2; 6]).unwrap();
         for (command, index, address, data) in &wanted {
             let slot = writer.push(*command, *index, Address::from_raw(*address), data.len()).unwrap();

@@ -5,7 +5,7 @@ use super::{CHECKED, FIRST_CATEGORY, FIXED, SiiError, category, checksum, word};
 /// Bytes of a KiBit.
 const KIBIT: usize = 128;
 /// The shortest image: the fixed part and the end mark.
-const LEAST: usize = FIXED + 2;
+const MIN: usize = FIXED + 2;
 
 /// A SubDevice with such an image would not be understood, or not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum Doubt {
     #[error("{0} bytes are no whole words")]
     Odd(usize),
     /// It is cut short.
-    #[error("{0} bytes are too few: the fixed part and an end mark behind it take {LEAST}")]
+    #[error("{0} bytes are too few: the fixed part and an end mark behind it take {MIN}")]
     Short(usize),
     /// It is longer than it says that the memory is.
     #[error("it has {bytes} bytes, and by its own word 0x3E the memory has {told}")]
@@ -61,7 +61,7 @@ pub enum Doubt {
 /// ```
 #[must_use]
 pub fn doubts(bytes: &[u8]) -> Vec<Doubt> {
-    if bytes.len() < LEAST {
+    if bytes.len() < MIN {
         return vec![Doubt::Short(bytes.len())];
     }
     let mut doubts = Vec::new();

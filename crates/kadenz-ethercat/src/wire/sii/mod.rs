@@ -8,6 +8,8 @@ mod doubt;
 mod image;
 mod write;
 
+use serde::{Deserialize, Serialize};
+
 pub use doubt::{Doubt, doubts};
 pub use image::{Categories, Category, Entries, Fmmus, Image, Pdo, Pdos, Records, Strings, Text};
 pub use write::ImageWriter;
@@ -392,11 +394,13 @@ pub struct PdoEntry {
 }
 
 /// Which way process data goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Direction {
     /// To the SubDevice: RxPDO, outputs.
+    #[serde(rename = "out")]
     Outputs,
     /// From the SubDevice: TxPDO, inputs.
+    #[serde(rename = "in")]
     Inputs,
 }
 

@@ -32,7 +32,7 @@ rm -rf -- "$folder"
 "#;
 
 /// No answer is longer.
-const LONGEST_ANSWER: u64 = 1 << 20;
+const MAX_ANSWER: u64 = 1 << 20;
 
 /// The shell, with the program below it.
 pub(super) struct Watched {
@@ -104,7 +104,7 @@ impl Drop for Watched {
 fn read(from: Option<impl Read>) -> io::Result<String> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
-        from.take(LONGEST_ANSWER).read_to_end(&mut bytes)?;
+        from.take(MAX_ANSWER).read_to_end(&mut bytes)?;
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

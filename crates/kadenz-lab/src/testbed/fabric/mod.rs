@@ -13,7 +13,7 @@
 //! of [`LaneCounts`], or is still on it.
 //!
 //! Memory is bounded: what a port holds by its buffer, what a switch learns by
-//! [`MOST_ADDRESSES`]. It allocates while these grow to their working size.
+//! [`MAX_ADDRESSES`]. It allocates while these grow to their working size.
 //!
 //! ```
 //! use kadenz_lab::testbed::fabric::{Fabric, Frame, Mac};
@@ -45,7 +45,7 @@ mod switch;
 
 pub use counts::{LaneCounts, Total};
 pub use frame::{Frame, Mac};
-pub use switch::MOST_ADDRESSES;
+pub use switch::MAX_ADDRESSES;
 
 use events::{Events, Happening};
 use lane::{Lane, LaneId, Passed};

@@ -10,7 +10,7 @@ use crate::testbed::quantity::Picos;
 use crate::testbed::topology::Switch;
 
 /// Addresses that a switch learns, as small switches do; frames for others are flooded.
-pub const MOST_ADDRESSES: usize = 1024;
+pub const MAX_ADDRESSES: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Bridge {
@@ -32,7 +32,7 @@ impl Bridge {
             generator: Generator::new(0x0073_7769_7463_6800, at as u64),
             ready: vec![Picos::ZERO; ports.len()],
             ports,
-            known: HashMap::with_capacity(MOST_ADDRESSES),
+            known: HashMap::with_capacity(MAX_ADDRESSES),
         }
     }
 
@@ -80,7 +80,7 @@ impl Bridge {
 
     /// Notes by which port a source is reached.
     pub(super) fn learn(&mut self, source: Mac, home: LaneId) {
-        let room = self.known.len() < MOST_ADDRESSES || self.known.contains_key(&source);
+        let room = self.known.len() < MAX_ADDRESSES || self.known.contains_key(&source);
         if room && !source.is_group() {
             self.known.insert(source, home);
         }

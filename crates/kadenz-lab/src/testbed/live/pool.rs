@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 /// The longest frame that a tap gives with an MTU of 1500: 14 bytes of header, 4 of a tag.
-pub(super) const LONGEST: usize = 1518;
+pub(super) const MAX: usize = 1518;
 
 /// A frame's bytes.
 #[derive(Debug)]
 pub(super) struct Bytes {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX],
     length: usize,
 }
 
@@ -19,8 +19,8 @@ impl Bytes {
 
     /// Frames of other traffic are made by hand.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut all = [0; LONGEST];
-        let length = bytes.len().min(LONGEST);
+        let mut all = [0; MAX];
+        let length = bytes.len().min(MAX);
         all[..length].copy_from_slice(&bytes[..length]);
         Self { bytes: all, length }
     }
@@ -55,7 +55,7 @@ impl Pool {
         let Some(length) = fill(&mut bytes.bytes)? else {
             return Ok(Filled::Nothing);
         };
-        bytes.length = length.min(LONGEST);
+        bytes.length = length.min(MAX);
         Ok(Filled::With(frame.clone()))
     }
 }

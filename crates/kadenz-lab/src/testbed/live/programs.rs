@@ -20,7 +20,7 @@ use crate::testbed::topology::Topology;
 const OURSELVES: &str = "kadenz";
 /// Above everything ordinary, below the wire and a controller that is measured.
 const PRIORITY: u8 = 50;
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(20);
 
@@ -179,7 +179,7 @@ fn refused(program: &Program) -> Option<String> {
 
 /// Looks after the programs until it is told to end them, and ends them.
 fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &mpsc::Receiver<()>) {
-    while ending.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
+    while ending.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
         running.retain_mut(|it| !has_ended(it, states));
     }
     for ending in [Ending::Asked, Ending::Forced] {

@@ -15,7 +15,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::tap::{Tap, TapWatch};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
-use super::pool::{Bytes, Filled, LONGEST, Pool};
+use super::pool::{Bytes, Filled, MAX, Pool};
 use crate::session;
 use crate::stop::Stop;
 use crate::testbed::fabric::{Delivery, Fabric, Frame, LaneCounts, Mac};
@@ -217,7 +217,7 @@ impl<'a> Carrier<'a> {
                 Filled::With(bytes) => self.send(host, seen, bytes),
                 Filled::NoRoom => {
                     // It must be read all the same, or the thread would never sleep again.
-                    let mut nowhere = [0; LONGEST];
+                    let mut nowhere = [0; MAX];
                     if tap.receive(&mut nowhere)?.is_none() {
                         return Ok(());
                     }

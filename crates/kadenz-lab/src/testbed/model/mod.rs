@@ -104,7 +104,7 @@ pub enum ModelError {
     },
     /// It would not end soon, or not fit into memory.
     #[error(
-        "{beats} beats with {devices} devices are more than {MOST_ROUND_TRIPS} round trips; model a shorter time"
+        "{beats} beats with {devices} devices are more than {MAX_ROUND_TRIPS} round trips; model a shorter time"
     )]
     TooMany {
         /// Beats asked for.
@@ -115,7 +115,7 @@ pub enum ModelError {
 }
 
 /// Round trips of one model at most: 40 devices at 1 kHz for nearly two minutes.
-pub const MOST_ROUND_TRIPS: u64 = 4_000_000;
+pub const MAX_ROUND_TRIPS: u64 = 4_000_000;
 
 /// Computes every round trip.
 ///
@@ -131,7 +131,7 @@ pub fn run(topology: &Topology, asking: &Asking) -> Result<Modelled, ModelError>
     if devices.is_empty() {
         return Err(ModelError::NoDevice { topology: name() });
     }
-    if u64::from(asking.count) * devices.len() as u64 > MOST_ROUND_TRIPS {
+    if u64::from(asking.count) * devices.len() as u64 > MAX_ROUND_TRIPS {
         return Err(ModelError::TooMany {
             beats: asking.count,
             devices: devices.len(),

@@ -19,9 +19,9 @@ const BUFFER: ByteSize = ByteSize(128 << 10);
 /// About what rapid spanning tree needs where it sees the link itself go down (IEEE 802.1D-2004).
 const DETECTION: Picos = Picos::from_ns(50_000_000);
 /// Longer than any network this is for.
-const LONGEST_SPAN: Picos = Picos::from_ns(1_000_000_000);
+const MAX_SPAN: Picos = Picos::from_ns(1_000_000_000);
 /// The shortest frames that 1 Gbit/s carries in a second.
-const MOST_PACKETS: u128 = 1_488_095;
+const MAX_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
@@ -90,7 +90,7 @@ impl Checker<'_> {
             return Ok(default);
         };
         let span: Picos = self.quantity(text)?;
-        if span > LONGEST_SPAN {
+        if span > MAX_SPAN {
             return Err(self.refuse(text, format!("{span} is too long"), "write 1s at most"));
         }
         Ok(span)
@@ -257,7 +257,7 @@ impl Checker<'_> {
     }
 
     fn not_beyond(&self, text: &Spanned<String>, span: Picos) -> Checked<Picos> {
-        if span > LONGEST_SPAN {
+        if span > MAX_SPAN {
             return Err(self.refuse(text, "the cable is too long", "write 1s at most"));
         }
         Ok(span)
@@ -353,9 +353,9 @@ impl Checker<'_> {
             let interval = self.interval(&written.rate)?;
             let in_a_second =
                 u128::from(packets) * 1_000_000_000_000 / u128::from(interval.as_ps().max(1));
-            if in_a_second > MOST_PACKETS {
+            if in_a_second > MAX_PACKETS {
                 let cause = format!("{in_a_second} packets a second are more than a link carries");
-                let remedy = format!("write a rate and packets that make {MOST_PACKETS} at most");
+                let remedy = format!("write a rate and packets that make {MAX_PACKETS} at most");
                 return Err(self.refuse(&written.rate, cause, remedy));
             }
             Ok(Traffic {

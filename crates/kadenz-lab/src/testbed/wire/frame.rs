@@ -18,7 +18,7 @@ const CHECK_SEQUENCE: u32 = 4;
 /// An 802.1Q tag in bytes.
 const TAG: u32 = 4;
 /// The shortest frame from destination to check sequence: IEEE 802.3-2018, clause 3.2.8.
-const SHORTEST: u32 = 64;
+const MIN: u32 = 64;
 /// What a frame carries at most: IEEE 802.3-2018, clause 3.2.7; RFC 894.
 const LARGEST_PACKET: u32 = 1500;
 /// Fragments but for the last carry a multiple of this: RFC 791, section 3.1.
@@ -122,7 +122,7 @@ impl EthernetFrame {
             Tag::Vlan => TAG,
         };
         let length = ETHERNET_HEADER + tag + bytes + CHECK_SEQUENCE;
-        Self(if length < SHORTEST { SHORTEST } else { length })
+        Self(if length < MIN { MIN } else { length })
     }
 
     /// The frame of these bytes as a program sees them: from the destination on, without check
@@ -130,7 +130,7 @@ impl EthernetFrame {
     #[must_use]
     pub const fn of_bytes(bytes: u32) -> Self {
         let length = bytes.saturating_add(CHECK_SEQUENCE);
-        Self(if length < SHORTEST { SHORTEST } else { length })
+        Self(if length < MIN { MIN } else { length })
     }
 
     /// In bytes, from the destination to the check sequence.

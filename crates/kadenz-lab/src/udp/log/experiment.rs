@@ -13,10 +13,10 @@ use kadenz_udp::record::Cookies;
 use kadenz_udp::wire::Token;
 
 use super::registrar;
-use super::server::{Counts, Desk, Server};
+use super::server::{Counts, Responder, Server};
 use super::streams::{Bounds, Streams};
-use crate::crew::{self, Watch};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring_threads::{self, Watch};
 use crate::session;
 use crate::stop::Stop;
 
@@ -58,8 +58,8 @@ pub fn log(
     let (result, results) = mpsc::sync_channel(1);
     let member = measuring.member(
         &[RESPONSE, RTT],
-        Box::new(move |station| {
-            server.run(station);
+        Box::new(move |context| {
+            server.run(context);
             give(&result, server);
         }),
     );
@@ -68,9 +68,11 @@ pub fn log(
         let running = &ongoing.running;
         let raw = measuring.session.raw;
         scope.spawn(move || registrar::serve(running, &to_serve, &grants, raw));
-        crew::work(&ongoing, vec![member], stop, watch)
+        measuring_threads::work(&ongoing, vec![member], stop, watch)
     })?;
-    let (mut ended, counts) = results.recv().map_err(|_| crew::CrewError::Lost)?;
+    let (mut ended, counts) = results
+        .recv()
+        .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
     for warning in warnings(&ended.streams, &counts) {
         ongoing.running.add_warning(warning);
     }
@@ -96,11 +98,11 @@ struct Ended {
 
 fn give(result: &SyncSender<(Ended, Counts)>, server: Server) {
     let ended = Ended {
-        streams: server.desk.streams,
+        streams: server.responder.streams,
         port: server.port,
     };
     // Gone only if the main thread has failed.
-    let _ = result.send((ended, server.desk.counts));
+    let _ = result.send((ended, server.responder.counts));
 }
 
 fn server(
@@ -131,7 +133,7 @@ fn server(
         port,
         inbox,
         until_ended: plan.until_ended,
-        desk: Desk {
+        responder: Responder {
             token: plan.token.clone(),
             cookies: Cookies::new(&secret()),
             limit: plan.limit.map(RateLimit::new),

@@ -14,12 +14,12 @@ use kadenz_udp::wire::{Kind, Packet, Refused, Token};
 
 use super::registrar::{Granted, Request};
 use super::streams::{Entered, Streams, Taken};
-use crate::crew::Station;
+use crate::measuring_threads::LoopContext;
 
 /// Datagrams that one call takes.
 const SLOTS: usize = 256;
 /// The longest batch that is taken; what is longer is of no sender of ours.
-const LONGEST_BATCH: usize = 9_000;
+const MAX_BATCH: usize = 9_000;
 /// Values of new devices that may wait for their series.
 const WAITING: usize = 1 << 15;
 /// It is looked this often whether to stop.
@@ -46,13 +46,13 @@ pub(super) struct Counts {
 pub(super) struct Server {
     pub(super) port: UdpPort,
     pub(super) inbox: Inbox,
-    pub(super) desk: Desk,
+    pub(super) responder: Responder,
     /// Ends when so many streams have told their end.
     pub(super) until_ended: Option<usize>,
 }
 
 /// What takes datagrams apart and records what they hold.
-pub(super) struct Desk {
+pub(super) struct Responder {
     pub(super) token: Option<Token>,
     pub(super) cookies: Cookies,
     pub(super) limit: Option<RateLimit>,
@@ -68,45 +68,42 @@ pub(super) struct Desk {
 impl Server {
     /// An inbox that holds any batch, and an empty waiting place.
     pub(super) fn rooms() -> (Inbox, Vec<(usize, Sample)>) {
-        (
-            Inbox::new(SLOTS, LONGEST_BATCH),
-            Vec::with_capacity(WAITING),
-        )
+        (Inbox::new(SLOTS, MAX_BATCH), Vec::with_capacity(WAITING))
     }
 
     /// Receives until somebody stops it, or all streams that are waited for have ended.
     ///
     /// Real-time safety: waits for no disk and takes no lock. It allocates for a device or a stream
     /// that is heard for the first time, and for nothing else.
-    pub(super) fn run(&mut self, station: &mut Station<'_>) {
-        while !station.stop.requested() && !self.is_done() {
-            let until = station.clock.now() + LOOK_EVERY;
+    pub(super) fn run(&mut self, context: &mut LoopContext<'_>) {
+        while !context.stop.requested() && !self.is_done() {
+            let until = context.clock.now() + LOOK_EVERY;
             // What the network says of an earlier datagram concerns no later one.
             let _ = self.port.receive_batch(&mut self.inbox, Wait::Until(until));
-            self.desk.welcome();
-            let now_ns = station.clock.now().since(station.origin);
+            self.responder.welcome();
+            let now_ns = context.clock.now().since(context.origin);
             for datagram in self.inbox.datagrams() {
                 // A full inbox of the largest batches takes longer than somebody should wait who stops it.
-                if station.stop.requested() {
+                if context.stop.requested() {
                     break;
                 }
                 let from = datagram.from;
-                if let Some(answer) = self.desk.answer(datagram, now_ns) {
+                if let Some(answer) = self.responder.answer(datagram, now_ns) {
                     // A controller takes a lost answer as it takes any other loss.
                     let _ = self.port.send_to(answer, from);
                 }
             }
         }
-        self.desk.wait_for_series(station);
+        self.responder.wait_for_series(context);
     }
 
     fn is_done(&self) -> bool {
         self.until_ended
-            .is_some_and(|wanted| self.desk.streams.ended() >= wanted)
+            .is_some_and(|wanted| self.responder.streams.ended() >= wanted)
     }
 }
 
-impl Desk {
+impl Responder {
     /// Takes what a datagram holds, and makes the answer to it in its bytes: one at most, and never longer.
     fn answer<'d>(&mut self, datagram: Datagram<'d>, now_ns: i64) -> Option<&'d [u8]> {
         let (from, truncated) = (datagram.from, datagram.truncated());
@@ -231,10 +228,10 @@ impl Desk {
     }
 
     /// At the end: what waits for its series shall have it.
-    fn wait_for_series(&mut self, station: &Station<'_>) {
+    fn wait_for_series(&mut self, context: &LoopContext<'_>) {
         const PATIENCE: Duration = Duration::from_secs(5);
-        let until = station.clock.now() + PATIENCE;
-        while !self.waiting.is_empty() && station.clock.now() < until {
+        let until = context.clock.now() + PATIENCE;
+        while !self.waiting.is_empty() && context.clock.now() < until {
             std::thread::sleep(Duration::from_millis(1));
             self.welcome();
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kadenz_record::run::network::Flow;
 use kadenz_record::samples::Sample;
 use kadenz_udp::controller::{Arrival, DeviceKey, TrackWord, Tracker};
-use kadenz_udp::record::{Batch, Ledger, Measurement, Outcome};
+use kadenz_udp::record::{Batch, BatchTracker, Measurement, Outcome};
 use kadenz_udp::wire::{RunId, Sequence};
 
 /// Batches of a stream that may be out of order.
@@ -16,8 +16,8 @@ const LEDGER_WORDS: usize = 64;
 const WINDOW_WORDS: usize = 64;
 /// Packets a second to one device, and batches a second of one stream, at most: since a stream was welcomed,
 /// and [`GRACE`] before, no more can have been sent. Gaps that claim more claim nothing.
-const MOST_PACKETS_PER_S: u64 = 100_000;
-const MOST_BATCHES_PER_S: u64 = 10_000;
+const MAX_PACKETS_PER_S: u64 = 100_000;
+const MAX_BATCHES_PER_S: u64 = 10_000;
 /// A stream may have measured for so long before it was welcomed.
 const GRACE: Duration = Duration::from_secs(1);
 /// Where there is no room for another stream, one that said nothing for so long makes room.
@@ -36,7 +36,7 @@ struct StreamKey {
 /// A controller's run, and what of it came.
 #[derive(Debug)]
 struct Stream {
-    ledger: Ledger<Vec<TrackWord>>,
+    tracker: BatchTracker<Vec<TrackWord>>,
     welcomed_ns: i64,
     heard_ns: i64,
     /// From the controller's clock to the server's: as of the first batch, so that the batch's way
@@ -150,7 +150,7 @@ impl Streams {
         // One that comes back goes on where it was.
         let known = self.set_aside.remove(&key);
         let stream = known.unwrap_or_else(|| Stream {
-            ledger: Ledger::over(vec![TrackWord::default(); LEDGER_WORDS], run),
+            tracker: BatchTracker::over(vec![TrackWord::default(); LEDGER_WORDS], run),
             welcomed_ns: now_ns,
             heard_ns: now_ns,
             offset_ns: None,
@@ -164,7 +164,7 @@ impl Streams {
     fn evict(&mut self, now_ns: i64) -> bool {
         let silent = self.streams.iter();
         let silent = silent.filter(|(_, stream)| since(stream.heard_ns, now_ns) >= SILENCE);
-        let idlest = silent.min_by_key(|(_, it)| (!it.ledger.knows_end(), it.heard_ns));
+        let idlest = silent.min_by_key(|(_, it)| (!it.tracker.knows_end(), it.heard_ns));
         let idlest = idlest.map(|(key, _)| *key);
         let Some((key, stream)) = idlest.and_then(|key| self.streams.remove_entry(&key)) else {
             return false;
@@ -182,7 +182,7 @@ impl Streams {
         let idlest = idlest.min_by_key(|(_, it)| it.heard_ns);
         let idlest = idlest.map(|(key, _)| *key);
         if let Some(stream) = idlest.and_then(|key| self.set_aside.remove(&key)) {
-            *self.lost_of_forgotten.get_or_insert(0) += stream.ledger.finish().lost;
+            *self.lost_of_forgotten.get_or_insert(0) += stream.tracker.finish().lost;
         }
     }
 
@@ -196,15 +196,15 @@ impl Streams {
         };
         stream.heard_ns = now_ns;
         let age = since(stream.welcomed_ns, now_ns) + GRACE;
-        let sent = stream.ledger.counts().sent;
+        let sent = stream.tracker.counts().sent;
         let most = match (sent, self.lost_of_forgotten) {
             // It may be one that was forgotten, whose first batches came long ago.
             (0, Some(_)) => 0,
-            _ => most_in(age, MOST_BATCHES_PER_S).saturating_sub(sent),
+            _ => most_in(age, MAX_BATCHES_PER_S).saturating_sub(sent),
         };
-        let had_ended = stream.ledger.knows_end();
-        let arrival = stream.ledger.arrived(batch, most);
-        self.ended += usize::from(!had_ended && stream.ledger.knows_end());
+        let had_ended = stream.tracker.knows_end();
+        let arrival = stream.tracker.arrived(batch, most);
+        self.ended += usize::from(!had_ended && stream.tracker.knows_end());
         if !matches!(arrival, Arrival::First { .. }) {
             self.repeated += 1;
             return match arrival {
@@ -287,7 +287,7 @@ impl Streams {
 
     /// Batches that never came.
     pub(super) fn lost_batches(&self) -> u64 {
-        let lost = |stream: &Stream| stream.ledger.clone().finish().lost;
+        let lost = |stream: &Stream| stream.tracker.clone().finish().lost;
         let known = self.streams.values().chain(self.set_aside.values());
         self.lost_of_forgotten.unwrap_or(0) + known.map(lost).sum::<u64>()
     }
@@ -320,7 +320,7 @@ impl Seen {
         let sent = self.tracker.counts().sent;
         let most = match sent {
             0 => 0,
-            sent => most_in(age, MOST_PACKETS_PER_S).saturating_sub(sent),
+            sent => most_in(age, MAX_PACKETS_PER_S).saturating_sub(sent),
         };
         self.tracker.expect_through(sequence, most);
         self.tracker.received(sequence, round_trip_ns);

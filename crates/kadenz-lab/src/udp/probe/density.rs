@@ -5,7 +5,7 @@ use kadenz_record::run::network::half_of;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::port::{StampSource, Stamps, UdpPort};
 
-use super::books::Reply;
+use super::packet_counts::Reply;
 
 /// Broadcasts whose answers may still come while later ones are on their way.
 const REMEMBERED: usize = 64;

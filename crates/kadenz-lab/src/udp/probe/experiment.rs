@@ -14,17 +14,17 @@ use kadenz_rt::net::interface;
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::wire::RunId;
 
-use super::books::Books;
 use super::departures::{Announced, departures};
 use super::hand_on::{HandOn, HandedOn};
-use super::one_way::{self, Clerk, Exchanges};
+use super::one_way::{self, Exchanges, OneWayEstimator};
+use super::packet_counts::PacketCounts;
 use super::plan::{Clocks, Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
 use super::sender::{self, CannotPack, Sender};
 use super::trust;
-use crate::crew::{self, Member, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring};
+use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 use crate::testbed::wire::{EthernetFrame, Payload, Tag};
@@ -69,7 +69,7 @@ pub(crate) struct Prepared {
     recorders: Recorders,
     received: Vec<String>,
     hand_on: Option<HandOn>,
-    ways: Option<(Exchanges, Clerk)>,
+    ways: Option<(Exchanges, OneWayEstimator)>,
 }
 
 impl Prepared {
@@ -122,18 +122,20 @@ impl Prepared {
         let plan = self.plan.clone();
         let before = Surroundings::look(&plan);
         let (result, results) = mpsc::sync_channel(1);
-        let (exchanges, mut clerk) = self.ways.take().unzip();
-        if let (Some(clerk), Clocks::Synchronised { apart }) = (&mut clerk, plan.clocks) {
-            clerk.believe(trust::synchronised(apart, ongoing.origin));
+        let (exchanges, mut estimator) = self.ways.take().unzip();
+        if let (Some(estimator), Clocks::Synchronised { apart }) = (&mut estimator, plan.clocks) {
+            estimator.believe(trust::synchronised(apart, ongoing.origin));
         }
-        let clerk = clerk.map(|clerk| std::thread::spawn(|| clerk.run()));
+        let estimator = estimator.map(|estimator| std::thread::spawn(|| estimator.run()));
         let members = self.members(measuring, ongoing, exchanges, &result);
-        let ended_by = crew::work(ongoing, members, stop, watch)?;
-        let mut receiver = results.recv().map_err(|_| crew::CrewError::Lost)?;
+        let ended_by = measuring_threads::work(ongoing, members, stop, watch)?;
+        let mut receiver = results
+            .recv()
+            .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
         for warning in warnings(&receiver) {
             ongoing.running.add_warning(warning);
         }
-        if let Some(Ok(facts)) = clerk.map(std::thread::JoinHandle::join) {
+        if let Some(Ok(facts)) = estimator.map(std::thread::JoinHandle::join) {
             trust::tell_of_ways(ongoing, &plan, facts);
         }
         let here = before.lost_since(&mut receiver);
@@ -143,9 +145,9 @@ impl Prepared {
             testbed: plan.wiring.testbed().cloned(),
             interface: before.interface,
             here: Some(here),
-            foreign: receiver.books.foreign(),
+            foreign: receiver.counts.foreign(),
             broadcasts: broadcasts(&mut receiver, &plan),
-            flows: receiver.books.close(&plan.devices),
+            flows: receiver.counts.close(&plan.devices),
         };
         ongoing.running.update(|run| run.network = Some(network));
         Ok(ended_by)
@@ -160,17 +162,17 @@ impl Prepared {
         result: &SyncSender<Receiver>,
     ) -> Vec<Member> {
         let plan = &self.plan;
-        let books = Books::new(plan, self.id);
+        let counts = PacketCounts::new(plan, self.id);
         let (second, announced) = (self.second, self.announced);
         let origin = ongoing.origin;
-        let mut receiver = Receiver::new(plan, second, announced, books, self.recorders, origin);
+        let mut receiver = Receiver::new(plan, second, announced, counts, self.recorders, origin);
         if let Some(hand_on) = self.hand_on {
             receiver.hand_on(hand_on);
         }
         if let Some(exchanges) = exchanges {
             receiver.tell_of_exchanges(exchanges);
         }
-        for warning in crew::refusals(&self.port_measures) {
+        for warning in measuring_threads::refusals(&self.port_measures) {
             ongoing.running.add_warning(warning);
         }
         for name in &self.received {
@@ -192,20 +194,20 @@ fn members(
     let result = result.clone();
     let plan = plan.clone();
     if plan.on_one_thread() {
-        let both = move |station: &mut Station<'_>| {
-            one_after_the_other(&plan, &mut sender, &mut receiver, station);
+        let both = move |context: &mut LoopContext<'_>| {
+            one_after_the_other(&plan, &mut sender, &mut receiver, context);
             let _ = result.send(receiver);
         };
         let mut all = vec![LATENESS];
         all.extend(received);
         return vec![measuring.member(&all, Box::new(both))];
     }
-    let send = move |station: &mut Station<'_>| {
-        sender.run(&plan, station);
+    let send = move |context: &mut LoopContext<'_>| {
+        sender.run(&plan, context);
         sender.over();
     };
-    let receive = move |station: &mut Station<'_>| {
-        receiver.run(station.clock);
+    let receive = move |context: &mut LoopContext<'_>| {
+        receiver.run(context.clock);
         // Gone only if the main thread has failed.
         let _ = result.send(receiver);
     };
@@ -220,31 +222,31 @@ pub(super) fn one_after_the_other(
     plan: &ProbePlan,
     sender: &mut Sender,
     receiver: &mut Receiver,
-    station: &mut Station<'_>,
+    context: &mut LoopContext<'_>,
 ) {
-    while let Some(intended) = sender.next_beat(plan, station) {
-        sender.await_beat(intended, station);
-        let departed = sender.depart(intended, station);
+    while let Some(intended) = sender.next_beat(plan, context) {
+        sender.await_beat(intended, context);
+        let departed = sender.depart(intended, context);
         let until = listens_until(plan, intended, departed.at);
         let asks_until = match plan.receiving {
             Receiving::Spinning => until.min(departed.at + receiver.spins_for),
             Receiving::Blocking | Receiving::BusyPoll => until,
         };
-        // Its books are kept when there is time: while an answer may come there is none.
-        let received = receiver.first_answer(asks_until, station.clock);
+        // Its counts are kept when there is time: while an answer may come there is none.
+        let received = receiver.first_answer(asks_until, context.clock);
         let sequence = sender.note(&departed);
         receiver.settle(received);
-        receiver.spin(sequence, asks_until, station.clock);
+        receiver.spin(sequence, asks_until, context.clock);
         match plan.looping {
-            Loop::Closed => receiver.await_answers(sequence, until, station.clock),
-            Loop::Open => receiver.await_outstanding(until, station.clock),
+            Loop::Closed => receiver.await_answers(sequence, until, context.clock),
+            Loop::Open => receiver.await_outstanding(until, context.clock),
         }
-        if station.stop.requested() {
+        if context.stop.requested() {
             break;
         }
     }
     sender.over();
-    receiver.run(station.clock);
+    receiver.run(context.clock);
 }
 
 /// Until when the thread that has sent listens for answers: not into the next beat, and to nothing
@@ -271,7 +273,7 @@ fn listens_for(plan: &ProbePlan) -> Duration {
 fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
     let payload = Payload::new(plan.payload_bytes as u64).ok();
     let frames = payload.into_iter().flat_map(|it| it.frames(Tag::None));
-    let told = receiver.books.broadcasts()?;
+    let told = receiver.counts.broadcasts()?;
     Some(Broadcasts {
         most_at_once: receiver.most_at_once,
         answer_bytes: frames.map(EthernetFrame::bytes_on_link).sum(),
@@ -323,10 +325,10 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
             "see that every device runs `kadenz udp echo` or its firmware",
         ));
     }
-    if receiver.books.damaged() > 0 {
+    if receiver.counts.damaged() > 0 {
         let text = format!(
             "{} answers did not hold what was sent: bytes were changed on the way or in the device",
-            receiver.books.damaged()
+            receiver.counts.damaged()
         );
         warnings.push(of(
             "damaged",
@@ -431,7 +433,7 @@ impl Surroundings {
         LostHere {
             socket: receiver.dropped().unwrap_or(0),
             interface: interface.lost(),
-            unsent: receiver.books.unsent(),
+            unsent: receiver.counts.unsent(),
         }
     }
 }

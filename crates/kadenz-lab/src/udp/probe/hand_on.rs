@@ -11,7 +11,7 @@ use kadenz_udp::record::{
 };
 use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
 
-use super::books::Reply;
+use super::packet_counts::Reply;
 
 /// A measurement waits this long at most for others to travel with.
 const FLUSH_AFTER_NS: i64 = 100_000_000;

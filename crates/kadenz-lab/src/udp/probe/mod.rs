@@ -18,7 +18,6 @@
 //!
 //! With several devices `rtt` holds all of them, and `<device>.rtt` each.
 
-mod books;
 mod bursts;
 mod density;
 mod departures;
@@ -26,6 +25,7 @@ mod experiment;
 mod hand_on;
 mod lead;
 mod one_way;
+mod packet_counts;
 mod plan;
 mod receiver;
 mod recorders;
@@ -33,9 +33,9 @@ mod sender;
 mod stack;
 mod trust;
 
-pub use books::{Books, Reply};
 pub use experiment::probe;
 pub(crate) use experiment::{Prepared, open};
+pub use packet_counts::{PacketCounts, Reply};
 pub use plan::{Clocks, Destination, Device, Loop, ProbePlan, Receiving};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! How long each way took, with a bound on the error: a clerk beside the measuring threads.
+//! How long each way took, with a bound on the error: a estimator beside the measuring threads.
 //!
-//! The receiving thread tells of every exchange through the notebook's ring. The clerk, an ordinary
+//! The receiving thread tells of every exchange through kadenz-record's ring. The estimator, an ordinary
 //! thread, fits each device's clock ([`kadenz_udp::clock_fit`]) and records both ways once enough is
 //! known, some seconds later; samples have the time of the exchange all the same.
 //!
@@ -21,8 +21,8 @@ use kadenz_udp::clock_fit::{
 };
 use kadenz_udp::wire::DeviceStamps;
 
-use super::books::Reply;
 use super::lead::Lead;
+use super::packet_counts::Reply;
 
 /// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
 const CAPACITY: usize = 1 << 17;
@@ -30,7 +30,7 @@ const CAPACITY: usize = 1 << 17;
 const WINDOWS: usize = 64;
 /// Exchanges of this long are settled by one fit.
 const SETTLED_TOGETHER_NS: u64 = 16_000_000_000;
-/// How often the clerk looks.
+/// How often the estimator looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The receiving thread's end.
@@ -101,7 +101,7 @@ impl Synchronised {
 }
 
 /// Fits clocks and records both ways.
-pub(super) struct Clerk {
+pub(super) struct OneWayEstimator {
     ring: SampleConsumer,
     over: Arc<AtomicBool>,
     options: Options,
@@ -117,7 +117,7 @@ pub(super) struct Clerk {
     facts: OneWayFacts,
 }
 
-/// What the clerk found.
+/// What the estimator found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OneWayFacts {
     /// Exchanges of which both ways were recorded.
@@ -138,7 +138,7 @@ pub(super) fn one_way(
     devices: usize,
     device_resolution_ns: u64,
     [there, back]: [SeriesRecorder; 2],
-) -> (Exchanges, Clerk) {
+) -> (Exchanges, OneWayEstimator) {
     let (producer, consumer) = samples::ring(CAPACITY);
     let over = Arc::new(AtomicBool::new(false));
     let options = Options {
@@ -146,7 +146,7 @@ pub(super) fn one_way(
         ..Options::default()
     };
     let fit = || ClockFit::over(vec![FitSlot::default(); WINDOWS], options);
-    let clerk = Clerk {
+    let estimator = OneWayEstimator {
         ring: consumer,
         over: Arc::clone(&over),
         options,
@@ -163,10 +163,10 @@ pub(super) fn one_way(
         ring: producer,
         over,
     };
-    (exchanges, clerk)
+    (exchanges, estimator)
 }
 
-impl Clerk {
+impl OneWayEstimator {
     /// Takes the clocks at the word of who synchronises them.
     pub(super) fn believe(&mut self, synchronised: Synchronised) {
         self.synchronised = Some(synchronised);

@@ -108,7 +108,7 @@ pub struct ProbePlan {
 }
 
 /// An answer is asked for no longer than this: what takes longer loses little by a wake-up.
-const LONGEST_SPIN: Duration = Duration::from_millis(1);
+const MAX_SPIN: Duration = Duration::from_millis(1);
 
 impl ProbePlan {
     /// How long an answer is waited for under a deadline: one that keeps it is not lost.
@@ -124,7 +124,7 @@ impl ProbePlan {
     pub fn spins_for(&self) -> Duration {
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         match self.receiving {
-            Receiving::Spinning if cpus > 1 => LONGEST_SPIN.min(self.interval.as_duration() / 5),
+            Receiving::Spinning if cpus > 1 => MAX_SPIN.min(self.interval.as_duration() / 5),
             _ => Duration::ZERO,
         }
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use kadenz_rt::clock::{Clock, MonotonicTime};
 use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 
-use super::books::Books;
 use super::density::{CameBy, Densities};
 use super::departures::{Announced, Departure};
 use super::hand_on::{HandOn, HandedOn};
 use super::one_way::Exchanges;
+use super::packet_counts::PacketCounts;
 use super::plan::{Destination, ProbePlan, Receiving};
 use super::recorders::Recorders;
 use super::stack::Stack;
@@ -18,7 +18,7 @@ use super::stack::Stack;
 /// call that may take more looks for a second before it gives the first.
 const SLOTS: usize = 64;
 /// Calls that take what waits at the end: more than a receive buffer of some MB holds.
-const MOST_THAT_WAIT: usize = 1 << 14;
+const MAX_WAITING: usize = 1 << 14;
 /// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
 /// call that receives.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ pub(super) struct Receiver {
     port: UdpPort,
     inbox: Inbox,
     announced: Announced,
-    pub(super) books: Books,
+    pub(super) counts: PacketCounts,
     recorders: Recorders,
     pub(super) stack: Option<Stack>,
     densities: Option<(CameBy, Densities)>,
@@ -64,7 +64,7 @@ impl Receiver {
         plan: &ProbePlan,
         port: UdpPort,
         announced: Announced,
-        books: Books,
+        counts: PacketCounts,
         recorders: Recorders,
         origin: MonotonicTime,
     ) -> Self {
@@ -77,7 +77,7 @@ impl Receiver {
             port,
             inbox: Inbox::new(slots_for(devices), plan.payload_bytes + 1),
             announced,
-            books,
+            counts,
             recorders,
             stack: stamped.then(|| Stack::new(origin, each)),
             densities: (!each).then_some(densities),
@@ -139,7 +139,7 @@ impl Receiver {
         if self.receiving == Receiving::Blocking {
             return;
         }
-        while !self.books.is_complete(sequence) && clock.now() < until {
+        while !self.counts.is_complete(sequence) && clock.now() < until {
             self.take(Wait::Poll);
             if self.inbox.is_empty() {
                 self.let_others_run();
@@ -158,14 +158,14 @@ impl Receiver {
 
     /// Receives until no answer is waited for any more or `until` has come.
     pub(super) fn await_outstanding(&mut self, until: MonotonicTime, clock: &dyn Clock) {
-        while !self.books.is_settled() && clock.now() < until {
+        while !self.counts.is_settled() && clock.now() < until {
             self.receive(clock, until);
         }
     }
 
     /// Receives what answers the packet of this number, until all have or `until` has come.
     pub(super) fn await_answers(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
-        while !self.books.is_complete(sequence) && clock.now() < until {
+        while !self.counts.is_complete(sequence) && clock.now() < until {
             self.receive(clock, until);
         }
     }
@@ -174,7 +174,7 @@ impl Receiver {
     /// and not as if they had never come.
     fn take_what_waits(&mut self, clock: &dyn Clock) {
         // Whoever floods the port must not keep the run from ending.
-        for _ in 0..MOST_THAT_WAIT {
+        for _ in 0..MAX_WAITING {
             self.take(Wait::Poll);
             if self.inbox.is_empty() {
                 return;
@@ -185,7 +185,7 @@ impl Receiver {
 
     /// Hands on what is left to be.
     pub(super) fn end(&mut self, clock: &dyn Clock) {
-        // The clerk ends when its other end is gone.
+        // The estimator ends when its other end is gone.
         self.exchanges = None;
         if let Some(hand_on) = &mut self.hand_on {
             hand_on.finish(clock.now().since(self.origin));
@@ -228,7 +228,7 @@ impl Receiver {
     fn write_down(&mut self, received_ns: i64) {
         for datagram in self.inbox.datagrams() {
             let answered = self
-                .books
+                .counts
                 .answered(datagram.from, datagram.bytes, received_ns);
             let Some(reply) = answered else {
                 continue;
@@ -272,7 +272,7 @@ impl Receiver {
                     intended_ns,
                     sent_ns,
                 } => {
-                    self.books.leaving(sequence, intended_ns, sent_ns);
+                    self.counts.leaving(sequence, intended_ns, sent_ns);
                     self.last_departure = self.origin.offset_by_ns(sent_ns);
                 }
                 Departure::Left {
@@ -281,7 +281,7 @@ impl Receiver {
                     accepted,
                     refused,
                 } => {
-                    self.books.refused(refused);
+                    self.counts.refused(refused);
                     if let Some(stack) = &mut self.stack {
                         stack.keyed(sequence, first_key, accepted, refused);
                     }
@@ -303,6 +303,6 @@ impl Receiver {
 
     fn is_done(&self, clock: &dyn Clock) -> bool {
         let waited = || clock.now() >= self.last_departure + self.timeout;
-        self.over && (self.books.is_settled() || waited())
+        self.over && (self.counts.is_settled() || waited())
     }
 }

@@ -9,8 +9,8 @@ use kadenz_record::run::network::{
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
 
-use super::books::Reply;
 use super::density::{CameBy, Density};
+use super::packet_counts::Reply;
 use super::plan::{Destination, ProbePlan};
 use super::stack::Parts;
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};

@@ -9,7 +9,7 @@ use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
 
 use super::departures::{Announcer, Departure};
 use super::plan::{Destination, ProbePlan};
-use crate::crew::{GRACE, Station};
+use crate::measuring_threads::{GRACE, LoopContext};
 use crate::udp::rehearsal::{BEFORE_THE_BEAT, Rehearsal, has_time};
 
 /// The sending side.
@@ -104,12 +104,12 @@ impl Sender {
     ///
     /// Real-time safety: no allocation and no lock; its system calls are the sleeper's and one a beat
     /// that sends, and two more where it rehearses.
-    pub(super) fn run(&mut self, plan: &ProbePlan, station: &mut Station<'_>) {
-        while let Some(intended) = self.next_beat(plan, station) {
-            self.await_beat(intended, station);
-            let departed = self.depart(intended, station);
+    pub(super) fn run(&mut self, plan: &ProbePlan, context: &mut LoopContext<'_>) {
+        while let Some(intended) = self.next_beat(plan, context) {
+            self.await_beat(intended, context);
+            let departed = self.depart(intended, context);
             self.note(&departed);
-            if station.stop.requested() {
+            if context.stop.requested() {
                 break;
             }
         }
@@ -120,29 +120,29 @@ impl Sender {
     pub(super) fn next_beat(
         &mut self,
         plan: &ProbePlan,
-        station: &mut Station<'_>,
+        context: &mut LoopContext<'_>,
     ) -> Option<MonotonicTime> {
         let beat = self
             .beat
-            .get_or_insert_with(|| Beat::at(station.start, plan.interval));
+            .get_or_insert_with(|| Beat::at(context.start, plan.interval));
         let left = self.beats.saturating_sub(self.next);
-        if left > 0 && station.clock.now() > beat.intended(self.beats) + GRACE {
-            station.owed += left;
+        if left > 0 && context.clock.now() > beat.intended(self.beats) + GRACE {
+            context.owed += left;
             return None;
         }
         (left > 0).then(|| beat.next())
     }
 
     /// Sleeps until a beat, and rehearses shortly before it where the plan wants that and there is time.
-    pub(super) fn await_beat(&mut self, intended: MonotonicTime, station: &mut Station<'_>) {
-        let now = station.clock.now();
+    pub(super) fn await_beat(&mut self, intended: MonotonicTime, context: &mut LoopContext<'_>) {
+        let now = context.clock.now();
         if let Some(rehearsal) = self.rehearsal.as_mut().filter(|_| has_time(now, intended)) {
-            station.sleeper.sleep_until(intended - BEFORE_THE_BEAT);
+            context.sleeper.sleep_until(intended - BEFORE_THE_BEAT);
             rehearsal.play();
             // Its number and stamp are written anew when it leaves.
             self.pack(Sequence(0), Stamp(0));
         }
-        station.sleeper.sleep_until(intended);
+        context.sleeper.sleep_until(intended);
     }
 
     fn pack(&mut self, sequence: Sequence, stamp: Stamp) {
@@ -158,11 +158,15 @@ impl Sender {
     ///
     /// Between the stamp and the sending stands as little as can be: after a pause of some ms nothing
     /// is in the caches, and each line that is looked at delays the packet.
-    pub(super) fn depart(&mut self, intended: MonotonicTime, station: &Station<'_>) -> Departed {
+    pub(super) fn depart(
+        &mut self,
+        intended: MonotonicTime,
+        context: &LoopContext<'_>,
+    ) -> Departed {
         // Wraps after 4 billion beats: 49 days at 1 kHz.
         let sequence = (self.next & u64::from(u32::MAX)) as u32;
-        let sent = station.clock.now();
-        let since_origin = |time: MonotonicTime| time.since(station.origin);
+        let sent = context.clock.now();
+        let since_origin = |time: MonotonicTime| time.since(context.origin);
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
         if self.listener == Listener::Another {
             // Before the packet can be answered: an answer must not be a stranger's.

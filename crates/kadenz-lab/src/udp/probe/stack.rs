@@ -4,7 +4,7 @@
 use kadenz_rt::clock::{MonotonicTime, PhcTime, WallBridge, WallTime};
 use kadenz_rt::net::port::{KernelStamp, Stamps, TransmitStamp};
 
-use super::books::Reply;
+use super::packet_counts::Reply;
 
 /// Packets that are remembered, and transmit stamps.
 const REMEMBERED: usize = 1 << 14;

@@ -12,16 +12,16 @@ use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 use kadenz_udp::wire::RunId;
 
-use super::books::Books;
 use super::departures::departures;
 use super::experiment::{listens_until, one_after_the_other};
 use super::one_way::one_way;
+use super::packet_counts::PacketCounts;
 use super::plan::{Destination, Device, Loop, ProbePlan, Receiving};
 use super::receiver::{Receiver, slots_for};
 use super::recorders::Series;
 use super::sender::Sender;
-use crate::crew::Station;
 use crate::measuring::Measuring;
+use crate::measuring_threads::LoopContext;
 use crate::session::SessionPlan;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
@@ -87,14 +87,14 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let (id, origin) = (RunId(7), clock::now());
     let second = port.try_clone().unwrap();
     let mut sender = Sender::new(plan, id, port, announcer, series.lateness).unwrap();
-    let books = Books::new(plan, id);
-    let mut receiver = Receiver::new(plan, second, announced, books, series.recorders, origin);
-    let (exchanges, clerk) = one_way(1, 1, series.ways.unwrap());
+    let counts = PacketCounts::new(plan, id);
+    let mut receiver = Receiver::new(plan, second, announced, counts, series.recorders, origin);
+    let (exchanges, estimator) = one_way(1, 1, series.ways.unwrap());
     receiver.tell_of_exchanges(exchanges);
-    let clerk = std::thread::spawn(|| clerk.run());
+    let estimator = std::thread::spawn(|| estimator.run());
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap();
-    let mut station = Station {
+    let mut context = LoopContext {
         start: clock::now() + Duration::from_millis(5),
         origin,
         clock: clock.as_ref(),
@@ -103,9 +103,9 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
         owed: 0,
     };
     let counted = allocation_counter::measure(|| {
-        one_after_the_other(plan, &mut sender, &mut receiver, &mut station);
+        one_after_the_other(plan, &mut sender, &mut receiver, &mut context);
     });
-    assert_eq!(clerk.join().unwrap().settled, 50);
+    assert_eq!(estimator.join().unwrap().settled, 50);
     let run = running.finish(EndedBy::Finished).unwrap();
     assert!(
         run.series.iter().all(|it| it.counts.recorded > 0),

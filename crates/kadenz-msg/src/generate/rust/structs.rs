@@ -6,7 +6,7 @@ use super::names::{primitive, word};
 use crate::types::{Constant, ConstantValue, Dimension, Member, PrimitiveType, Struct};
 
 /// The longest array that the standard library gives a default.
-const MOST_DEFAULT: usize = 32;
+const MAX_DEFAULT: usize = 32;
 
 impl Generator<'_> {
     pub(super) fn structure(&self, code: &mut Code, it: &Struct) {
@@ -123,5 +123,5 @@ fn needs_default(member: &Member) -> bool {
         .iter()
         .take_while(|it| it.stated_by().is_none());
     let mut outside = outside;
-    outside.any(|it| matches!(it, Dimension::Fixed { size, .. } if *size > MOST_DEFAULT))
+    outside.any(|it| matches!(it, Dimension::Fixed { size, .. } if *size > MAX_DEFAULT))
 }

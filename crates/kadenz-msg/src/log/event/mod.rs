@@ -20,7 +20,7 @@ const SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
 const HEADER_BYTES: usize = 28;
 
 /// liblcm's reader takes a longer name for damage.
-const LONGEST_NAME: usize = 999;
+const MAX_NAME: usize = 999;
 
 /// What stands before an event's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Header {
             name_bytes: u32::from_be_bytes(*name_bytes),
             data_bytes: u32::from_be_bytes(*rest.first_chunk::<4>()?),
         };
-        let possible = (1..=LONGEST_NAME as u32).contains(&header.name_bytes);
+        let possible = (1..=MAX_NAME as u32).contains(&header.name_bytes);
         let fits = header.data_bytes as usize <= MAX_MESSAGE_BYTES;
         (*sync == SYNC && possible && fits).then_some(header)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::{HEADER_BYTES, Header, LONGEST_NAME, SYNC};
+use super::{HEADER_BYTES, Header, MAX_NAME, SYNC};
 use crate::log::limits::MAX_CHANNELS;
 use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
@@ -212,7 +212,7 @@ impl<S: Source> LogReader for EventReader<S> {
         let Some(header) = self.next_event()? else {
             return Ok(false);
         };
-        debug_assert!(header.name_bytes as usize <= LONGEST_NAME);
+        debug_assert!(header.name_bytes as usize <= MAX_NAME);
         read_into(&mut self.source, header.name_bytes.into(), &mut self.name)?;
         read_into(
             &mut self.source,

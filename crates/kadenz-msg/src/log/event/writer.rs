@@ -1,4 +1,4 @@
-use super::{Header, LONGEST_NAME};
+use super::{Header, MAX_NAME};
 use crate::log::file::Appender;
 use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
@@ -40,7 +40,7 @@ impl LogWriter for EventWriter {
             what,
         };
         let name = entry.channel.name.as_bytes();
-        if name.is_empty() || name.len() > LONGEST_NAME {
+        if name.is_empty() || name.len() > MAX_NAME {
             return Err(unfit("a name there has 1 to 999 bytes"));
         }
         if entry.payload.len() > MAX_MESSAGE_BYTES {

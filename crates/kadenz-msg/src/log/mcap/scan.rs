@@ -363,7 +363,7 @@ pub(super) struct ChunkHead {
 
 /// How much may stand behind a chunk's records, where later versions of MCAP have more fields. A chunk
 /// with more has a garbled length: both lengths in it say the same but for this.
-const LONGEST_EXTENSION: u64 = 1 << 16;
+const MAX_EXTENSION: u64 = 1 << 16;
 
 /// The longest name of a compression aside, so long is what stands before a chunk's records.
 const CHUNK_HEAD: u64 = 8 + 8 + 8 + 4 + 4 + 16 + 8;
@@ -380,7 +380,7 @@ impl ChunkHead {
         let head = bytes.len() - fields.0.len();
         let behind = length.checked_sub(head as u64)?.checked_sub(compressed)?;
         let fits = length <= MAX_CHUNK_BYTES && uncompressed <= MAX_CHUNK_BYTES;
-        (fits && behind <= LONGEST_EXTENSION && span.0 <= span.1).then_some(Self {
+        (fits && behind <= MAX_EXTENSION && span.0 <= span.1).then_some(Self {
             span,
             uncompressed,
             crc,

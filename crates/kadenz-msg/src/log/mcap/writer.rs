@@ -64,7 +64,7 @@ pub struct McapWriter {
 const CHUNK_OF_FILE: u64 = 1 << 13;
 
 /// Longer ones would be no joy to a reader, who holds a whole one in memory.
-const LONGEST_CHUNK: usize = 64 << 20;
+const MAX_CHUNK: usize = 64 << 20;
 
 impl McapWriter {
     /// Begins an MCAP file in an empty file.
@@ -79,7 +79,7 @@ impl McapWriter {
             file,
             encoder: Encoder::new(options.compression),
             chunk_bytes: options.chunk_bytes.max(1),
-            longest_chunk_bytes: options.longest_chunk_bytes.min(LONGEST_CHUNK),
+            longest_chunk_bytes: options.longest_chunk_bytes.min(MAX_CHUNK),
         })
     }
 

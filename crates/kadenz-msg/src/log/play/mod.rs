@@ -208,7 +208,7 @@ pub fn play(
             if stop() {
                 return Ok(count);
             }
-            let slice = time.now() + LONGEST_SLEEP;
+            let slice = time.now() + MAX_SLEEP;
             time.sleep_until(due.min(slice));
             if due <= slice {
                 break;
@@ -224,4 +224,4 @@ pub fn play(
 }
 
 /// After how long a sleep looks whether it is to end.
-const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);
+const MAX_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);

@@ -14,10 +14,10 @@ pub(super) struct LogClock {
 }
 
 /// A shorter step is not told from the time between two reads of clocks, and slewing makes none.
-const SHORTEST_STEP_NS: i64 = 50_000_000;
+const MIN_STEP_NS: i64 = 50_000_000;
 
 /// Where reading the clocks was held up for longer, nothing is concluded.
-const LONGEST_READ_NS: i64 = 5_000_000;
+const MAX_READ_NS: i64 = 5_000_000;
 
 /// The clocks, read one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -33,16 +33,16 @@ impl LogClock {
     pub(super) fn at(&mut self, reading: Reading) -> (WallTime, u64) {
         let wall_ns = reading.wall.as_unix_ns();
         let mut back_ns = 0;
-        if reading.after.since(reading.before) <= LONGEST_READ_NS {
+        if reading.after.since(reading.before) <= MAX_READ_NS {
             let (mono, wall) = self.last.unwrap_or((reading.before, reading.wall));
             let passed = reading.before.since(mono);
             let step = wall_ns
                 .saturating_sub(wall.as_unix_ns())
                 .saturating_sub(passed);
-            if step < -SHORTEST_STEP_NS {
+            if step < -MIN_STEP_NS {
                 self.added_ns = self.added_ns.saturating_sub(step);
                 back_ns = step.unsigned_abs();
-            } else if step > SHORTEST_STEP_NS {
+            } else if step > MIN_STEP_NS {
                 self.added_ns = self.added_ns.saturating_sub(step).max(0);
             }
             self.last = Some((reading.before, reading.wall));

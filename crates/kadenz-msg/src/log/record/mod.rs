@@ -4,7 +4,7 @@
 //! channel. Where the disk is full the file stays whole, what comes is counted, and writing goes on
 //! when there is room.
 
-mod books;
+mod counts;
 mod files;
 mod log_clock;
 #[cfg(all(test, loom))]
@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, WallTime};
 
-use books::Books;
-pub use books::{ChannelCounts, FurtherCounts};
+use counts::AtomicChannelCounts;
+pub use counts::{ChannelCounts, FurtherCounts};
 use files::Files;
 pub use files::{MakeFile, Naming};
 use log_clock::{LogClock, Reading};
@@ -115,7 +115,7 @@ pub struct Recorder {
 /// What recorder, writer and watchers share.
 #[derive(Debug)]
 struct Shared {
-    books: Books,
+    counts: AtomicChannelCounts,
     stop: AtomicBool,
     bytes: AtomicU64,
     given_up: AtomicU64,
@@ -197,7 +197,7 @@ impl Watch {
     /// Whether there are more channels than are counted one by one.
     #[must_use]
     pub fn has_further_channels(&self) -> bool {
-        self.0.books.further_counts().offered > 0
+        self.0.counts.further_counts().offered > 0
     }
 
     /// What was recorded until now.
@@ -205,9 +205,9 @@ impl Watch {
     pub fn recorded(&self) -> Recorded {
         let shared = &self.0;
         Recorded {
-            channels: shared.books.counts(),
-            further: shared.books.further_counts(),
-            unnamed: shared.books.unnamed.load(Ordering::Relaxed),
+            channels: shared.counts.counts(),
+            further: shared.counts.further_counts(),
+            unnamed: shared.counts.unnamed.load(Ordering::Relaxed),
             given_up: shared.given_up.load(Ordering::Relaxed),
             bytes: shared.bytes.load(Ordering::Relaxed),
             set_back: self.set_back(),
@@ -247,7 +247,7 @@ impl Recorder {
     ) -> Result<Self, LogError> {
         let (producer, consumer) = ring::ring(options.queue_bytes);
         let shared = Arc::new(Shared {
-            books: Books::new(options.most_channels),
+            counts: AtomicChannelCounts::new(options.most_channels),
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             given_up: AtomicU64::new(0),
@@ -279,10 +279,10 @@ impl Recorder {
         received: WallTime,
         more: Option<Published>,
     ) -> bool {
-        let books = &self.shared.books;
-        let own = books.place(channel);
-        let place = own.unwrap_or(books.further());
-        let Some(slot) = books.slot(place) else {
+        let counts = &self.shared.counts;
+        let own = counts.place(channel);
+        let place = own.unwrap_or(counts.further());
+        let Some(slot) = counts.slot(place) else {
             return false;
         };
         let counted = slot.offered.fetch_add(1, Ordering::Relaxed);
@@ -310,7 +310,7 @@ impl Recorder {
     /// as [`Recorder::record`].
     pub fn take(&mut self, arrival: &Arrival<'_>) -> bool {
         let Ok(channel) = Channel::new(arrival.channel) else {
-            self.shared.books.unnamed.fetch_add(1, Ordering::Relaxed);
+            self.shared.counts.unnamed.fetch_add(1, Ordering::Relaxed);
             return false;
         };
         let stamp = arrival.stamps.kernel.unwrap_or(arrival.stamps.taken);

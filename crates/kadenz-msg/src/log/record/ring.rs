@@ -42,11 +42,11 @@ pub(super) struct Producer(Arc<Words>);
 pub(super) struct Consumer(Arc<Words>);
 
 /// The fewest words of a ring; in a model each word is one more thing to interleave.
-const FEWEST_WORDS: usize = if cfg!(loom) { 8 } else { 64 };
+const MIN_WORDS: usize = if cfg!(loom) { 8 } else { 64 };
 
 /// A ring of at least so many bytes, all of which are taken and touched now.
 pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
-    let count = bytes.div_ceil(8).max(FEWEST_WORDS).next_power_of_two();
+    let count = bytes.div_ceil(8).max(MIN_WORDS).next_power_of_two();
     let words = Arc::new(Words {
         words: (0..count).map(|_| AtomicU64::new(u64::MAX)).collect(),
         begin: AtomicU64::new(0),

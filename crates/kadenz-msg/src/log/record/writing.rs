@@ -11,7 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use super::files::{Files, Opened};
 use super::ring::{Consumer, Head};
 use super::{Describe, RecordOptions, Shared, lock};
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 use crate::log::{Entry, LogError, LoggedChannel};
 use crate::message::Fingerprint;
 
@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_millis(2);
 
 /// The most pairs of channel and type; messages of further ones are written without a description.
-const MOST_DESCRIBED: usize = 1 << 14;
+const MAX_DESCRIBED: usize = 1 << 14;
 
 /// The most messages between two looks at the clock.
 const BATCH: usize = 64;
@@ -114,7 +114,7 @@ impl Writing {
     fn write(&mut self, head: &Head, now: MonotonicTime) {
         self.fill(head);
         let written = self.refused_until.is_none_or(|until| now >= until) && self.try_write(now);
-        let Some(slot) = self.shared.books.slot(head.slot as usize) else {
+        let Some(slot) = self.shared.counts.slot(head.slot as usize) else {
             return;
         };
         if written {
@@ -194,11 +194,11 @@ impl Writing {
     }
 
     fn fill(&mut self, head: &Head) {
-        let books = &self.shared.books;
-        let name = if head.slot as usize == books.further() {
+        let counts = &self.shared.counts;
+        let name = if head.slot as usize == counts.further() {
             take_name(&mut self.entry.payload)
         } else {
-            books.name(head.slot as usize).copied()
+            counts.name(head.slot as usize).copied()
         };
         let bytes = self.entry.payload.first_chunk();
         let fingerprint = bytes.map(|it| Fingerprint(u64::from_be_bytes(*it)));
@@ -214,7 +214,7 @@ impl Writing {
         if let Some(known) = known.filter(|_| !self.undescribed.remove(&key)) {
             return Arc::clone(known);
         }
-        if self.channels.len() >= MOST_DESCRIBED && !self.channels.contains_key(&key) {
+        if self.channels.len() >= MAX_DESCRIBED && !self.channels.contains_key(&key) {
             return Arc::new(LoggedChannel::lcm(name.as_str()));
         }
         let told = Arc::new((self.describe)(&name, fingerprint));
@@ -247,7 +247,7 @@ impl Writing {
         };
         let shared = Arc::clone(&self.shared);
         let finished = open.writer.finish_by_channel(&mut |channel, amount| {
-            if let Some(slot) = shared.books.counters(channel) {
+            if let Some(slot) = shared.counts.counters(channel) {
                 slot.written.fetch_sub(amount.messages, Ordering::Relaxed);
                 slot.disk_full.fetch_add(amount.messages, Ordering::Relaxed);
             }
@@ -280,7 +280,7 @@ pub(super) fn name_bytes(channel: &Channel) -> [[u8; 8]; NAME_WORDS] {
 }
 
 /// How many words of eight bytes such a name takes.
-const NAME_WORDS: usize = (LONGEST_CHANNEL + 1).div_ceil(8);
+const NAME_WORDS: usize = (MAX_CHANNEL + 1).div_ceil(8);
 
 /// Takes such a name off the front.
 fn take_name(payload: &mut Vec<u8>) -> Option<Channel> {

@@ -10,7 +10,7 @@ use super::merge::Merged;
 use super::{LogError, LogReader};
 
 /// The longest `metadata.yaml`.
-const LONGEST_METADATA: u64 = 1 << 24;
+const MAX_METADATA: u64 = 1 << 24;
 
 /// Opens the folder of a bag: all its files as one log.
 ///
@@ -55,7 +55,7 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
     let Ok(facts) = std::fs::metadata(&path) else {
         return Ok(Vec::new());
     };
-    if facts.len() > LONGEST_METADATA {
+    if facts.len() > MAX_METADATA {
         return Ok(Vec::new());
     }
     let text = std::fs::read_to_string(&path).map_err(LogError::at(&path))?;

@@ -38,10 +38,10 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::parameters::Address;
-use super::stream::ear::{Ear, EarWaker};
-use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{Expected, Numbers};
+use super::stream::peer_receiver::{EarWaker, PeerReceiver};
+use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
@@ -167,11 +167,11 @@ impl Provider for Amqp {
         let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
         let greet = move |words: &mut Vec<u8>| publishing::Broker::greet(words, &account, &told);
         let side = Side::Place(self.place.clone());
-        let hub = Hub::start(side, self.queue, Box::new(greet));
-        let hub = hub.map_err(|error| self.failed(&error))?;
+        let peers = PeerSet::start(side, self.queue, Box::new(greet));
+        let peers = peers.map_err(|error| self.failed(&error))?;
         self.until_ready(&status, || thread::sleep(Duration::from_millis(2)))?;
         Ok(Box::new(AmqpOutlet {
-            hub,
+            peers,
             exchange: self.account.exchange.clone(),
             longest: self.largest,
             numbers: Numbers::new(),
@@ -189,15 +189,15 @@ impl Provider for Amqp {
         let greet = move |words: &mut Vec<u8>| {
             subscribing::Broker::greet(words, &account, &told, depth, largest)
         };
-        let mut ear = Ear::new(self.largest + AROUND).map_err(failed)?;
-        ear.connect(0, self.place.clone(), Box::new(greet));
+        let mut receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
+        receiver.connect(0, self.place.clone(), Box::new(greet));
         self.until_ready(&status, || {
             // Nothing is wanted yet, so that nothing can come; a broken connection is made again.
             let soon = Wait::Until(clock::now() + Duration::from_millis(5));
-            let _ = ear.receive(soon, &mut |_| More::GoOn);
+            let _ = receiver.receive(soon, &mut |_| More::GoOn);
         })?;
         Ok(Box::new(AmqpInlet {
-            ear,
+            receiver,
             expected: Expected::default(),
         }))
     }
@@ -205,7 +205,7 @@ impl Provider for Amqp {
 
 #[derive(Debug)]
 struct AmqpOutlet {
-    hub: Hub<publishing::Broker>,
+    peers: PeerSet<publishing::Broker>,
     exchange: String,
     longest: usize,
     numbers: Numbers,
@@ -221,11 +221,11 @@ impl Outlet for AmqpOutlet {
         refuse_too_long(channel, payload.len(), self.longest)?;
         let note = self.numbers.note(channel);
         let Self {
-            hub, head, long, ..
+            peers, head, long, ..
         } = self;
         head.clear();
         wire::publish(head, &self.exchange, channel.as_str(), payload.len(), &note);
-        let frame = hub.first_peer(publishing::Broker::frame).unwrap_or(4096);
+        let frame = peers.first_peer(publishing::Broker::frame).unwrap_or(4096);
         let is_long = payload.len() > frame;
         let mut tail = &[wire::END][..];
         let mut body = payload;
@@ -242,7 +242,7 @@ impl Outlet for AmqpOutlet {
         } else {
             head.extend_from_slice(&wire::body_head(payload.len()));
         }
-        let sent = hub.publish(|broker| broker.is_ready.then_some([head, body, tail]));
+        let sent = peers.publish(|broker| broker.is_ready.then_some([head, body, tail]));
         if sent.taken > 0 {
             return Ok(());
         }
@@ -279,13 +279,13 @@ impl Outlet for AmqpOutlet {
 
 #[derive(Debug)]
 struct AmqpInlet {
-    ear: Ear<subscribing::Broker>,
+    receiver: PeerReceiver<subscribing::Broker>,
     expected: Expected,
 }
 
 impl Inlet for AmqpInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.ear.want(patterns);
+        self.receiver.want(patterns);
         self.expected.clear();
         Ok(())
     }
@@ -295,21 +295,21 @@ impl Inlet for AmqpInlet {
         wait: Wait,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
-        let Self { ear, expected } = self;
+        let Self { receiver, expected } = self;
         let mut overrun = 0;
-        let outcome = ear.receive(wait, &mut |arrival| {
+        let outcome = receiver.receive(wait, &mut |arrival| {
             overrun += expected.gap(&arrival);
             take(arrival)
         });
-        ear.counters.overrun += overrun;
+        receiver.counters.overrun += overrun;
         outcome
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.ear.waker()))
+        Arc::new(EarWaker(self.receiver.waker()))
     }
 
     fn counters(&self) -> InletCounters {
-        self.ear.counters
+        self.receiver.counters
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::session::{Account, Said, Session, Status};
 use super::wire::{self, METHOD};
 use crate::provider::stream::Broken;
-use crate::provider::stream::hub::Peer;
+use crate::provider::stream::peer_set::Peer;
 use crate::provider::stream::seats::Standing;
 use crate::sync::Lock;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::session::{Account, Said, Session, Status};
 use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
-use crate::channel::{LONGEST_CHANNEL, Pattern};
-use crate::provider::stream::ear::Talk;
+use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::note::read_note;
+use crate::provider::stream::peer_receiver::Talk;
 use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
 use crate::provider::{SenderId, Sequence};
@@ -122,7 +122,7 @@ impl Broker {
         let _exchange = reader.short()?;
         let key = std::str::from_utf8(reader.short()?).unwrap_or_default();
         self.coming.channel.clear();
-        if key.len() <= LONGEST_CHANNEL {
+        if key.len() <= MAX_CHANNEL {
             self.coming.channel.push_str(key);
         }
         Ok(())

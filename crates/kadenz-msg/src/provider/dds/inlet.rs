@@ -12,7 +12,7 @@ use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
 use super::Bus;
 use super::adapter::{Came, Cdr, Sieve};
-use super::bell::Bell;
+use super::notifier::Notifier;
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter};
 use crate::provider::{
@@ -28,7 +28,7 @@ const SENDERS: usize = 1024;
 pub(super) struct DdsInlet {
     bus: Arc<Bus>,
     reader: SimpleDataReader<Came, Cdr>,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     wanted: Vec<Pattern>,
     meter: LossMeter,
     malformed: u64,
@@ -58,7 +58,7 @@ impl DdsInlet {
         Ok(Self {
             bus: Arc::clone(bus),
             reader: created.map_err(|error| bus.failed("no inlet", &error))?,
-            bell: Arc::default(),
+            notifier: Arc::default(),
             wanted: Vec::new(),
             meter: LossMeter::new(SENDERS),
             malformed: 0,
@@ -178,7 +178,7 @@ impl Inlet for DdsInlet {
             }
             if !first.is_full {
                 // What comes from here on rings, and what came just before is looked for once more.
-                let waker = Waker::from(Arc::clone(&self.bell));
+                let waker = Waker::from(Arc::clone(&self.notifier));
                 self.reader.set_waker(Some(waker));
             }
             let second = self.take_batch(take)?;
@@ -186,16 +186,16 @@ impl Inlet for DdsInlet {
                 return Ok(Received::Messages(second.handed));
             }
             if second.is_full {
-                self.bell.ring();
+                self.notifier.notify();
             }
-            if let Some(ended) = self.bell.wait(wait) {
+            if let Some(ended) = self.notifier.wait(wait) {
                 return Ok(ended);
             }
         }
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::clone(&self.bell) as Arc<dyn Wake>
+        Arc::clone(&self.notifier) as Arc<dyn Wake>
     }
 
     fn counters(&self) -> InletCounters {

@@ -46,8 +46,8 @@
 //! | `recv_buf_size` | room for datagrams that wait to be read | 8 MiB, as far as allowed |
 
 mod adapter;
-mod bell;
 mod inlet;
+mod notifier;
 mod outlet;
 mod settings;
 pub(super) mod wire;

@@ -12,7 +12,7 @@ use crate::provider::parameters::{Address, AddressError};
 /// The highest domain whose ports are below 65536 (RTPS 2.5, 9.6.2.3).
 const HIGHEST_DOMAIN: u16 = 232;
 /// The longest name of a bus.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 /// A writer that had to wait for each acknowledgement would be as slow as they are.
 const SMALLEST_WINDOW: usize = 16;
 
@@ -101,7 +101,7 @@ fn domain(address: &Address) -> Result<u16, AddressError> {
 fn topic(address: &Address, bus: &str) -> Result<String, AddressError> {
     // Cyclone DDS refuses topics with any other sign.
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "_/".contains(sign);
-    if bus.len() <= LONGEST_NAME && bus.chars().all(is_sign) {
+    if bus.len() <= MAX_NAME && bus.chars().all(is_sign) {
         return Ok(format!("kadenz_{bus}"));
     }
     let remedy = "give at most 200 letters, digits, `_` and `/`";

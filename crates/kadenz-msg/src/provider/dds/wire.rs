@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 
 /// How many bytes of a length.
 const LENGTH: usize = 4;
@@ -51,7 +51,7 @@ fn payload_at(name: usize) -> usize {
 /// Reads a message; `None` for what is none. Allocates nothing.
 pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<Heard<'_>> {
     let named = length_at(bytes, 0, order)?;
-    if !(2..=LONGEST_CHANNEL + 1).contains(&named) {
+    if !(2..=MAX_CHANNEL + 1).contains(&named) {
         return None;
     }
     let (end, name) = bytes.get(LENGTH..LENGTH + named)?.split_last()?;

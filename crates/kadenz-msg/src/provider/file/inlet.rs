@@ -20,7 +20,7 @@ pub(super) struct FileInlet {
     /// None where the log is written and nothing is to be received.
     player: Option<Player>,
     wanted: Vec<Pattern>,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     sleeper: Option<Box<dyn Sleeper>>,
 }
 
@@ -42,7 +42,7 @@ impl FileInlet {
             path: path.to_owned(),
             player: None,
             wanted: Vec::new(),
-            bell: Arc::default(),
+            notifier: Arc::default(),
             sleeper: None,
         }
     }
@@ -133,7 +133,7 @@ impl Inlet for FileInlet {
                 Wait::Until(deadline) => deadline,
                 Wait::Forever => MonotonicTime::from_ns(u64::MAX),
             };
-            if self.bell.wait_until(due.min(until) - LAST_STRETCH) {
+            if self.notifier.wait_until(due.min(until) - LAST_STRETCH) {
                 return Ok(Received::Woken);
             }
             if let Some(sleeper) = self.sleeper.as_mut().filter(|_| until > now) {
@@ -146,23 +146,23 @@ impl Inlet for FileInlet {
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::clone(&self.bell) as Arc<dyn Wake>
+        Arc::clone(&self.notifier) as Arc<dyn Wake>
     }
 }
 
 /// Ends a wait from another thread.
 #[derive(Debug, Default)]
-struct Bell {
-    rung: Mutex<bool>,
-    ringing: Condvar,
+struct Notifier {
+    notified: Mutex<bool>,
+    changed: Condvar,
 }
 
-impl Bell {
-    /// Waits until it is rung, which it says, or until a time.
+impl Notifier {
+    /// Waits until it is notified, which it says, or until a time.
     fn wait_until(&self, deadline: MonotonicTime) -> bool {
-        let mut rung = lock(&self.rung);
+        let mut notified = lock(&self.notified);
         loop {
-            if std::mem::take(&mut *rung) {
+            if std::mem::take(&mut *notified) {
                 return true;
             }
             let left = deadline.remaining(clock::now());
@@ -170,15 +170,15 @@ impl Bell {
                 return false;
             }
             let left = left.min(Duration::from_secs(3600));
-            let waited = self.ringing.wait_timeout(rung, left);
-            (rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let waited = self.changed.wait_timeout(notified, left);
+            (notified, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-impl Wake for Bell {
+impl Wake for Notifier {
     fn wake(&self) {
-        *lock(&self.rung) = true;
-        self.ringing.notify_one();
+        *lock(&self.notified) = true;
+        self.changed.notify_one();
     }
 }

@@ -27,7 +27,7 @@ struct State {
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// The most channels that are remembered.
-const MOST_CHANNELS: usize = 4096;
+const MAX_CHANNELS: usize = 4096;
 
 impl Shared {
     pub(super) fn over(
@@ -67,7 +67,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl State {
     fn write(&mut self, channel: &Channel) -> Result<(), LogError> {
-        if self.channels.len() >= MOST_CHANNELS {
+        if self.channels.len() >= MAX_CHANNELS {
             self.channels.clear();
         }
         let known = self.channels.entry(*channel);

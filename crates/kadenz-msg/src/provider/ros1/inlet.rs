@@ -9,8 +9,8 @@ use super::node::Node;
 use super::tcpros::Publisher;
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
-use crate::provider::stream::ear::Ear;
 use crate::provider::stream::note::{Expected, new_sender};
+use crate::provider::stream::peer_receiver::PeerReceiver;
 use crate::provider::stream::socket::Place;
 use crate::provider::{
     Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, SenderId, Wait,
@@ -21,18 +21,23 @@ use crate::provider::{
 pub(super) struct RosInlet {
     address: Address,
     node: Node,
-    ear: Ear<Publisher>,
+    receiver: PeerReceiver<Publisher>,
     expected: Expected,
     longest: usize,
     woken: Arc<AtomicBool>,
 }
 
 impl RosInlet {
-    pub(super) fn new(address: &Address, node: Node, ear: Ear<Publisher>, longest: usize) -> Self {
+    pub(super) fn new(
+        address: &Address,
+        node: Node,
+        receiver: PeerReceiver<Publisher>,
+        longest: usize,
+    ) -> Self {
         Self {
             address: address.clone(),
             node,
-            ear,
+            receiver,
             expected: Expected::default(),
             longest,
             woken: Arc::new(AtomicBool::new(false)),
@@ -42,10 +47,10 @@ impl RosInlet {
     /// Connects to the publishers that the node knows by now, and hangs up on others.
     fn follow(&mut self) {
         let sources = self.node.sources();
-        let Self { ear, node, .. } = self;
-        ear.keep(|id| sources.iter().any(|source| source.id == id));
+        let Self { receiver, node, .. } = self;
+        receiver.keep(|id| sources.iter().any(|source| source.id == id));
         for source in sources {
-            if ear.has(source.id) {
+            if receiver.has(source.id) {
                 continue;
             }
             let (caller, longest) = (node.caller(), self.longest);
@@ -54,16 +59,16 @@ impl RosInlet {
             let greet = move |words: &mut Vec<u8>| {
                 Publisher::greet(words, &caller, &channel, sender, longest)
             };
-            ear.connect(source.id, Place::Tcp(source.place), Box::new(greet));
+            receiver.connect(source.id, Place::Tcp(source.place), Box::new(greet));
         }
     }
 }
 
 impl Inlet for RosInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.ear.want(patterns);
+        self.receiver.want(patterns);
         self.expected.clear();
-        let outcome = self.node.want(patterns, self.ear.waker());
+        let outcome = self.node.want(patterns, self.receiver.waker());
         outcome.map_err(|error| super::no_master(&self.address, &error))
     }
 
@@ -73,13 +78,15 @@ impl Inlet for RosInlet {
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
         loop {
-            let Self { ear, expected, .. } = self;
+            let Self {
+                receiver, expected, ..
+            } = self;
             let mut overrun = 0;
-            let outcome = ear.receive(wait, &mut |arrival| {
+            let outcome = receiver.receive(wait, &mut |arrival| {
                 overrun += expected.gap(&arrival);
                 take(arrival)
             });
-            ear.counters.overrun += overrun;
+            receiver.counters.overrun += overrun;
             if !matches!(outcome, Ok(Received::Woken)) {
                 return outcome;
             }
@@ -94,12 +101,12 @@ impl Inlet for RosInlet {
     fn waker(&self) -> Arc<dyn Wake> {
         Arc::new(RosWaker {
             woken: Arc::clone(&self.woken),
-            waker: self.ear.waker(),
+            waker: self.receiver.waker(),
         })
     }
 
     fn counters(&self) -> InletCounters {
-        self.ear.counters
+        self.receiver.counters
     }
 }
 

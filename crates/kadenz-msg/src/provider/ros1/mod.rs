@@ -39,10 +39,10 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::ear::Ear;
-use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{NOTE, Numbers, new_sender};
+use super::stream::peer_receiver::PeerReceiver;
+use super::stream::peer_set::{PeerSet, Side};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
@@ -65,7 +65,7 @@ pub struct Ros1 {
     queue: usize,
     largest: usize,
     /// What the outlets that live send from.
-    desk: Lock<Weak<Desk>>,
+    publishers: Lock<Weak<PublisherSide>>,
 }
 
 impl Ros1 {
@@ -117,7 +117,7 @@ impl Ros1 {
             queue,
             // Its length goes over the wire in four bytes.
             largest: largest.clamp(1, 1 << 30),
-            desk: Lock::new(Weak::new()),
+            publishers: Lock::new(Weak::new()),
         })
     }
 
@@ -127,10 +127,10 @@ impl Ros1 {
     }
 
     /// What all outlets send from.
-    fn desk(&self, kind: &Arc<Kind>) -> io::Result<Arc<Desk>> {
-        self.desk.with(|known| {
-            if let Some(desk) = known.upgrade() {
-                return Ok(desk);
+    fn publishers(&self, kind: &Arc<Kind>) -> io::Result<Arc<PublisherSide>> {
+        self.publishers.with(|known| {
+            if let Some(publishers) = known.upgrade() {
+                return Ok(publishers);
             }
             let node = self.node()?;
             let door = http::place(node.host(), 0).listen()?;
@@ -141,10 +141,14 @@ impl Ros1 {
                 let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
                 Subscriber::new(kind, caller, Arc::clone(&known_here))
             });
-            let hub = Hub::start(Side::Door(Acceptor::new(door)), self.queue, make)?;
-            let desk = Arc::new(Desk { node, hub, topics });
-            *known = Arc::downgrade(&desk);
-            Ok(desk)
+            let peers = PeerSet::start(Side::Door(Acceptor::new(door)), self.queue, make)?;
+            let publishers = Arc::new(PublisherSide {
+                node,
+                peers,
+                topics,
+            });
+            *known = Arc::downgrade(&publishers);
+            Ok(publishers)
         })
     }
 }
@@ -175,11 +179,11 @@ impl Provider for Ros1 {
                 .address
                 .failed("it is not known what is published", remedy));
         };
-        let desk = self
-            .desk(kind)
+        let publishers = self
+            .publishers(kind)
             .map_err(|error| no_master(&self.address, &error))?;
         Ok(Box::new(RosOutlet {
-            desk,
+            publishers,
             kind: Arc::clone(kind),
             longest: self.largest,
             numbers: Numbers::new(),
@@ -190,24 +194,24 @@ impl Provider for Ros1 {
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let failed = |error: io::Error| no_master(&self.address, &error);
-        let ear = Ear::new(self.largest + AROUND).map_err(failed)?;
+        let receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
         let node = self.node().map_err(failed)?;
-        let inlet = inlet::RosInlet::new(&self.address, node, ear, self.largest);
+        let inlet = inlet::RosInlet::new(&self.address, node, receiver, self.largest);
         Ok(Box::new(inlet))
     }
 }
 
-/// What outlets send from. The hub goes before the node, so that nobody is sent to a closed door.
+/// What outlets send from. The peers goes before the node, so that nobody is sent to a closed door.
 #[derive(Debug)]
-struct Desk {
+struct PublisherSide {
     node: Node,
-    hub: Hub<Subscriber>,
+    peers: PeerSet<Subscriber>,
     topics: Arc<Lock<HashSet<String>>>,
 }
 
 #[derive(Debug)]
 struct RosOutlet {
-    desk: Arc<Desk>,
+    publishers: Arc<PublisherSide>,
     kind: Arc<Kind>,
     longest: usize,
     numbers: Numbers,
@@ -223,8 +227,10 @@ impl RosOutlet {
             return Ok(());
         }
         let topic = format!("/{channel}");
-        self.desk.topics.with(|topics| topics.insert(topic.clone()));
-        let told = self.desk.node.advertise(&topic, &self.kind.name);
+        self.publishers
+            .topics
+            .with(|topics| topics.insert(topic.clone()));
+        let told = self.publishers.node.advertise(&topic, &self.kind.name);
         told.map_err(|error| PublishError::Refused {
             channel: *channel,
             reason: error.kind(),
@@ -241,7 +247,7 @@ impl Outlet for RosOutlet {
         let note = self.numbers.note(channel);
         let theirs = (payload.len() as u32).to_le_bytes();
         let ours = ((payload.len() + NOTE) as u32).to_le_bytes();
-        self.desk.hub.publish(|peer| {
+        self.publishers.peers.publish(|peer| {
             let wants = peer.wants(channel.as_str());
             wants.then_some(if peer.is_ours {
                 [&ours, payload, &note]

@@ -4,17 +4,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::super::stream::ear::Talk;
-use super::super::stream::hub::Peer;
 use super::super::stream::note::{NOTE, read_note};
+use super::super::stream::peer_receiver::Talk;
+use super::super::stream::peer_set::Peer;
 use super::super::stream::seats::Standing;
 use super::super::stream::{Broken, Heard, Read};
-use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::SenderId;
 use crate::sync::Lock;
 
 /// No header is longer, in bytes.
-const LONGEST_HEADER: usize = 1 << 16;
+const MAX_HEADER: usize = 1 << 16;
 
 /// The field by which programs of ours know each other, and then add a note to their messages.
 const OURS: &str = "kadenz";
@@ -62,13 +62,13 @@ type Header<'a> = (Vec<(&'a str, &'a str)>, usize);
 
 /// Reads a header; `None` where it is not all there.
 pub(in crate::provider) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>>, Broken> {
-    let Some(mut rest) = counted(bytes, LONGEST_HEADER)? else {
+    let Some(mut rest) = counted(bytes, MAX_HEADER)? else {
         return Ok(None);
     };
     let length = 4 + rest.len();
     let mut fields = Vec::new();
     while !rest.is_empty() {
-        let field = counted(rest, LONGEST_HEADER)?.ok_or(Broken)?;
+        let field = counted(rest, MAX_HEADER)?.ok_or(Broken)?;
         rest = &rest[4 + field.len()..];
         let field = std::str::from_utf8(field).map_err(|_| Broken)?;
         fields.push(field.split_once('=').ok_or(Broken)?);
@@ -238,7 +238,7 @@ impl Talk for Publisher {
             };
             (payload, sender, sequence) = (front, who, Some(which));
         }
-        if self.channel.len() > LONGEST_CHANNEL {
+        if self.channel.len() > MAX_CHANNEL {
             return Ok(Read::Malformed(used));
         }
         let heard = Heard {

@@ -24,7 +24,7 @@ use crate::provider::{
 const LARGEST_BATCH: usize = 64;
 
 /// Senders whose numbers are followed, so that a gap is known; living and gone.
-const MOST_SENDERS: usize = 1024;
+const MAX_SENDERS: usize = 1024;
 
 /// One look at the clock in so many turns of a spinning wait.
 const TURNS: u32 = 16;
@@ -78,7 +78,7 @@ impl ShmInlet {
             listener,
             waker: Arc::new(waker),
             wanted: Vec::new(),
-            meter: LossMeter::new(MOST_SENDERS),
+            meter: LossMeter::new(MAX_SENDERS),
             counters: InletCounters::default(),
         })
     }
@@ -119,7 +119,7 @@ impl ShmInlet {
                     },
                 });
             }
-            // The message does not wait for the books.
+            // The message does not wait to be counted.
             let seen = self.meter.note(sender, sequence, channel);
             self.count(seen);
             if more == More::Enough {

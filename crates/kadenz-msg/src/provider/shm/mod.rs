@@ -49,7 +49,7 @@ use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError,
 };
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 use private::Service;
 
 /// What stands beside a payload, as words because iceoryx2 asks for a type with a default.
@@ -329,7 +329,7 @@ fn bytes_of(header: &Header) -> HeaderBytes {
 /// The channel and the number; `None` for what no outlet of ours has written.
 fn read_header(bytes: &HeaderBytes) -> Option<(&str, u32)> {
     let length = usize::from(bytes[0]);
-    if length == 0 || length > LONGEST_CHANNEL {
+    if length == 0 || length > MAX_CHANNEL {
         return None;
     }
     let name = std::str::from_utf8(&bytes[1..=length]).ok()?;
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_header_says_channel_and_number() {
-        let longest = "x".repeat(LONGEST_CHANNEL);
+        let longest = "x".repeat(MAX_CHANNEL);
         for name in ["A", "robot/arm-1", &longest] {
             let header = header_of(&Channel::new(name).unwrap(), 0xfeed_f00d);
             assert_eq!(read_header(&bytes_of(&header)), Some((name, 0xfeed_f00d)));

@@ -1,13 +1,13 @@
-//! What providers over streams share: sockets that do not block, a hub from which outlets publish to
-//! many peers, and an ear that hears many peers. What is said on them is the provider's, sans-IO.
+//! What providers over streams share: sockets that do not block, a peers from which outlets publish to
+//! many peers, and an receiver that hears many peers. What is said on them is the provider's, sans-IO.
 
 pub(super) mod acceptor;
 pub(super) mod budget;
-pub(super) mod ear;
-pub(super) mod hub;
 pub(super) mod length;
 pub(super) mod note;
 pub(super) mod outgoing;
+pub(super) mod peer_receiver;
+pub(super) mod peer_set;
 pub(super) mod seats;
 pub(super) mod socket;
 pub(super) mod turns;

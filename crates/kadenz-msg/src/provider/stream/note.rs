@@ -75,7 +75,7 @@ impl Numbers {
 }
 
 /// Channels of senders that are remembered, so that a gap in their numbers is known.
-const MOST_EXPECTED: usize = 1 << 16;
+const MAX_EXPECTED: usize = 1 << 16;
 
 /// What an inlet knows of senders' numbers.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl Expected {
         else {
             return 0;
         };
-        if self.0.len() >= MOST_EXPECTED {
+        if self.0.len() >= MAX_EXPECTED {
             self.0.clear();
         }
         let next = sequence.number.wrapping_add(1);

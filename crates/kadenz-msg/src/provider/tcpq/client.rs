@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::books::ClientBooks;
+use super::counters::AtomicClientCounters;
 use super::progress::Progress;
 use super::queue::{Message, Queue};
 use super::routes::{Kind, Routes, Service};
@@ -55,7 +55,7 @@ pub(super) struct Client {
     pub(super) ended: bool,
     /// A turn ended before all that was read was heard.
     pub(super) unheard: bool,
-    pub(super) books: Arc<ClientBooks>,
+    pub(super) counters: Arc<AtomicClientCounters>,
 }
 
 /// A pattern of a client.
@@ -71,7 +71,7 @@ impl Client {
         socket: Socket,
         longest: usize,
         memory: Share,
-        books: Arc<ClientBooks>,
+        counters: Arc<AtomicClientCounters>,
         now: MonotonicTime,
     ) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Client {
             writable: true,
             ended: false,
             unheard: false,
-            books,
+            counters,
         }
     }
 
@@ -162,7 +162,7 @@ impl Client {
     /// Notes a pattern that it did not want before; whether it may have so many.
     pub(super) fn note(&mut self, pattern: &str, kind: Kind, routes: &mut Routes) -> bool {
         if self.service == Service::Skipped {
-            self.books.skip(routes.messages(pattern));
+            self.counters.skip(routes.messages(pattern));
         }
         self.wanted
             .insert(pattern.into(), Wanted { times: 1, kind });
@@ -215,10 +215,10 @@ impl Client {
 
     /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
     pub(super) fn count_skipped(&mut self, routes: &mut Routes) {
-        self.books.resume();
+        self.counters.resume();
         if self.service == Service::Skipped {
             for pattern in self.wanted.keys() {
-                self.books.skip(routes.messages(pattern));
+                self.counters.skip(routes.messages(pattern));
             }
         }
     }

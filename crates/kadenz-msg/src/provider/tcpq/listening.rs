@@ -2,7 +2,7 @@
 
 use crate::channel::Pattern;
 use crate::provider::SenderId;
-use crate::provider::stream::ear::Talk;
+use crate::provider::stream::peer_receiver::Talk;
 use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
 use crate::wire::tcpq::{

@@ -12,8 +12,8 @@
 //! | `send_wait` | how long publishing waits for a server that does not read | 100ms |
 //! | `longest` | the longest message, in bytes | 64MiB |
 
-mod books;
 mod client;
+mod counters;
 mod filter;
 mod listening;
 mod outlet;
@@ -27,14 +27,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::parameters::Address;
-use super::stream::ear::{Ear, EarWaker};
+use super::stream::peer_receiver::{EarWaker, PeerReceiver};
 use super::stream::socket::Place;
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
     Outlet, Provider, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::channel::Pattern;
-pub use books::{ClientCounters, ServerCounters};
+pub use counters::{ClientCounters, ServerCounters};
 use listening::Listening;
 use outlet::TcpqOutlet;
 pub use server::{ServerOptions, TcpqServer};
@@ -128,26 +128,26 @@ impl Provider for Tcpq {
             let remedy = "close other files or raise the limit with `ulimit -n`";
             self.address.failed(error.to_string(), remedy)
         };
-        let mut ear = Ear::new(self.longest + AROUND).map_err(failed)?;
+        let mut receiver = PeerReceiver::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;
         let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
-        ear.connect(SERVER, Place::Tcp(self.place.clone()), Box::new(make));
+        receiver.connect(SERVER, Place::Tcp(self.place.clone()), Box::new(make));
         // Later it is waited for; at the start somebody is there to be told.
-        if !ear.is_connected(SERVER) {
+        if !receiver.is_connected(SERVER) {
             return Err(self.no_server(""));
         }
-        Ok(Box::new(TcpqInlet { ear }))
+        Ok(Box::new(TcpqInlet { receiver }))
     }
 }
 
 #[derive(Debug)]
 struct TcpqInlet {
-    ear: Ear<Listening>,
+    receiver: PeerReceiver<Listening>,
 }
 
 impl Inlet for TcpqInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.ear.want(patterns);
+        self.receiver.want(patterns);
         Ok(())
     }
 
@@ -156,14 +156,14 @@ impl Inlet for TcpqInlet {
         wait: Wait,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
-        self.ear.receive(wait, take)
+        self.receiver.receive(wait, take)
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.ear.waker()))
+        Arc::new(EarWaker(self.receiver.waker()))
     }
 
     fn counters(&self) -> InletCounters {
-        self.ear.counters
+        self.receiver.counters
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use regex::bytes::Regex;
 
 use super::filter::{Name, compile, names};
-use crate::channel::{Channel, LONGEST_CHANNEL};
+use crate::channel::{Channel, MAX_CHANNEL};
 use crate::provider::stream::seats::Seat;
 
 /// Different expressions of all clients together: a bit each.
@@ -51,7 +51,7 @@ pub(super) struct Routes {
     names: Table,
     prefixes: Table,
     /// How many different prefixes of each length there are.
-    lengths: [usize; LONGEST_CHANNEL + 1],
+    lengths: [usize; MAX_CHANNEL + 1],
     expressions: Vec<Option<Expression>>,
     remembered: Remembered,
 }
@@ -71,7 +71,7 @@ struct Subscribers {
     served: BTreeMap<Seat, u32>,
     /// How often it stands in patterns of clients that are skipped.
     skipped: usize,
-    /// Messages so far, for the books of those that are skipped.
+    /// Messages so far, for the counters of those that are skipped.
     messages: Arc<AtomicU64>,
 }
 
@@ -124,7 +124,7 @@ impl Routes {
         Self {
             names: Table::new(),
             prefixes: Table::new(),
-            lengths: [0; LONGEST_CHANNEL + 1],
+            lengths: [0; MAX_CHANNEL + 1],
             expressions: (0..MAX_EXPRESSIONS).map(|_| None).collect(),
             remembered: Remembered::default(),
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kadenz_rt::net::watch::Waker;
 
-use super::books::{Books, ClientCounters, ServerCounters};
+use super::counters::{AtomicServerCounters, ClientCounters, ServerCounters};
 use super::serving::Serving;
 use crate::provider::stream::seats::{GREETING, IDLE};
 
@@ -83,7 +83,7 @@ impl Default for ServerOptions {
 #[derive(Debug)]
 pub struct TcpqServer {
     address: SocketAddr,
-    books: Arc<Books>,
+    counters: Arc<AtomicServerCounters>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
@@ -100,8 +100,8 @@ impl TcpqServer {
             let reason = format!("messages of that length need {least} bytes of memory");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        let books = Arc::new(Books::default());
-        let serving = Serving::begin(options, Arc::clone(&books))?;
+        let counters = Arc::new(AtomicServerCounters::default());
+        let serving = Serving::begin(options, Arc::clone(&counters))?;
         let port = serving.port().unwrap_or(options.address.port());
         let waker = serving.waker();
         let thread = std::thread::Builder::new()
@@ -109,7 +109,7 @@ impl TcpqServer {
             .spawn(move || serving.run())?;
         Ok(Self {
             address: SocketAddr::new(options.address.ip(), port),
-            books,
+            counters,
             waker,
             thread: Some(thread),
         })
@@ -124,19 +124,19 @@ impl TcpqServer {
     /// What it did until now.
     #[must_use]
     pub fn counters(&self) -> ServerCounters {
-        self.books.counters()
+        self.counters.counters()
     }
 
     /// Who is connected, in the order of coming, and what each was given or not.
     #[must_use]
     pub fn clients(&self) -> Vec<ClientCounters> {
-        self.books.clients()
+        self.counters.clients()
     }
 }
 
 impl Drop for TcpqServer {
     fn drop(&mut self) {
-        self.books.ends.store(true, Ordering::Release);
+        self.counters.ends.store(true, Ordering::Release);
         self.waker.wake();
         if let Some(thread) = self.thread.take() {
             // Its panic has been told already.

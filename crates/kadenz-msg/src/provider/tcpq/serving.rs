@@ -17,8 +17,8 @@ use kadenz_rt::net::poller::{Change, Poller};
 use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::Waker;
 
-use super::books::{Books, count};
 use super::client::Client;
+use super::counters::{AtomicServerCounters, count};
 use super::routes::{Found, Routes};
 use super::server::ServerOptions;
 use crate::provider::stream::budget::{Budget, Share};
@@ -42,7 +42,7 @@ const DOOR: u64 = u64::MAX - 1;
 
 pub(super) struct Serving {
     options: ServerOptions,
-    books: Arc<Books>,
+    counters: Arc<AtomicServerCounters>,
     door: Door,
     poller: Poller,
     clients: HashMap<Seat, Client>,
@@ -85,14 +85,17 @@ impl From<io::Error> for Leaves {
 }
 
 impl Serving {
-    pub(super) fn begin(options: &ServerOptions, books: Arc<Books>) -> io::Result<Self> {
+    pub(super) fn begin(
+        options: &ServerOptions,
+        counters: Arc<AtomicServerCounters>,
+    ) -> io::Result<Self> {
         let door = Place::Tcp(options.address.to_string()).listen()?;
         let mut poller = Poller::new()?;
         door.register(&mut poller, DOOR)?;
         let memory = Budget::new(options.memory);
         Ok(Self {
             options: options.clone(),
-            books,
+            counters,
             door,
             poller,
             clients: HashMap::new(),
@@ -119,7 +122,7 @@ impl Serving {
     }
 
     pub(super) fn run(mut self) {
-        while !self.books.ends.load(Ordering::Acquire) {
+        while !self.counters.ends.load(Ordering::Acquire) {
             let wait = self.wait();
             if self.poller.wait(wait).is_err() {
                 // The kernel has no memory for it now.
@@ -260,7 +263,7 @@ impl Serving {
         match frame {
             Frame::Publish { channel, payload } => {
                 let channel = channel.parse().map_err(|_| Broken::Name)?;
-                count(&self.books.messages);
+                count(&self.counters.messages);
                 self.pass_on(&channel, payload);
             }
             Frame::Subscribe { pattern } => self.subscribe(seat, pattern)?,
@@ -362,7 +365,7 @@ impl Serving {
         if !self.seats.has_room() {
             match self.least_needed(now) {
                 Some(seat) => self.refuse(seat),
-                None => return count(&self.books.refused),
+                None => return count(&self.counters.refused),
             }
         }
         // A new socket has room for eight bytes, or is gone already.
@@ -373,12 +376,12 @@ impl Serving {
         }
         let seat = self.seats.take(now);
         if socket.register(&mut self.poller, seat.0).is_err() {
-            count(&self.books.refused);
+            count(&self.counters.refused);
             return self.seats.leave(seat);
         }
-        let books = self.books.remember(seat, socket.peer());
+        let counters = self.counters.remember(seat, socket.peer());
         let memory = self.memory.share();
-        let client = Client::new(socket, self.options.longest, memory, books, now);
+        let client = Client::new(socket, self.options.longest, memory, counters, now);
         self.clients.insert(seat, client);
     }
 
@@ -394,7 +397,7 @@ impl Serving {
 
     fn refuse(&mut self, seat: Seat) {
         if self.clients.contains_key(&seat) {
-            count(&self.books.refused);
+            count(&self.counters.refused);
             self.leave(seat);
         }
     }
@@ -408,6 +411,6 @@ impl Serving {
         }
         self.seats.leave(seat);
         self.poller.remove(seat.0);
-        self.books.forget(seat);
+        self.counters.forget(seat);
     }
 }

@@ -25,7 +25,7 @@ use crate::wire::{Added, Fragment, Limits, Packet, Reassembly, SELF_TEST};
 /// Datagrams that are taken by one call.
 const BATCH: usize = 32;
 /// The longest datagram there is.
-const LONGEST_DATAGRAM: usize = 65_535;
+const MAX_DATAGRAM: usize = 65_535;
 /// Batches without a message that are taken although the time is over, for parts of long messages:
 /// a flood of what is no message ends there.
 const MAX_LATE_BATCHES: usize = 8;
@@ -107,7 +107,7 @@ impl UdpmInlet {
         let port = self.options.open_port(&self.options.receiving())?;
         let measures = port.granted().measures.clone();
         self.measures.with(|all| add(all, measures));
-        self.inbox = Inbox::new(BATCH, LONGEST_DATAGRAM);
+        self.inbox = Inbox::new(BATCH, MAX_DATAGRAM);
         self.wake.join(port.waker());
         // A wake from before is passed on.
         let woken = self
@@ -123,8 +123,8 @@ impl UdpmInlet {
 
     /// Forgets what came while nothing was wanted; its numbers count.
     fn forget_the_past(&mut self) {
-        const MOST: usize = 10_000;
-        for _ in 0..MOST {
+        const MAX: usize = 10_000;
+        for _ in 0..MAX {
             self.hand_over(&mut |_| More::GoOn);
             let port = self.joined.as_mut();
             let taken = port.map(|port| port.receive_batch(&mut self.inbox, Wait::Poll));

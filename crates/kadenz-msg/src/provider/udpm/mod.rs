@@ -41,7 +41,7 @@ use super::{
 };
 use crate::multicast::Asked;
 use crate::sync::Lock;
-use crate::wire::{FRAGMENT_BYTES, Fragments, LONGEST_MESSAGE, Limits};
+use crate::wire::{FRAGMENT_BYTES, Fragments, Limits, MAX_MESSAGE};
 use inlet::UdpmInlet;
 use outlet::UdpmOutlet;
 pub use self_test::SelfTest;
@@ -169,7 +169,7 @@ impl Options {
         }
         let mut given = address.parameters();
         let limits = Limits::default();
-        let shortest = Fragments::SHORTEST_BUDGET as u64;
+        let shortest = Fragments::MIN_BUDGET as u64;
         let options = Self {
             address: address.clone(),
             group,
@@ -198,7 +198,7 @@ impl Options {
         let fragments = self.reassembly / self.fragment + 2;
         self.reassembly
             .saturating_sub(8 * fragments)
-            .min(LONGEST_MESSAGE)
+            .min(MAX_MESSAGE)
     }
 
     fn multicast(&self, join: Option<IpAddr>) -> Multicast {

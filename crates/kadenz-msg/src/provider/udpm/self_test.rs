@@ -44,7 +44,7 @@ impl Udpm {
     }
 
     fn try_self_test(&self) -> Result<SelfTest, String> {
-        let mut ear = self
+        let mut receiver = self
             .port(&self.options.receiving())
             .map_err(|it| it.reason)?;
         let mut mouth = self.port(&self.options.sending()).map_err(|it| it.reason)?;
@@ -57,7 +57,7 @@ impl Udpm {
             let header = short_header(number, &channel);
             let sent = mouth.send_parts([header.bytes(), &mark], self.options.group);
             sent.map_err(|error| error.to_string())?;
-            if hears(&mut ear, &mut inbox, &mark, begun + PATIENCE) {
+            if hears(&mut receiver, &mut inbox, &mark, begun + PATIENCE) {
                 let after = clock::now().remaining(begun);
                 return Ok(SelfTest::Heard { after });
             }
@@ -66,9 +66,9 @@ impl Udpm {
     }
 }
 
-fn hears(ear: &mut UdpPort, inbox: &mut Inbox, mark: &[u8], until: MonotonicTime) -> bool {
+fn hears(receiver: &mut UdpPort, inbox: &mut Inbox, mark: &[u8], until: MonotonicTime) -> bool {
     while clock::now() < until {
-        let _ = ear.receive_batch(inbox, Wait::Until(until));
+        let _ = receiver.receive_batch(inbox, Wait::Until(until));
         let heard = inbox.datagrams().any(|datagram| {
             let packet = Packet::parse(datagram.bytes);
             matches!(packet, Ok(Packet::Short { payload, .. }) if payload == mark)

@@ -39,16 +39,16 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::ear::{Ear, EarWaker};
-use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{Expected, NOTE, Numbers, new_sender};
+use super::stream::peer_receiver::{EarWaker, PeerReceiver};
+use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
     Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, SenderId, Wait, Wake,
 };
-use crate::channel::{Channel, LONGEST_CHANNEL, Pattern};
+use crate::channel::{Channel, MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 use publishing::Subscriber;
 use subscribing::Publisher;
@@ -69,8 +69,8 @@ enum Bind {
 pub struct Zmq {
     address: Address,
     settings: Settings,
-    /// The hub of the outlets that live.
-    hub: Lock<Weak<Hub<Subscriber>>>,
+    /// The peers of the outlets that live.
+    peers: Lock<Weak<PeerSet<Subscriber>>>,
 }
 
 #[derive(Debug)]
@@ -122,15 +122,15 @@ impl Zmq {
         Ok(Self {
             address: address.clone(),
             settings,
-            hub: Lock::new(Weak::new()),
+            peers: Lock::new(Weak::new()),
         })
     }
 
-    /// The hub that all outlets share, as only one can listen at an address.
-    fn hub(&self) -> io::Result<Arc<Hub<Subscriber>>> {
-        self.hub.with(|known| {
-            if let Some(hub) = known.upgrade() {
-                return Ok(hub);
+    /// The peers that all outlets share, as only one can listen at an address.
+    fn peers(&self) -> io::Result<Arc<PeerSet<Subscriber>>> {
+        self.peers.with(|known| {
+            if let Some(peers) = known.upgrade() {
+                return Ok(peers);
             }
             let place = &self.settings.outlets;
             let side = match self.settings.bind {
@@ -138,9 +138,9 @@ impl Zmq {
                 Bind::Inlet | Bind::None => Side::Place(place.clone()),
             };
             let make = Box::new(Subscriber::greet);
-            let hub = Arc::new(Hub::start(side, self.settings.queue, make)?);
-            *known = Arc::downgrade(&hub);
-            Ok(hub)
+            let peers = Arc::new(PeerSet::start(side, self.settings.queue, make)?);
+            *known = Arc::downgrade(&peers);
+            Ok(peers)
         })
     }
 
@@ -170,11 +170,11 @@ impl Provider for Zmq {
     }
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
-        let hub = self
-            .hub()
+        let peers = self
+            .peers()
             .map_err(|error| self.failed("no outlet", &error))?;
         Ok(Box::new(ZmqOutlet {
-            hub,
+            peers,
             longest: self.settings.largest,
             numbers: Numbers::new(),
             in_place: Vec::new(),
@@ -184,20 +184,20 @@ impl Provider for Zmq {
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let failed = |error: io::Error| self.failed("no inlet", &error);
         let longest = self.settings.largest;
-        let mut ear = Ear::new(longest + AROUND).map_err(failed)?;
+        let mut receiver = PeerReceiver::new(longest + AROUND).map_err(failed)?;
         let greet = move |words: &mut Vec<u8>| {
             Publisher::greet(words, SenderId(new_sender().into()), longest)
         };
         if self.settings.bind == Bind::Inlet {
             let door = self.settings.outlets.listen().map_err(failed)?;
-            ear.open(door, Box::new(greet));
+            receiver.open(door, Box::new(greet));
         } else {
             for (id, place) in (0..).zip(&self.settings.publishers) {
-                ear.connect(id, place.clone(), Box::new(greet));
+                receiver.connect(id, place.clone(), Box::new(greet));
             }
         }
         Ok(Box::new(ZmqInlet {
-            ear,
+            receiver,
             expected: Expected::default(),
         }))
     }
@@ -205,7 +205,7 @@ impl Provider for Zmq {
 
 #[derive(Debug)]
 struct ZmqOutlet {
-    hub: Arc<Hub<Subscriber>>,
+    peers: Arc<PeerSet<Subscriber>>,
     longest: usize,
     numbers: Numbers,
     in_place: Vec<u8>,
@@ -220,7 +220,7 @@ impl Outlet for ZmqOutlet {
         let mut tail = [0; 2 + NOTE];
         tail[1] = NOTE as u8;
         tail[2..].copy_from_slice(&note);
-        self.hub.publish(|peer| {
+        self.peers.publish(|peer| {
             let wants = peer.wants(channel.as_str());
             wants.then_some(if peer.is_ours {
                 [ours.bytes(), payload, &tail]
@@ -250,17 +250,17 @@ impl Outlet for ZmqOutlet {
 
 /// What stands before a payload: the channel's frame and the payload's header.
 struct Front {
-    bytes: [u8; 2 + LONGEST_CHANNEL + zmtp::LONGEST_HEADER],
+    bytes: [u8; 2 + MAX_CHANNEL + zmtp::MAX_HEADER],
     length: usize,
 }
 
 impl Front {
     fn of(channel: &Channel, payload: usize, has_more: bool) -> Self {
         let name = channel.as_str().as_bytes();
-        let mut bytes = [0; 2 + LONGEST_CHANNEL + zmtp::LONGEST_HEADER];
+        let mut bytes = [0; 2 + MAX_CHANNEL + zmtp::MAX_HEADER];
         bytes[..2].copy_from_slice(&[1, name.len() as u8]);
         bytes[2..2 + name.len()].copy_from_slice(name);
-        let mut header = [0; zmtp::LONGEST_HEADER];
+        let mut header = [0; zmtp::MAX_HEADER];
         let header_length = zmtp::header(&mut header, payload, has_more);
         let length = 2 + name.len() + header_length;
         bytes[2 + name.len()..length].copy_from_slice(&header[..header_length]);
@@ -274,13 +274,13 @@ impl Front {
 
 #[derive(Debug)]
 struct ZmqInlet {
-    ear: Ear<Publisher>,
+    receiver: PeerReceiver<Publisher>,
     expected: Expected,
 }
 
 impl Inlet for ZmqInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.ear.want(patterns);
+        self.receiver.want(patterns);
         self.expected.clear();
         Ok(())
     }
@@ -290,21 +290,21 @@ impl Inlet for ZmqInlet {
         wait: Wait,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
-        let Self { ear, expected } = self;
+        let Self { receiver, expected } = self;
         let mut overrun = 0;
-        let outcome = ear.receive(wait, &mut |arrival| {
+        let outcome = receiver.receive(wait, &mut |arrival| {
             overrun += expected.gap(&arrival);
             take(arrival)
         });
-        ear.counters.overrun += overrun;
+        receiver.counters.overrun += overrun;
         outcome
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.ear.waker()))
+        Arc::new(EarWaker(self.receiver.waker()))
     }
 
     fn counters(&self) -> InletCounters {
-        self.ear.counters
+        self.receiver.counters
     }
 }

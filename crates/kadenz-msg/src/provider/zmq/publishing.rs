@@ -5,12 +5,12 @@ use std::ops::Bound;
 
 use super::zmtp::{self, Command, GREETING};
 use crate::provider::stream::Broken;
-use crate::provider::stream::hub::Peer;
+use crate::provider::stream::peer_set::Peer;
 use crate::provider::stream::seats::Standing;
 
 /// A subscription is no longer, and one peer has no more different ones.
-const LONGEST_TOPIC: usize = 4096;
-const MOST_TOPICS: usize = 4096;
+const MAX_TOPIC: usize = 4096;
+const MAX_TOPICS: usize = 4096;
 /// What a topic costs beside its text, in bytes.
 const AROUND_TOPIC: usize = 64;
 
@@ -73,7 +73,7 @@ impl Subscriber {
             *times += 1;
             return Ok(());
         }
-        if self.topics.len() == MOST_TOPICS {
+        if self.topics.len() == MAX_TOPICS {
             return Err(Broken);
         }
         self.topics.insert(topic.into(), 1);
@@ -121,7 +121,7 @@ impl Peer for Subscriber {
             }
             return Ok(used);
         }
-        let Some(frame) = zmtp::frame(bytes, LONGEST_TOPIC)? else {
+        let Some(frame) = zmtp::frame(bytes, MAX_TOPIC)? else {
             return Ok(0);
         };
         match (frame.is_command, frame.body.split_first()) {
@@ -204,17 +204,17 @@ mod tests {
         let (mut subscriber, _) = ready();
         subscriber.subscribe(b"ARM").unwrap();
         let held = subscriber.held();
-        for _ in 0..2 * MOST_TOPICS {
+        for _ in 0..2 * MAX_TOPICS {
             subscriber.subscribe(b"ARM").unwrap();
         }
         assert_eq!(subscriber.held(), held);
-        for _ in 0..=2 * MOST_TOPICS {
+        for _ in 0..=2 * MAX_TOPICS {
             assert!(subscriber.wants("ARM"));
             subscriber.cancel(b"ARM");
         }
         subscriber.cancel(b"ARM");
         assert!(!subscriber.wants("ARM") && subscriber.held() == 0);
-        for topic in 0..MOST_TOPICS {
+        for topic in 0..MAX_TOPICS {
             subscriber.subscribe(topic.to_string().as_bytes()).unwrap();
         }
         assert_eq!(subscriber.subscribe(b"MORE"), Err(Broken));

@@ -1,10 +1,10 @@
 //! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
 
 use super::zmtp::{self, Command, Frame, GREETING};
-use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::SenderId;
-use crate::provider::stream::ear::Talk;
 use crate::provider::stream::note::read_note;
+use crate::provider::stream::peer_receiver::Talk;
 use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
 
@@ -99,7 +99,7 @@ impl Publisher {
     fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<Heard<'a>> {
         let [channel, payload, note] = bodies;
         let channel = std::str::from_utf8(channel).ok()?;
-        let is_name = (1..=LONGEST_CHANNEL).contains(&channel.len());
+        let is_name = (1..=MAX_CHANNEL).contains(&channel.len());
         if !is_name || !(2..=3).contains(&count) {
             return None;
         }

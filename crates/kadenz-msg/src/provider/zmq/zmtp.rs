@@ -23,7 +23,7 @@ const LONG: u8 = 2;
 const COMMAND: u8 = 4;
 
 /// The longest header of a frame, in bytes.
-pub(in crate::provider) const LONGEST_HEADER: usize = 9;
+pub(in crate::provider) const MAX_HEADER: usize = 9;
 
 /// The property by which our own programs know each other, and then number their messages in a frame
 /// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
@@ -78,7 +78,7 @@ pub(in crate::provider) fn frame(
 
 /// Writes a frame's header to the front of `room` and returns its length.
 pub(in crate::provider) fn header(
-    room: &mut [u8; LONGEST_HEADER],
+    room: &mut [u8; MAX_HEADER],
     size: usize,
     has_more: bool,
 ) -> usize {
@@ -95,7 +95,7 @@ pub(in crate::provider) fn header(
 /// Adds a short frame.
 pub(in crate::provider) fn say(words: &mut Vec<u8>, parts: &[&[u8]]) {
     let size: usize = parts.iter().map(|part| part.len()).sum();
-    let mut room = [0; LONGEST_HEADER];
+    let mut room = [0; MAX_HEADER];
     let length = header(&mut room, size, false);
     words.extend_from_slice(&room[..length]);
     for part in parts {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_header_is_short_up_to_255_bytes() {
-        let mut room = [0; LONGEST_HEADER];
+        let mut room = [0; MAX_HEADER];
         assert_eq!(header(&mut room, 255, true), 2);
         assert_eq!(room[..2], [1, 255]);
         assert_eq!(header(&mut room, 256, false), 9);

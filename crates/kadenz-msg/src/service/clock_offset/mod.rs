@@ -43,7 +43,7 @@ pub const DRIFT_PPM: u32 = 700;
 const SERVICE: &str = "KADENZ/CLOCK/";
 
 /// No clock query or answer is longer.
-const LONGEST: usize = 256;
+const MAX: usize = 256;
 
 /// Asks one host for its time. As [`Client`], a call at a time.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Bus {
 
 fn options() -> ServiceOptions {
     ServiceOptions {
-        longest_payload: LONGEST,
+        longest_payload: MAX,
         ..ServiceOptions::default()
     }
 }

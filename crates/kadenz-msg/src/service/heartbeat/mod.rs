@@ -16,12 +16,12 @@
 //!
 //! All beats go to the channel `KADENZ/HEARTBEAT`.
 
-mod heart;
 mod nodes;
+mod publisher;
 mod watch;
 
-pub use heart::{BeatingHeart, Heart, HeartError};
 pub use nodes::{NodeEvent, Nodes};
+pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
 pub use watch::{Event, Life, Node, Watch, WatchOptions};
 
 /// Where all beats go.

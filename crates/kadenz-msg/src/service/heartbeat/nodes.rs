@@ -5,7 +5,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::CHANNEL;
 use super::watch::{Event, Node, Watch, WatchOptions, cut};
 use crate::bus::{Bus, RecvError, SubscribeError, Subscription, SubscriptionOptions};
-use crate::channel::LONGEST_CHANNEL;
+use crate::channel::MAX_CHANNEL;
 use crate::service::messages::Heartbeat;
 
 /// Beats that may wait.
@@ -13,10 +13,10 @@ const QUEUE: usize = 1000;
 
 /// Beats that wait are heard before others are called late; but where they come faster than they are
 /// heard for so long, nothing waits from before, and the look is due all the same.
-const LONGEST_WITHOUT_A_LOOK: Duration = Duration::from_secs(1);
+const MAX_POLL_GAP: Duration = Duration::from_secs(1);
 
 /// Events that may wait, of many nodes that died at once; what is more is told by [`Nodes::watch`].
-const MOST_EVENTS: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 
 /// The nodes of a bus.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Nodes {
             return;
         }
         self.starved += heard_at.remaining(now);
-        if self.starved > LONGEST_WITHOUT_A_LOOK {
+        if self.starved > MAX_POLL_GAP {
             self.look();
         }
     }
@@ -113,7 +113,7 @@ impl Nodes {
 
     fn hear(&mut self, at: MonotonicTime) {
         if let Some(event) = self.watch.heard(&self.beat, at) {
-            let name = cut(&self.beat.name, LONGEST_CHANNEL).to_owned();
+            let name = cut(&self.beat.name, MAX_CHANNEL).to_owned();
             self.waiting.push_back(NodeEvent { name, event });
         }
     }
@@ -122,7 +122,7 @@ impl Nodes {
         self.starved = Duration::ZERO;
         let waiting = &mut self.waiting;
         self.watch.look(clock::now(), |node: &Node, event| {
-            if waiting.len() < MOST_EVENTS {
+            if waiting.len() < MAX_EVENTS {
                 let name = node.name.clone();
                 waiting.push_back(NodeEvent { name, event });
             }

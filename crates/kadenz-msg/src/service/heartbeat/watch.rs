@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use crate::channel::LONGEST_CHANNEL;
+use crate::channel::MAX_CHANNEL;
 use crate::service::messages::Heartbeat;
 
 /// What a heart's interval may be; what others state is taken as the nearest of these.
@@ -14,7 +14,7 @@ pub(super) const INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(3600);
 
 /// The longest state that is kept, in bytes.
-const LONGEST_STATE: usize = 200;
+const MAX_STATE: usize = 200;
 
 /// When a node counts as what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Watch {
 
     /// Takes note of a beat, and says what it tells that was not known.
     pub fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
-        if let Some(node) = self.nodes.get_mut(cut(&beat.name, LONGEST_CHANNEL)) {
+        if let Some(node) = self.nodes.get_mut(cut(&beat.name, MAX_CHANNEL)) {
             return node.heard(beat, at);
         }
         if self.nodes.len() >= self.options.most_nodes && !self.make_room() {
@@ -200,8 +200,8 @@ impl Watch {
 impl Node {
     fn of(beat: &Heartbeat, at: MonotonicTime) -> Self {
         Self {
-            name: cut(&beat.name, LONGEST_CHANNEL).to_owned(),
-            state: cut(&beat.state, LONGEST_STATE).to_owned(),
+            name: cut(&beat.name, MAX_CHANNEL).to_owned(),
+            state: cut(&beat.state, MAX_STATE).to_owned(),
             instance: beat.instance,
             started_us: beat.started_us,
             interval: interval(beat),
@@ -254,7 +254,7 @@ impl Node {
         self.number = beat.number;
         self.interval = interval(beat);
         self.heard = at;
-        let state = cut(&beat.state, LONGEST_STATE);
+        let state = cut(&beat.state, MAX_STATE);
         if self.state != state {
             self.state.clear();
             self.state.push_str(state);

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::tuning::Tuning;
 
-use super::handles::{Integer, Number, Place, Text, Truth};
+use super::handles::{BoolParameter, IntegerParameter, NumberParameter, Place, TextParameter};
 use super::value::Value;
-use super::{LONGEST_DESCRIPTION, LONGEST_NAME, LONGEST_TEXT, MOST_PARAMETERS, PAGE, SERVICE};
+use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
 use crate::service::request::{Asked, ServeError, Server, ServerCounters, ServiceOptions};
@@ -29,7 +29,7 @@ pub(super) struct Entry {
 pub enum ParameterError {
     /// Its name or its description cannot be shown.
     #[error(
-        "the parameter {name:?}: a name has 1 to {LONGEST_NAME} bytes, a description {LONGEST_DESCRIPTION} at most, and neither has a NUL"
+        "the parameter {name:?}: a name has 1 to {MAX_NAME} bytes, a description {MAX_DESCRIPTION} at most, and neither has a NUL"
     )]
     Name {
         /// Its name.
@@ -52,7 +52,7 @@ pub enum ParameterError {
         reason: String,
     },
     /// There are too many.
-    #[error("a program has {MOST_PARAMETERS} parameters at most")]
+    #[error("a program has {MAX_PARAMETERS} parameters at most")]
     TooMany,
 }
 
@@ -72,7 +72,7 @@ impl Parameters {
         name: &str,
         starts_with: bool,
         description: &str,
-    ) -> Result<Truth, ParameterError> {
+    ) -> Result<BoolParameter, ParameterError> {
         let (place, handle) = Place::truth(starts_with);
         self.add(name, description, place)?;
         Ok(handle)
@@ -88,7 +88,7 @@ impl Parameters {
         starts_with: i64,
         range: RangeInclusive<i64>,
         description: &str,
-    ) -> Result<Integer, ParameterError> {
+    ) -> Result<IntegerParameter, ParameterError> {
         let (place, handle) = Place::integer(starts_with, range);
         self.add(name, description, place)?;
         Ok(handle)
@@ -104,7 +104,7 @@ impl Parameters {
         starts_with: f64,
         range: RangeInclusive<f64>,
         description: &str,
-    ) -> Result<Number, ParameterError> {
+    ) -> Result<NumberParameter, ParameterError> {
         let (place, handle) = Place::number(starts_with, range);
         self.add(name, description, place)?;
         Ok(handle)
@@ -120,8 +120,8 @@ impl Parameters {
         starts_with: &str,
         most_bytes: usize,
         description: &str,
-    ) -> Result<Text, ParameterError> {
-        let (place, handle) = Place::text(starts_with, most_bytes.min(LONGEST_TEXT));
+    ) -> Result<TextParameter, ParameterError> {
+        let (place, handle) = Place::text(starts_with, most_bytes.min(MAX_TEXT));
         self.add(name, description, place)?;
         Ok(handle)
     }
@@ -132,8 +132,8 @@ impl Parameters {
     }
 
     fn add(&mut self, name: &str, description: &str, place: Place) -> Result<(), ParameterError> {
-        let good = (1..=LONGEST_NAME).contains(&name.len())
-            && description.len() <= LONGEST_DESCRIPTION
+        let good = (1..=MAX_NAME).contains(&name.len())
+            && description.len() <= MAX_DESCRIPTION
             && !name.contains('\0')
             && !description.contains('\0');
         let name = name.to_owned();
@@ -143,7 +143,7 @@ impl Parameters {
         if self.entries.contains_key(&name) {
             return Err(ParameterError::Twice { name });
         }
-        if self.entries.len() >= MOST_PARAMETERS {
+        if self.entries.len() >= MAX_PARAMETERS {
             return Err(ParameterError::TooMany);
         }
         let start = place.get();

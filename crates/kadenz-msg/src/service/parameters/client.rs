@@ -3,7 +3,7 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::value::Value;
-use super::{MOST_PARAMETERS, SERVICE};
+use super::{MAX_PARAMETERS, SERVICE};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
 use crate::service::request::{CallError, Client, ClientError};
@@ -57,7 +57,7 @@ impl ParameterClient {
             let is_last = answer.parameters.is_empty();
             all.extend(answer.parameters.into_iter().map(ParameterInfo::of));
             let told = usize::try_from(answer.total).unwrap_or(0);
-            if is_last || all.len() >= told.min(MOST_PARAMETERS) {
+            if is_last || all.len() >= told.min(MAX_PARAMETERS) {
                 return Ok(all);
             }
         }

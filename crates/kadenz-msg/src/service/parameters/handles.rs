@@ -4,27 +4,27 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use super::LONGEST_TEXT;
+use super::MAX_TEXT;
 use super::value::{Kind, Value};
 use crate::sync::Lock;
 
 /// Reads a parameter that is true or false. Real-time safe.
 #[derive(Debug, Clone)]
-pub struct Truth(Arc<AtomicBool>);
+pub struct BoolParameter(Arc<AtomicBool>);
 
 /// Reads a parameter that is a whole number. Real-time safe.
 #[derive(Debug, Clone)]
-pub struct Integer(Arc<AtomicI64>);
+pub struct IntegerParameter(Arc<AtomicI64>);
 
 /// Reads a parameter that is a number. Real-time safe.
 #[derive(Debug, Clone)]
-pub struct Number(Arc<AtomicU64>);
+pub struct NumberParameter(Arc<AtomicU64>);
 
 /// Reads a parameter that is a text.
 #[derive(Debug, Clone)]
-pub struct Text(Arc<Lock<String>>);
+pub struct TextParameter(Arc<Lock<String>>);
 
-impl Truth {
+impl BoolParameter {
     /// Its value now. Takes no lock.
     #[must_use]
     pub fn get(&self) -> bool {
@@ -32,7 +32,7 @@ impl Truth {
     }
 }
 
-impl Integer {
+impl IntegerParameter {
     /// Its value now. Takes no lock.
     #[must_use]
     pub fn get(&self) -> i64 {
@@ -40,7 +40,7 @@ impl Integer {
     }
 }
 
-impl Number {
+impl NumberParameter {
     /// Its value now. Takes no lock.
     #[must_use]
     pub fn get(&self) -> f64 {
@@ -48,7 +48,7 @@ impl Number {
     }
 }
 
-impl Text {
+impl TextParameter {
     /// Its value now. Allocates.
     #[must_use]
     pub fn get(&self) -> String {
@@ -68,7 +68,7 @@ impl Text {
 /// Where a value is kept, and what it may be.
 #[derive(Debug)]
 pub(super) enum Place {
-    Truth(Arc<AtomicBool>),
+    Bool(Arc<AtomicBool>),
     Integer(Arc<AtomicI64>, RangeInclusive<i64>),
     Number(Arc<AtomicU64>, RangeInclusive<f64>),
     /// With the most bytes it may have.
@@ -76,32 +76,38 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn truth(value: bool) -> (Self, Truth) {
+    pub(super) fn truth(value: bool) -> (Self, BoolParameter) {
         let place = Arc::new(AtomicBool::new(value));
-        (Self::Truth(Arc::clone(&place)), Truth(place))
+        (Self::Bool(Arc::clone(&place)), BoolParameter(place))
     }
 
-    pub(super) fn integer(value: i64, range: RangeInclusive<i64>) -> (Self, Integer) {
+    pub(super) fn integer(value: i64, range: RangeInclusive<i64>) -> (Self, IntegerParameter) {
         let place = Arc::new(AtomicI64::new(value));
-        (Self::Integer(Arc::clone(&place), range), Integer(place))
+        (
+            Self::Integer(Arc::clone(&place), range),
+            IntegerParameter(place),
+        )
     }
 
-    pub(super) fn number(value: f64, range: RangeInclusive<f64>) -> (Self, Number) {
+    pub(super) fn number(value: f64, range: RangeInclusive<f64>) -> (Self, NumberParameter) {
         let place = Arc::new(AtomicU64::new(value.to_bits()));
-        (Self::Number(Arc::clone(&place), range), Number(place))
+        (
+            Self::Number(Arc::clone(&place), range),
+            NumberParameter(place),
+        )
     }
 
-    pub(super) fn text(value: &str, most: usize) -> (Self, Text) {
+    pub(super) fn text(value: &str, most: usize) -> (Self, TextParameter) {
         // Setting it copies into this room, so that nothing is allocated within the lock.
-        let mut text = String::with_capacity(LONGEST_TEXT);
+        let mut text = String::with_capacity(MAX_TEXT);
         text.push_str(value);
         let place = Arc::new(Lock::new(text));
-        (Self::Text(Arc::clone(&place), most), Text(place))
+        (Self::Text(Arc::clone(&place), most), TextParameter(place))
     }
 
     pub(super) fn kind(&self) -> Kind {
         match self {
-            Self::Truth(_) => Kind::Truth,
+            Self::Bool(_) => Kind::Bool,
             Self::Integer(..) => Kind::Integer,
             Self::Number(..) => Kind::Number,
             Self::Text(..) => Kind::Text,
@@ -110,17 +116,17 @@ impl Place {
 
     pub(super) fn get(&self) -> Value {
         match self {
-            Self::Truth(it) => Value::Truth(Truth(Arc::clone(it)).get()),
-            Self::Integer(it, _) => Value::Integer(Integer(Arc::clone(it)).get()),
-            Self::Number(it, _) => Value::Number(Number(Arc::clone(it)).get()),
-            Self::Text(it, _) => Value::Text(Text(Arc::clone(it)).get()),
+            Self::Bool(it) => Value::Bool(BoolParameter(Arc::clone(it)).get()),
+            Self::Integer(it, _) => Value::Integer(IntegerParameter(Arc::clone(it)).get()),
+            Self::Number(it, _) => Value::Number(NumberParameter(Arc::clone(it)).get()),
+            Self::Text(it, _) => Value::Text(TextParameter(Arc::clone(it)).get()),
         }
     }
 
     /// The least and the most it may be; of a text, its bytes.
     pub(super) fn limits(&self) -> Option<(Value, Value)> {
         Some(match self {
-            Self::Truth(_) => return None,
+            Self::Bool(_) => return None,
             Self::Integer(_, range) => {
                 (Value::Integer(*range.start()), Value::Integer(*range.end()))
             }
@@ -139,7 +145,7 @@ impl Place {
             return Err(format!("it is {kind}, not {}", value.kind()));
         };
         match (self, &value) {
-            (Self::Truth(place), Value::Truth(value)) => place.store(*value, Ordering::Release),
+            (Self::Bool(place), Value::Bool(value)) => place.store(*value, Ordering::Release),
             (Self::Integer(place, range), Value::Integer(value)) => {
                 within(range.contains(value), value, range.start(), range.end())?;
                 place.store(*value, Ordering::Release);

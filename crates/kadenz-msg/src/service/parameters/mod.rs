@@ -38,23 +38,23 @@ mod value;
 
 pub use book::{ParameterError, Parameters, Served};
 pub use client::{ParameterClient, ParameterInfo};
-pub use handles::{Integer, Number, Text, Truth};
+pub use handles::{BoolParameter, IntegerParameter, NumberParameter, TextParameter};
 pub use value::{Kind, Value};
 
 /// What precedes the program's name in the service's.
 const SERVICE: &str = "KADENZ/PARAMETERS/";
 
 /// How many parameters a program may have.
-pub const MOST_PARAMETERS: usize = 1000;
+pub const MAX_PARAMETERS: usize = 1000;
 
 /// The longest name, in bytes.
-pub const LONGEST_NAME: usize = 63;
+pub const MAX_NAME: usize = 63;
 
 /// The longest text, in bytes.
-pub const LONGEST_TEXT: usize = 1000;
+pub const MAX_TEXT: usize = 1000;
 
 /// The longest description, in bytes.
-pub const LONGEST_DESCRIPTION: usize = 300;
+pub const MAX_DESCRIPTION: usize = 300;
 
 /// How many parameters one answer tells at most: some 100 KiB.
 const PAGE: usize = 64;

@@ -6,7 +6,7 @@ use crate::service::messages::ParameterValue;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
-    Truth(bool),
+    Bool(bool),
     /// A whole number.
     Integer(i64),
     /// A number.
@@ -19,7 +19,7 @@ pub enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `true` or `false`.
-    Truth,
+    Bool,
     /// A whole number.
     Integer,
     /// A number.
@@ -31,7 +31,7 @@ pub enum Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Truth => "true or false",
+            Self::Bool => "true or false",
             Self::Integer => "an integer",
             Self::Number => "a number",
             Self::Text => "a text",
@@ -42,7 +42,7 @@ impl fmt::Display for Kind {
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truth(it) => it.fmt(formatter),
+            Self::Bool(it) => it.fmt(formatter),
             Self::Integer(it) => it.fmt(formatter),
             Self::Number(it) => it.fmt(formatter),
             Self::Text(it) => it.fmt(formatter),
@@ -55,7 +55,7 @@ impl Value {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Truth(_) => Kind::Truth,
+            Self::Bool(_) => Kind::Bool,
             Self::Integer(_) => Kind::Integer,
             Self::Number(_) => Kind::Number,
             Self::Text(_) => Kind::Text,
@@ -73,7 +73,7 @@ impl Value {
     #[must_use]
     pub fn parse(text: &str, kind: Kind) -> Option<Self> {
         Some(match kind {
-            Kind::Truth => Self::Truth(text.parse().ok()?),
+            Kind::Bool => Self::Bool(text.parse().ok()?),
             Kind::Integer => Self::Integer(text.parse().ok()?),
             Kind::Number => Self::Number(text.parse().ok()?),
             Kind::Text => Self::Text(text.to_owned()),
@@ -94,7 +94,7 @@ impl Value {
     pub(super) fn to_wire(&self) -> ParameterValue {
         let nothing = ParameterValue::default();
         match self {
-            Self::Truth(it) => ParameterValue {
+            Self::Bool(it) => ParameterValue {
                 kind: ParameterValue::TRUTH,
                 truth: *it,
                 ..nothing
@@ -120,7 +120,7 @@ impl Value {
     /// `None` where the wire says that there is none, or something unheard of.
     pub(super) fn from_wire(wire: &ParameterValue) -> Option<Self> {
         Some(match wire.kind {
-            ParameterValue::TRUTH => Self::Truth(wire.truth),
+            ParameterValue::TRUTH => Self::Bool(wire.truth),
             ParameterValue::INTEGER => Self::Integer(wire.integer),
             ParameterValue::NUMBER => Self::Number(wire.number),
             ParameterValue::TEXT => Self::Text(wire.text.clone()),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ledger::Ledger;
-use super::server::{Asked, Counts, Desk};
+use super::reply_cache::ReplyCache;
+use super::server::{Asked, Counts, RequestServer};
 use crate::bus::{Delivery, RecvError};
 use crate::channel::Channel;
 use crate::message::Message;
@@ -13,7 +13,7 @@ use crate::service::messages::{Reply, Request};
 
 /// Answers whatever is said to it.
 pub(in crate::service) struct Served<Req, F> {
-    desk: Desk<Req, F>,
+    server: RequestServer<Req, F>,
     counts: Arc<Counts>,
     heard: u64,
 }
@@ -22,9 +22,9 @@ impl<Req: Message + Default, F> Served<Req, F> {
     /// With that longest request and answer.
     pub(in crate::service) fn new(longest: usize, handler: F) -> Self {
         let counts = Arc::new(Counts::default());
-        let desk = Desk {
+        let server = RequestServer {
             outlet: Box::new(Listener),
-            ledger: Ledger::new(),
+            reply_cache: ReplyCache::new(),
             reply: Reply::default(),
             request: Req::default(),
             longest,
@@ -32,7 +32,7 @@ impl<Req: Message + Default, F> Served<Req, F> {
             handler,
         };
         Self {
-            desk,
+            server,
             counts,
             heard: 0,
         }
@@ -45,8 +45,8 @@ impl<Req: Message + Default, F> Served<Req, F> {
         F: FnMut(&Req, &Asked) -> Result<Rep, String>,
     {
         match Request::decode(message) {
-            Ok(request) => self.desk.take(&request, &delivery()),
-            Err(source) => self.desk.pass_over(&RecvError::Decode {
+            Ok(request) => self.server.take(&request, &delivery()),
+            Err(source) => self.server.pass_over(&RecvError::Decode {
                 channel: Channel::default(),
                 source,
             }),

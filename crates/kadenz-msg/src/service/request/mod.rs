@@ -26,7 +26,7 @@
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod ledger;
+mod reply_cache;
 mod server;
 
 pub use client::{Answer, CallError, Client, ClientError};
@@ -35,7 +35,7 @@ pub use server::{Asked, ServeError, Server, ServerCounters};
 use crate::channel::{Channel, ChannelError};
 
 /// The longest request and the longest answer, where nothing else is said: 1 MiB.
-pub const LONGEST_PAYLOAD: usize = 1 << 20;
+pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// How a service and its clients are bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
             queue: 30,
-            longest_payload: LONGEST_PAYLOAD,
+            longest_payload: MAX_PAYLOAD,
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::tuning::{Measure, Tuning};
 
-use super::ledger::Ledger;
+use super::reply_cache::ReplyCache;
 use super::{ServiceOptions, reply_channel};
 use crate::bus::{self, Bus, Callback, Delivery, RecvError, SubscribeError, SubscriptionOptions};
 use crate::channel::{Channel, ChannelError};
@@ -13,7 +13,7 @@ use crate::service::drawn;
 use crate::service::messages::{Reply, Request};
 
 /// The longest reason of a refusal, in bytes; what is longer is cut.
-const LONGEST_REASON: usize = 1000;
+const MAX_REASON: usize = 1000;
 
 /// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the
 /// request in hand.
@@ -120,9 +120,9 @@ impl Bus {
         let channel = Channel::new(name)?;
         let counts = Arc::new(Counts::default());
         let number = drawn();
-        let mut desk = Desk {
+        let mut server = RequestServer {
             outlet: self.outlet()?,
-            ledger: Ledger::new(),
+            reply_cache: ReplyCache::new(),
             reply: Reply {
                 server: number,
                 ..Reply::default()
@@ -141,8 +141,8 @@ impl Bus {
         self.announce::<Rep>();
         let pattern = crate::service::pattern_of(&channel);
         let take = move |incoming: Result<(&Request, &Delivery), RecvError>| match incoming {
-            Ok((request, delivery)) => desk.take(request, delivery),
-            Err(error) => desk.pass_over(&error),
+            Ok((request, delivery)) => server.take(request, delivery),
+            Err(error) => server.pass_over(&error),
         };
         let callback = self.beside().on_message(&pattern, &queue, tuning, take)?;
         Ok(Server {
@@ -183,9 +183,9 @@ impl Server {
 }
 
 /// What the thread holds.
-pub(super) struct Desk<Req, F> {
+pub(super) struct RequestServer<Req, F> {
     pub(super) outlet: Box<dyn Outlet>,
-    pub(super) ledger: Ledger,
+    pub(super) reply_cache: ReplyCache,
     pub(super) reply: Reply,
     pub(super) request: Req,
     pub(super) longest: usize,
@@ -193,7 +193,7 @@ pub(super) struct Desk<Req, F> {
     pub(super) handler: F,
 }
 
-impl<Req, F> Desk<Req, F>
+impl<Req, F> RequestServer<Req, F>
 where
     Req: Message + Default,
 {
@@ -202,7 +202,7 @@ where
         Rep: Message,
         F: FnMut(&Req, &Asked) -> Result<Rep, String>,
     {
-        if !self.ledger.is_new(request.client, request.number) {
+        if !self.reply_cache.is_new(request.client, request.number) {
             return add(&self.counts.repeated);
         }
         let asked = Asked {
@@ -274,7 +274,7 @@ fn bounded(what: &str, length: usize, longest: usize) -> Result<(), String> {
 
 /// A reason as it can be sent: without NUL, and not too long.
 fn printable(mut reason: String) -> String {
-    let mut end = reason.len().min(LONGEST_REASON);
+    let mut end = reason.len().min(MAX_REASON);
     while !reason.is_char_boundary(end) {
         end -= 1;
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::LONGEST_TEXT;
+use super::MAX_TEXT;
 use crate::message::Fingerprint;
 use crate::service::messages::TypeAnswer;
 use crate::types::{Types, TypesError};
 
 /// Fingerprints that are known or asked for; the one asked about longest ago makes room.
-const MOST_TYPES: usize = 1000;
+const MAX_TYPES: usize = 1000;
 
 /// All questions together: so many at once, and one more in each of these spans.
 const BURST: u32 = 20;
@@ -20,10 +20,10 @@ const SPAN: Duration = Duration::from_millis(20);
 
 /// How long after a question the same is asked again: twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Wrong answers to one question that are looked into: each costs as much as reading a text.
-const MOST_WRONG: u32 = 10;
+const MAX_WRONG_ANSWERS: u32 = 10;
 
 /// A type that was told, and whose text has the fingerprint.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct FoundType {
 #[derive(Debug, thiserror::Error)]
 pub enum WrongAnswer {
     /// Its text is too long.
-    #[error("the text has {length} bytes, more than {LONGEST_TEXT}")]
+    #[error("the text has {length} bytes, more than {MAX_TEXT}")]
     TooLong {
         /// Its length.
         length: usize,
@@ -73,7 +73,7 @@ impl FoundType {
     fn of(answer: &TypeAnswer) -> Result<Self, WrongAnswer> {
         let asked = Fingerprint(answer.fingerprint.cast_unsigned());
         let length = answer.text.len();
-        if length > LONGEST_TEXT {
+        if length > MAX_TEXT {
             return Err(WrongAnswer::TooLong { length });
         }
         let types = Types::from_text(&answer.text)?;
@@ -157,7 +157,7 @@ impl Asker {
         }
         self.spent_until = spent_until + SPAN;
         let pause = FIRST_PAUSE.saturating_mul(1 << (*times).min(16));
-        *again = now + pause.min(LONGEST_PAUSE);
+        *again = now + pause.min(MAX_PAUSE);
         *times = times.saturating_add(1);
         *wrong = 0;
         Want::Ask
@@ -173,7 +173,7 @@ impl Asker {
         let State::Asked { wrong, .. } = &mut entry.state else {
             return None;
         };
-        if *wrong >= MOST_WRONG {
+        if *wrong >= MAX_WRONG_ANSWERS {
             return None;
         }
         match FoundType::of(answer) {
@@ -190,7 +190,7 @@ impl Asker {
     }
 
     fn make_room(&mut self) {
-        if self.entries.len() < MOST_TYPES {
+        if self.entries.len() < MAX_TYPES {
             return;
         }
         let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.wanted);

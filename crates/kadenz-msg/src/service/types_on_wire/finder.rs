@@ -18,7 +18,7 @@ use crate::service::messages::{TypeAnswer, TypeQuery};
 const QUEUE: usize = 100;
 
 /// Answers that one look takes; the others wait for the next one.
-const MOST_AT_ONE_LOOK: usize = 100;
+const MAX_PER_POLL: usize = 100;
 
 /// How long a wait lasts before it is looked whether to ask again.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -94,7 +94,7 @@ impl TypeFinder {
     /// # Errors
     /// Where nothing can be sent or received.
     pub fn look(&mut self, fingerprint: Fingerprint) -> Result<Look, FindError> {
-        for _ in 0..MOST_AT_ONE_LOOK {
+        for _ in 0..MAX_PER_POLL {
             if !self.hear(Duration::ZERO)? {
                 break;
             }

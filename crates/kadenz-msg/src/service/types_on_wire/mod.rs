@@ -40,7 +40,7 @@ mod telling;
 pub use asker::{FoundType, WrongAnswer};
 pub use finder::{FindError, FinderError, Look, TypeFinder};
 pub use mismatch::Mismatch;
-pub use telling::{AnnounceError, TypeTeller};
+pub use telling::{AnnounceError, TypeResponder};
 
 /// Where questions go.
 pub const ASK: &str = "KADENZ/TYPES/ASK";
@@ -49,4 +49,4 @@ pub const ASK: &str = "KADENZ/TYPES/ASK";
 pub const TELL: &str = "KADENZ/TYPES/TELL";
 
 /// The longest text that is told and believed, in bytes.
-pub const LONGEST_TEXT: usize = 256 << 10;
+pub const MAX_TEXT: usize = 256 << 10;

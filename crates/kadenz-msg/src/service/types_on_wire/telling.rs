@@ -8,7 +8,7 @@ use kadenz_rt::clock;
 use kadenz_rt::tuning::{self, Tuning};
 
 use super::teller::Teller;
-use super::{ASK, LONGEST_TEXT, TELL};
+use super::{ASK, MAX_TEXT, TELL};
 use crate::bus::{
     AdvertiseError, Aggregator, Bus, Publisher, RecvError, SubscribeError, SubscriptionOptions,
     Told,
@@ -21,11 +21,11 @@ use crate::types::Types;
 const QUEUE: usize = 100;
 
 /// How often the thread looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Tells others what this bus's messages look like. Dropping it ends that.
 #[derive(Debug)]
-pub struct TypeTeller {
+pub struct TypeResponder {
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +41,7 @@ pub enum AnnounceError {
         name: String,
     },
     /// Its text is too long to be believed by anyone.
-    #[error("the text of {name} has {length} bytes; {LONGEST_TEXT} can be told")]
+    #[error("the text of {name} has {length} bytes; {MAX_TEXT} can be told")]
     TooLong {
         /// The name.
         name: String,
@@ -74,7 +74,7 @@ impl Bus {
         let Some((fingerprint, text)) = found else {
             return Err(AnnounceError::Unknown { name });
         };
-        if text.len() > LONGEST_TEXT {
+        if text.len() > MAX_TEXT {
             let length = text.len();
             return Err(AnnounceError::TooLong { name, length });
         }
@@ -92,7 +92,7 @@ impl Bus {
     ///
     /// # Errors
     /// Where the provider cannot send or receive, or no thread is to be had.
-    pub fn tell_types(&self, tuning: Tuning) -> Result<TypeTeller, AnnounceError> {
+    pub fn tell_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
         let queue = SubscriptionOptions {
             queue: QUEUE,
             ..SubscriptionOptions::default()
@@ -116,7 +116,7 @@ impl Bus {
                 while !until.load(Ordering::Acquire) && telling.go_on() {}
             })
             .map_err(SubscribeError::Thread)?;
-        Ok(TypeTeller {
+        Ok(TypeResponder {
             stop,
             told,
             thread: Some(thread),
@@ -128,7 +128,7 @@ impl Bus {
     }
 }
 
-impl TypeTeller {
+impl TypeResponder {
     /// How often it told a type.
     #[must_use]
     pub fn told(&self) -> u64 {
@@ -136,7 +136,7 @@ impl TypeTeller {
     }
 }
 
-impl Drop for TypeTeller {
+impl Drop for TypeResponder {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -162,13 +162,13 @@ impl Telling {
             self.tell(fingerprint);
         }
         let due = self.teller.next_due().map(|it| it.remaining(now));
-        let wait = due.unwrap_or(LOOK).min(LOOK);
+        let wait = due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
         match self.hear(wait) {
             Ok(()) => true,
             Err(RecvError::Ended) => false,
             Err(_) => {
                 // What is gone is not back within microseconds.
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
                 true
             }
         }

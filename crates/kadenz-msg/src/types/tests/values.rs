@@ -202,11 +202,11 @@ fn depth_is_bounded() {
         bytes.push(0);
         bytes
     };
-    let deepest = types.decode(&message(MOST_VALUE_DEPTH)).unwrap();
-    assert_eq!(types.encode(&deepest).unwrap(), message(MOST_VALUE_DEPTH));
+    let deepest = types.decode(&message(MAX_VALUE_DEPTH)).unwrap();
+    assert_eq!(types.encode(&deepest).unwrap(), message(MAX_VALUE_DEPTH));
     let again = types.value_from_json("p.node", &deepest.to_json()).unwrap();
     assert_eq!(again, deepest);
-    let said = types.decode(&message(MOST_VALUE_DEPTH + 1)).unwrap_err();
+    let said = types.decode(&message(MAX_VALUE_DEPTH + 1)).unwrap_err();
     assert!(said.to_string().contains("deeper than 128 structs"));
     assert!(types.decode(&message(1_000_000)).is_err());
 }

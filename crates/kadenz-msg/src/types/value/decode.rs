@@ -11,11 +11,11 @@ use crate::codec::{DecodeError, Primitive, Reader};
 use crate::message::Fingerprint;
 
 /// How deep structs may hold structs in a message that is decoded into a [`Value`].
-pub const MOST_VALUE_DEPTH: usize = 128;
+pub const MAX_VALUE_DEPTH: usize = 128;
 
 /// How much memory the structs and strings of a message may take, in bytes: a struct of a byte takes over
 /// a hundred times as much as its byte.
-const MOST_VALUE_BYTES: usize = 128 << 20;
+const MAX_VALUE_BYTES: usize = 128 << 20;
 
 /// How many elements that take no bytes a message may have besides one for each of its bytes.
 const FREE_ELEMENTS: usize = 1024;
@@ -68,7 +68,7 @@ impl Types {
             depth: 0,
             length: bytes.len(),
             free: bytes.len().saturating_add(FREE_ELEMENTS),
-            memory: MOST_VALUE_BYTES,
+            memory: MAX_VALUE_BYTES,
         };
         let value = decoder.definition(of)?;
         match decoder.reader.left() {
@@ -110,8 +110,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn record(&mut self, of: &'a Arc<Struct>) -> Result<Record, ValueError> {
-        if self.depth >= MOST_VALUE_DEPTH {
-            let (path, most) = (self.trail.path(), MOST_VALUE_DEPTH);
+        if self.depth >= MAX_VALUE_DEPTH {
+            let (path, most) = (self.trail.path(), MAX_VALUE_DEPTH);
             return Err(ValueError::TooDeep { path, most });
         }
         if self.types.least_bytes(&of.name) == 0 {
@@ -255,7 +255,7 @@ impl<'a> Decoder<'a> {
         let left = self.memory.checked_sub(bytes);
         self.memory = left.ok_or_else(|| ValueError::TooMuchMemory {
             path: self.trail.path(),
-            most: MOST_VALUE_BYTES,
+            most: MAX_VALUE_BYTES,
         })?;
         Ok(())
     }

@@ -10,7 +10,7 @@ mod to_json;
 
 use std::sync::Arc;
 
-pub use decode::MOST_VALUE_DEPTH;
+pub use decode::MAX_VALUE_DEPTH;
 pub use from_json::JsonError;
 pub use path::{Path, PathError, Step};
 

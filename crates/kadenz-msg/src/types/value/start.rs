@@ -8,10 +8,10 @@ use super::super::{
 use super::{Array, Elements, EnumNumber, Record, Value, ValueError};
 
 /// How large LCM lets a message be.
-const MOST_BYTES: usize = 1 << 28;
+const MAX_BYTES: usize = 1 << 28;
 
 /// How many elements that take no bytes a value may begin with.
-const MOST_FREE: usize = 1 << 16;
+const MAX_PREALLOCATED: usize = 1 << 16;
 
 impl Types {
     /// A value of a type: zeros, `false`, empty strings, variable arrays without elements; an enum has
@@ -25,9 +25,9 @@ impl Types {
         let bytes = self.least_bytes(&name);
         let mut start = Start {
             types: self,
-            free: MOST_FREE,
+            free: MAX_PREALLOCATED,
         };
-        let value = match bytes <= MOST_BYTES {
+        let value = match bytes <= MAX_BYTES {
             true => start.definition(definition),
             false => None,
         };

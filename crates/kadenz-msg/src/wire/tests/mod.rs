@@ -21,8 +21,8 @@ pub(super) fn datagrams(sequence: u32, name: &str, payload: &[u8], budget: usize
 fn a_short_message_is_written_as_lcm_writes_it() {
     let header = short_header(0x0102_0304, &channel("ARM"));
     assert_eq!(header.bytes(), b"LC02\x01\x02\x03\x04ARM\0");
-    assert!(fits_short(&channel("ARM"), LONGEST_SHORT - 4));
-    assert!(!fits_short(&channel("ARM"), LONGEST_SHORT - 3));
+    assert!(fits_short(&channel("ARM"), MAX_SHORT_MESSAGE - 4));
+    assert!(!fits_short(&channel("ARM"), MAX_SHORT_MESSAGE - 3));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_long_message_is_cut_where_lcm_cuts_it() {
 
 #[test]
 fn what_the_wire_cannot_say_is_too_long() {
-    let payload = vec![0; 65_535 * Fragments::SHORTEST_BUDGET];
+    let payload = vec![0; 65_535 * Fragments::MIN_BUDGET];
     let error = Fragments::new(0, &channel("ARM"), &payload, 0).unwrap_err();
     assert_eq!(error.longest, payload.len() - 4);
     assert!(Fragments::new(0, &channel("ARM"), &payload[4..], 0).is_ok());

@@ -119,10 +119,10 @@ fn a_message_whose_fragments_leave_a_hole_is_never_delivered() {
 #[test]
 fn a_header_that_promises_much_takes_little() {
     let mut reassembly = Reassembly::new(Limits {
-        bytes: LONGEST_MESSAGE + 1_000_000,
+        bytes: MAX_MESSAGE + 1_000_000,
         ..Limits::default()
     });
-    let payload = vec![0; LONGEST_MESSAGE];
+    let payload = vec![0; MAX_MESSAGE];
     let fragments = Fragments::new(0, &"A".parse().unwrap(), &payload, FRAGMENT_BYTES).unwrap();
     for (sequence, (header, part)) in (0..500_u32).zip(fragments.cycle()) {
         let mut datagram = [header.bytes(), part].concat();

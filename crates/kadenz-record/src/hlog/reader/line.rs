@@ -10,7 +10,7 @@ use crate::hlog::{
 };
 
 /// No histogram takes fewer bytes, in any form.
-const SHORTEST_PAYLOAD: usize = 16;
+const MIN_PAYLOAD: usize = 16;
 
 /// The fields of an interval's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +217,7 @@ fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
     base64::decode(&payload[..payload.len().min(12) / 4 * 4], &mut start)?;
     let have = base64::decoded_length(payload);
     let need = match start.len() {
-        ..8 => SHORTEST_PAYLOAD,
+        ..8 => MIN_PAYLOAD,
         _ => complete_length(&start)?,
     };
     if have < need {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 /// The longest line read: the largest layout there is, uncompressed, in Base64.
-const LONGEST_LINE: u64 = 80 << 20;
+const MAX_LINE: u64 = 80 << 20;
 
 /// One line without its line break.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ impl<R: BufRead> Lines<R> {
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine>> {
         let mut text = std::mem::take(&mut self.buffer);
         text.clear();
-        let mut limited = self.reader.by_ref().take(LONGEST_LINE);
+        let mut limited = self.reader.by_ref().take(MAX_LINE);
         if limited.read_until(b'\n', &mut text)? == 0 {
             return Ok(None);
         }
         self.number += 1;
         let mut terminated = text.pop_if(|last| *last == b'\n').is_some();
-        let too_long = !terminated && text.len() as u64 == LONGEST_LINE;
+        let too_long = !terminated && text.len() as u64 == MAX_LINE;
         if too_long {
             terminated = self.reader.skip_until(b'\n')? > 0;
         }

@@ -52,8 +52,8 @@ use lines::{Lines, RawLine};
 use times::Times;
 
 /// How many comments are kept, and how much of each; hostile logs may consist of nothing else.
-const MOST_COMMENTS: usize = 1000;
-const LONGEST_COMMENT: usize = 10_000;
+const MAX_COMMENTS: usize = 1000;
+const MAX_COMMENT: usize = 10_000;
 
 /// Why a log cannot be opened.
 #[derive(Debug, Error)]
@@ -205,8 +205,8 @@ impl<R: BufRead> IntervalLog<R> {
         if let Some(base) = comment.base_time_s {
             self.times.base(base);
         }
-        if self.comments.len() < MOST_COMMENTS {
-            let text = &comment.text[..comment.text.len().min(LONGEST_COMMENT)];
+        if self.comments.len() < MAX_COMMENTS {
+            let text = &comment.text[..comment.text.len().min(MAX_COMMENT)];
             self.comments
                 .push(String::from_utf8_lossy(text).into_owned());
         }

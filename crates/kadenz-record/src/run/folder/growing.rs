@@ -329,9 +329,9 @@ fn cut_log(dir: &Path, name: &str, counts: Option<u64>) -> io::Result<bool> {
 /// Cuts a file back to the end of its last whole line.
 fn cut_torn_line(mut file: File) -> io::Result<()> {
     /// No line of a log is longer than what its reader takes.
-    const LONGEST: i64 = 1 << 24;
+    const MAX: i64 = 1 << 24;
     let length = file.seek(SeekFrom::End(0))?;
-    let back = LONGEST.min(i64::try_from(length).unwrap_or(LONGEST));
+    let back = MAX.min(i64::try_from(length).unwrap_or(MAX));
     file.seek(SeekFrom::End(-back))?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;

@@ -1,4 +1,4 @@
-//! A check at 1 kHz: a real-time thread, an ordinary one, and the floor of the machine.
+//! A check at 1 kHz: a real-time thread, an ordinary one, and the machine's noise floor.
 
 use std::error::Error;
 use std::fs::{self, File};

@@ -55,7 +55,7 @@ impl fmt::Display for Undecided {
 }
 
 impl Outcome {
-    /// The exit code that the house gives it: 0 kept, 1 a limit was missed, 2 not decided.
+    /// The exit code of the program: 0 kept, 1 a limit was missed, 2 not decided.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match (self.violations.is_empty(), self.undecided.is_empty()) {

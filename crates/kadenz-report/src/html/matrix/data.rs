@@ -7,7 +7,7 @@ use crate::html::page::Page;
 use crate::matrix::{Bought, Matrix};
 
 /// Points of histogram that a panel may carry.
-const MOST_BUCKETS: usize = 500;
+const MAX_BUCKETS: usize = 500;
 
 /// The object in the page of a matrix.
 #[derive(Debug, Serialize)]
@@ -53,7 +53,7 @@ pub(in crate::html) fn of(page: &Page<'_>, matrix: &Matrix) -> Data {
             max: jitter.max_ns?,
             deadline: None,
             p99_9: cell.excess_ns,
-            buckets: buckets(&jitter.distribution, MOST_BUCKETS),
+            buckets: buckets(&jitter.distribution, MAX_BUCKETS),
         })
     });
     let bought = matrix

@@ -28,7 +28,7 @@ pub const STATUS_NAME: &str = "testbed.status";
 /// Version of its format.
 pub const VERSION: u32 = 1;
 /// No claim is longer; a longer one is cut.
-const LONGEST: u64 = 4 << 20;
+const MAX: u64 = 4 << 20;
 
 /// The machine's only testbed, held by this process until this is dropped.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ fn read(file: &mut File, path: &Path) -> Result<Option<Record>, OwnFileError> {
 fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, OwnFileError> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))
-        .and_then(|_| file.take(LONGEST).read_to_end(&mut bytes))
+        .and_then(|_| file.take(MAX).read_to_end(&mut bytes))
         .map_err(refused("read", path))?;
     Ok(bytes)
 }

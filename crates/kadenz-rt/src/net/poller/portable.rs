@@ -9,7 +9,7 @@ use crate::clock;
 use crate::net::watch::Wakes;
 
 /// How long a wait is, at most.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) struct Parts {
@@ -41,11 +41,11 @@ impl Parts {
     pub(super) fn wait(&mut self, wait: Wait) -> io::Result<()> {
         let left = match wait {
             Wait::Poll => Duration::ZERO,
-            Wait::Forever => LOOK,
+            Wait::Forever => POLL_INTERVAL,
             Wait::Until(end) => end.remaining(clock::now()),
         };
         if !self.wakes.take() {
-            thread::sleep(left.min(LOOK));
+            thread::sleep(left.min(POLL_INTERVAL));
         }
         Ok(())
     }

@@ -63,8 +63,8 @@ impl Inbox {
     /// here and touched, so that no page fault is left for the loop.
     #[must_use]
     pub fn new(slots: usize, slot_bytes: usize) -> Self {
-        let slots = slots.clamp(1, MOST_SLOTS);
-        let slot_bytes = slot_bytes.clamp(1, LONGEST_DATAGRAM);
+        let slots = slots.clamp(1, MAX_SLOTS);
+        let slot_bytes = slot_bytes.clamp(1, MAX_DATAGRAM);
         Self {
             slot_bytes,
             payload: touched(slots * slot_bytes),
@@ -123,9 +123,9 @@ impl Inbox {
 }
 
 /// `UIO_MAXIOV` of Linux's `uio.h`: what `recvmmsg` and `sendmmsg` take at most.
-pub(super) const MOST_SLOTS: usize = 1024;
+pub(super) const MAX_SLOTS: usize = 1024;
 /// What the length field of a UDP header can say (RFC 768).
-pub(super) const LONGEST_DATAGRAM: usize = 65_535;
+pub(super) const MAX_DATAGRAM: usize = 65_535;
 
 /// Zeroed memory whose pages are there: an allocator may give untouched ones for zeroes.
 pub(super) fn touched(bytes: usize) -> Box<[u8]> {

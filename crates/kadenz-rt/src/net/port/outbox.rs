@@ -1,6 +1,6 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::inbox::{LONGEST_DATAGRAM, MOST_SLOTS, touched};
+use super::inbox::{MAX_DATAGRAM, MAX_SLOTS, touched};
 use super::{SendError, TransmitKey, system};
 
 /// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was
@@ -66,8 +66,8 @@ impl Outbox {
     /// 1024 slots of 65,535 bytes. Everything is allocated here.
     #[must_use]
     pub fn new(slots: usize, slot_bytes: usize) -> Self {
-        let slots = slots.clamp(1, MOST_SLOTS);
-        let slot_bytes = slot_bytes.clamp(1, LONGEST_DATAGRAM);
+        let slots = slots.clamp(1, MAX_SLOTS);
+        let slot_bytes = slot_bytes.clamp(1, MAX_DATAGRAM);
         let empty = Parcel {
             length: 0,
             to: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::inbox::{About, LONGEST_DATAGRAM};
+use super::inbox::{About, MAX_DATAGRAM};
 use super::{
     Fragmentation, Granted, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
     ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey, TransmitStamp,
@@ -33,7 +33,7 @@ pub(super) struct InboxParts(Box<[u8]>);
 
 impl InboxParts {
     pub(super) fn new(_slots: usize) -> Self {
-        Self(super::inbox::touched(LONGEST_DATAGRAM))
+        Self(super::inbox::touched(MAX_DATAGRAM))
     }
 }
 
@@ -384,7 +384,7 @@ fn refused(error: &io::Error, length: usize) -> SendError {
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => SendError::Unreachable,
         ErrorKind::NetworkDown => SendError::InterfaceDown,
         ErrorKind::PermissionDenied => SendError::Forbidden,
-        _ if length > LONGEST_DATAGRAM - 28 => SendError::TooLong,
+        _ if length > MAX_DATAGRAM - 28 => SendError::TooLong,
         _ => SendError::Other {
             errno: errno(error),
         },

@@ -10,7 +10,7 @@ use super::{Interest, Wait, Woke};
 use crate::clock;
 
 /// How long a wait is, at most.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub(super) struct Parts {
@@ -59,17 +59,17 @@ impl Parts {
     pub(super) fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
         let left = match wait {
             Wait::Poll => Duration::ZERO,
-            Wait::Forever => LOOK,
+            Wait::Forever => POLL_INTERVAL,
             Wait::Until(end) => end.remaining(clock::now()),
         };
         if wait != Wait::Poll && self.waker.take() {
             return Ok(Woke::Woken);
         }
-        thread::sleep(left.min(LOOK));
+        thread::sleep(left.min(POLL_INTERVAL));
         Ok(
             if self.sockets > 0 && (left > Duration::ZERO || wait == Wait::Poll) {
                 Woke::Ready
-            } else if wait == Wait::Forever || left > LOOK {
+            } else if wait == Wait::Forever || left > POLL_INTERVAL {
                 Woke::Interrupted
             } else {
                 Woke::Nothing

@@ -9,7 +9,7 @@ pub(crate) const RESET_ON_FORK: u64 = 0x01;
 /// `SCHED_DEADLINE`'s number.
 pub(crate) const SCHED_DEADLINE: u32 = 6;
 /// CPUs that fit into a mask.
-pub(crate) const MOST_CPUS: usize = 1024;
+pub(crate) const MAX_CPUS: usize = 1024;
 
 /// `struct sched_attr` in its first version (see `sched_setattr(2)`).
 #[repr(C)]
@@ -49,7 +49,7 @@ pub(crate) fn set_scheduling(attr: &SchedAttr) -> Result<(), i32> {
 }
 
 /// A bit for each CPU.
-pub(crate) type CpuMask = [u64; MOST_CPUS / 64];
+pub(crate) type CpuMask = [u64; MAX_CPUS / 64];
 
 /// The CPUs the calling thread may run on.
 pub(crate) fn affinity() -> Result<CpuMask, i32> {
@@ -64,7 +64,7 @@ pub(crate) fn set_affinity(mask: &CpuMask) -> Result<(), i32> {
 /// The CPUs a thread may run on; thread 0 is the caller.
 pub(crate) fn affinity_of(thread: u32) -> Result<CpuMask, i32> {
     let thread = libc::pid_t::try_from(thread).map_err(|_| libc::ESRCH)?;
-    let mut mask: CpuMask = [0; MOST_CPUS / 64];
+    let mut mask: CpuMask = [0; MAX_CPUS / 64];
     // SAFETY: a thread that does not exist is refused; `mask` has the size that is given, and
     // `cpu_set_t` is but an array of bits of that size.
     let outcome =

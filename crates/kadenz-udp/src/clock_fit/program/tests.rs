@@ -20,7 +20,7 @@ impl Limits for Both {
 }
 
 /// One nanosecond in a nanosecond, so that small numbers are exact.
-const MOST_SLOPE: i128 = SLOPE_UNIT;
+const MAX_SLOPE: i128 = SLOPE_UNIT;
 
 impl Both {
     /// The slopes, as fractions with a positive denominator, that a line of the value `y` may have.
@@ -61,8 +61,8 @@ proptest! {
     fn the_highest_line_is_found_and_no_higher_one_exists(ceilings in limits(), floors in limits(), up in 0_i128..25) {
         let raised = ceilings.iter().map(|it| Limit { value: it.value + up, ..*it }).collect();
         let both = Both { ceilings: raised, floors };
-        let highest = highest_value(&both, MOST_SLOPE).unwrap();
-        let lowest = -highest_value(&Mirrored(&both), MOST_SLOPE).unwrap();
+        let highest = highest_value(&both, MAX_SLOPE).unwrap();
+        let lowest = -highest_value(&Mirrored(&both), MAX_SLOPE).unwrap();
         let possible: Vec<i128> = (-100..100).filter(|y| both.slopes(*y).is_some()).collect();
         if let (Some(first), Some(last)) = (possible.first(), possible.last()) {
             prop_assert!(!contradict(&both));
@@ -78,8 +78,8 @@ proptest! {
     fn no_line_is_steeper_than_the_highest_slope(ceilings in limits(), floors in limits(), up in 0_i128..25) {
         let raised = ceilings.iter().map(|it| Limit { value: it.value + up, ..*it }).collect();
         let both = Both { ceilings: raised, floors };
-        let highest = highest_slope(&both, MOST_SLOPE);
-        let lowest = -highest_slope(&Mirrored(&both), MOST_SLOPE);
+        let highest = highest_slope(&both, MAX_SLOPE);
+        let lowest = -highest_slope(&Mirrored(&both), MAX_SLOPE);
         for [low, high] in (-100..100).filter_map(|y| both.slopes(y)) {
             prop_assert!(high.0 * SLOPE_UNIT <= highest * high.1);
             prop_assert!(low.0 * SLOPE_UNIT >= lowest * low.1);

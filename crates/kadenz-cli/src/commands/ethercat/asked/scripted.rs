@@ -1,18 +1,18 @@
-//! A desk that answers as a test says.
+//! A control socket that answers as a test says.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use kadenz_ethercat::control::desk::{Answer, Client, Question, Reply};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{Answer, Client, Question, Reply};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 
-use super::Desk;
+use super::ControlClient;
 
-/// Works at the desk of a loop with so many devices, which tells of these itself; what else is asked, `answer` does.
-pub(in crate::commands::ethercat) fn with_a_desk<R>(
+/// Works at the control socket of a loop with so many devices, which tells of these itself; what else is asked, `answer` does.
+pub(in crate::commands::ethercat) fn with_a_server<R>(
     devices: usize,
     mut answer: impl FnMut(Question) -> Reply + Send,
-    work: impl FnOnce(Desk) -> R,
+    work: impl FnOnce(ControlClient) -> R,
 ) -> R {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("ethercat-scripted.sock");
@@ -23,7 +23,7 @@ pub(in crate::commands::ethercat) fn with_a_desk<R>(
     };
     std::thread::scope(|scope| {
         scope.spawn(|| attend(&listener.accept().unwrap().0, reply));
-        work(Desk {
+        work(ControlClient {
             client: Client::at(&socket).unwrap(),
             name: "scripted".to_owned(),
             pid: std::process::id(),

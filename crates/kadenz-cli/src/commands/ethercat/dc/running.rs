@@ -1,29 +1,29 @@
 //! Clocks of a running loop's devices, as they stand.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::desk::{Answer, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{Answer, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::clocks::difference_ns;
 use kadenz_ethercat::wire::register::{
     DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SYSTEM_TIME, FEATURES, features,
 };
 
 use super::{Told, ToldClock};
-use crate::commands::ethercat::asked::{Desk, nonsense, whose};
+use crate::commands::ethercat::asked::{ControlClient, nonsense, whose};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::output;
 
-pub(super) fn look(mut desk: Desk) -> anyhow::Result<Told> {
-    let devices = desk.devices()?;
+pub(super) fn look(mut control: ControlClient) -> anyhow::Result<Told> {
+    let devices = control.devices()?;
     let mut told = Vec::with_capacity(devices.len());
     let mut silent = None;
     for device in &devices {
-        let found = find(&mut desk, device)?;
+        let found = find(&mut control, device)?;
         if found == Found::Silence {
             output::note(&format!("{} does not answer", whose(device)));
             silent = silent.or(Some(told.len()));
         }
-        told.push(clock(&mut desk, device, found)?);
+        told.push(clock(&mut control, device, found)?);
     }
     // The others follow the first that has one; nobody knows whether a silent one has.
     let heard = &told[..silent.unwrap_or(told.len())];
@@ -31,7 +31,7 @@ pub(super) fn look(mut desk: Desk) -> anyhow::Result<Told> {
     let silent = silent.filter(|_| reference.is_none());
     Ok(Told {
         version: 1,
-        segment: desk.segment(),
+        segment: control.segment(),
         reference: reference.map(|it| it.device.position),
         silent: silent.map(|it| told[it].device.position),
         alignment: None,
@@ -39,7 +39,11 @@ pub(super) fn look(mut desk: Desk) -> anyhow::Result<Told> {
     })
 }
 
-fn clock(desk: &mut Desk, device: &DeviceStatus, found: Found) -> anyhow::Result<ToldClock> {
+fn clock(
+    control: &mut ControlClient,
+    device: &DeviceStatus,
+    found: Found,
+) -> anyhow::Result<ToldClock> {
     let bits = match found {
         Found::Clock(bits) => Some(bits),
         Found::Silence | Found::NoClock => None,
@@ -56,13 +60,13 @@ fn clock(desk: &mut Desk, device: &DeviceStatus, found: Found) -> anyhow::Result
         difference_ns: None,
     };
     let Some(bits) = bits else { return Ok(told) };
-    let delay = read(desk, device, DC_DELAY)?;
+    let delay = read(control, device, DC_DELAY)?;
     told.delay_ns = delay.map(u32::from_le_bytes);
     told.offset_ns = match bits {
-        32 => read(desk, device, DC_OFFSET)?.map(|it| u32::from_le_bytes(it).into()),
-        _ => read(desk, device, DC_OFFSET)?.map(u64::from_le_bytes),
+        32 => read(control, device, DC_OFFSET)?.map(|it| u32::from_le_bytes(it).into()),
+        _ => read(control, device, DC_OFFSET)?.map(u64::from_le_bytes),
     };
-    let difference = read(desk, device, DC_DIFFERENCE)?;
+    let difference = read(control, device, DC_DIFFERENCE)?;
     told.difference_ns = difference.map(|it| difference_ns(u32::from_le_bytes(it)));
     Ok(told)
 }
@@ -78,11 +82,11 @@ enum Found {
     Clock(u8),
 }
 
-fn find(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<Found> {
-    let Some(features) = read(desk, device, FEATURES)?.map(u16::from_le_bytes) else {
+fn find(control: &mut ControlClient, device: &DeviceStatus) -> anyhow::Result<Found> {
+    let Some(features) = read(control, device, FEATURES)?.map(u16::from_le_bytes) else {
         return Ok(Found::Silence);
     };
-    if features & features::DC == 0 || read::<4>(desk, device, DC_SYSTEM_TIME)?.is_none() {
+    if features & features::DC == 0 || read::<4>(control, device, DC_SYSTEM_TIME)?.is_none() {
         return Ok(Found::NoClock);
     }
     Ok(Found::Clock(match features & features::DC_64 {
@@ -93,28 +97,28 @@ fn find(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<Found> {
 
 /// `None` where the device does not answer there.
 fn read<const N: usize>(
-    desk: &mut Desk,
+    control: &mut ControlClient,
     device: &DeviceStatus,
     address: u16,
 ) -> anyhow::Result<Option<[u8; N]>> {
-    let answer = desk.client.ask(&Question::RegisterRead {
+    let answer = control.client.ask(&Question::RegisterRead {
         device: device.device,
         address,
         length: u16::try_from(N)?,
     });
     match answer.with_context(|| whose(device))? {
         Answer::Bytes(bytes) => Ok(bytes.try_into().ok()),
-        _ => Err(nonsense(&desk.name)),
+        _ => Err(nonsense(&control.name)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use kadenz_ethercat::control::desk::Reply;
+    use kadenz_ethercat::control::control_socket::Reply;
 
     use super::super::words;
     use super::*;
-    use crate::commands::ethercat::asked::scripted::with_a_desk;
+    use crate::commands::ethercat::asked::scripted::with_a_server;
 
     /// What is told of three devices with clocks, of which one does not answer.
     fn with_a_silent_one(silent: usize) -> Told {
@@ -130,7 +134,7 @@ mod tests {
             })),
             other => panic!("{other:?}"),
         };
-        with_a_desk(3, answer, |desk| look(desk).unwrap())
+        with_a_server(3, answer, |control| look(control).unwrap())
     }
 
     #[test]

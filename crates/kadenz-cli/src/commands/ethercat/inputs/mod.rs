@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::catalogue::{Item, Way};
-use kadenz_ethercat::control::desk::{Answer, Layout, Question};
+use kadenz_ethercat::control::catalogue::{Direction, Item};
+use kadenz_ethercat::control::control_socket::{Answer, Layout, Question};
 use kadenz_rt::beat::Rate;
 
-use super::asked::{Desk, known, nonsense};
+use super::asked::{ControlClient, known, nonsense};
 use super::device::Which;
 use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
@@ -27,7 +27,7 @@ pub(super) use shown::type_of;
 ///
 /// Reads what the loop posts of every cycle in shared memory: the loop is asked nothing, and neither waits
 /// nor knows. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
-/// --readers pi-mutex`), its desk is asked, on a thread that is none of the loop's.
+/// --readers pi-mutex`), its control socket is asked, on a thread that is none of the loop's.
 ///
 /// A loop whose last cycle is old stands still, and what it read then is no news: that is an error that says
 /// how old. When the loop ends, so does --watch. Programs in other languages read the same memory:
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
 
-    /// Whose: a position from 0, a name, alias:N, or all
+    /// Target: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: Which,
 
@@ -121,18 +121,18 @@ impl Named {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut desk = Desk::of(options.running.as_deref())?;
-    let layout = layout(&mut desk)?;
-    let entries = chosen(options, &mut desk, &layout)?;
+    let mut control = ControlClient::of(options.running.as_deref())?;
+    let layout = layout(&mut control)?;
+    let entries = chosen(options, &mut control, &layout)?;
     let (form, watch) = (form(options), options.watch);
     let printer = Printer {
-        name: desk.name.clone(),
-        pid: desk.pid,
+        name: control.name.clone(),
+        pid: control.pid,
         entries,
         form,
         watch,
     };
-    let mut posts = Posts::open(desk, &layout, options.oldest.map(|it| it.0))?;
+    let mut posts = Posts::open(control, &layout, options.oldest.map(|it| it.0))?;
     printer.head();
     if !watch {
         let last = posts.next()?;
@@ -143,10 +143,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// What lies where.
-pub(super) fn layout(desk: &mut Desk) -> anyhow::Result<Layout> {
-    match desk.client.ask(&Question::Layout {})? {
+pub(super) fn layout(control: &mut ControlClient) -> anyhow::Result<Layout> {
+    match control.client.ask(&Question::Layout {})? {
         Answer::Layout(layout) => Ok(layout),
-        _ => Err(nonsense(&desk.name)),
+        _ => Err(nonsense(&control.name)),
     }
 }
 
@@ -159,12 +159,16 @@ const fn form(options: &Options) -> Form {
 }
 
 /// The entries that are to be shown.
-fn chosen(options: &Options, desk: &mut Desk, layout: &Layout) -> anyhow::Result<Vec<Entry>> {
-    let devices = desk.devices()?;
+fn chosen(
+    options: &Options,
+    control: &mut ControlClient,
+    layout: &Layout,
+) -> anyhow::Result<Vec<Entry>> {
+    let devices = control.devices()?;
     let meant = options.device.among_known(&known(&devices))?;
     let items = layout.catalogue.entries.iter().filter(|it| {
         let is_named = options.entry.as_ref().is_none_or(|named| named.is(it));
-        let is_shown = it.way == Way::In || options.outputs;
+        let is_shown = it.direction == Direction::Inputs || options.outputs;
         meant.contains(&it.device) && is_named && is_shown
     });
     let mut entries: Vec<_> = items
@@ -182,7 +186,7 @@ fn chosen(options: &Options, desk: &mut Desk, layout: &Layout) -> anyhow::Result
     );
     if options.units {
         for entry in &mut entries {
-            entry.learn_unit(desk)?;
+            entry.learn_unit(control)?;
         }
     }
     Ok(entries)
@@ -223,7 +227,7 @@ mod tests {
         Item {
             device: 0,
             device_name: String::new(),
-            way: Way::In,
+            direction: Direction::Inputs,
             manager: 3,
             pdo: 0x1A00,
             index,

@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::board::{BoardError, Reader};
-use kadenz_ethercat::control::cyclic::{Heading, Post};
-use kadenz_ethercat::control::desk::{Answer, ClientError, Layout, Question};
+use kadenz_ethercat::control::control_socket::{Answer, ClientError, Layout, Question};
+use kadenz_ethercat::control::cyclic::{CycleImage, Heading};
+use kadenz_ethercat::control::process_image::{ProcessImageError, Reader};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::shared::Viewer;
 
-use super::super::asked::{Desk, nonsense};
+use super::super::asked::{ControlClient, nonsense};
 
 /// How long a loop may take to begin, and a reader that is overtaken to come through.
-const PATIENCE: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(1);
+const RETRY_POLICY: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// A loop stands still whose last cycle is older than this, or than so many cycles.
 const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
@@ -22,8 +22,8 @@ const OLD_CYCLES: u64 = 10;
 enum Source {
     /// The loop's memory; the second one is asked whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),
-    /// Its desk.
-    Asked(Box<Desk>),
+    /// Its control socket.
+    Asked(Box<ControlClient>),
 }
 
 /// Posts of a loop.
@@ -45,14 +45,14 @@ pub(super) struct Seen<'p> {
 impl Posts {
     /// One whose last cycle is older than `oldest` stands still.
     pub(super) fn open(
-        desk: Desk,
+        control: ControlClient,
         layout: &Layout,
         oldest: Option<Duration>,
     ) -> anyhow::Result<Self> {
-        let name = desk.name.clone();
+        let name = control.name.clone();
         let source = match &layout.memory {
             Some(memory) => mapped(memory)?,
-            None => Source::Asked(Box::new(desk)),
+            None => Source::Asked(Box::new(control)),
         };
         if let Source::Mapped(reader, _) = &source {
             anyhow::ensure!(reader.bytes() == layout.catalogue.bytes, nonsense(&name));
@@ -77,7 +77,7 @@ impl Posts {
 
     /// What the loop posted last; `None` where it has ended. An error when that is old.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<Seen<'_>>> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + RETRY_POLICY;
         loop {
             if self.has_ended() {
                 return Ok(None);
@@ -89,10 +89,10 @@ impl Posts {
                 Err(Unread::Yet(why)) if Instant::now() >= end => {
                     anyhow::bail!("the loop `{}` shows nothing: {why}", self.name)
                 }
-                Err(Unread::Yet(_)) => std::thread::sleep(LOOK),
+                Err(Unread::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
             }
         }
-        let post = Post::of(&self.bytes).context("what the loop posts makes no sense")?;
+        let post = CycleImage::of(&self.bytes).context("what the loop posts makes no sense")?;
         let heading = post.heading;
         let age = clock::now().since(MonotonicTime::from_ns(heading.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
@@ -112,20 +112,20 @@ impl Posts {
         match &mut self.source {
             Source::Mapped(reader, _) => match reader.read(&mut self.bytes) {
                 Ok(_) => Ok(()),
-                Err(why @ (BoardError::Empty | BoardError::Overtaken)) => {
+                Err(why @ (ProcessImageError::Empty | ProcessImageError::Overtaken)) => {
                     Err(Unread::Yet(why.to_string()))
                 }
                 Err(why) => Err(Unread::Failed(why.into())),
             },
-            Source::Asked(desk) => match desk.client.ask(&Question::Post {}) {
+            Source::Asked(control) => match control.client.ask(&Question::Post {}) {
                 Ok(Answer::Post { ended: true, .. }) => Err(Unread::Ended),
                 Ok(Answer::Post { bytes, .. }) if bytes.len() == self.bytes.len() => {
                     self.bytes = bytes;
                     Ok(())
                 }
-                Ok(_) => Err(Unread::Failed(nonsense(&desk.name))),
+                Ok(_) => Err(Unread::Failed(nonsense(&control.name))),
                 Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
-                // Its desk ends with it.
+                // Its control socket ends with it.
                 Err(ClientError::Ended | ClientError::Nobody(_)) => Err(Unread::Ended),
                 Err(error) => Err(Unread::Failed(error.into())),
             },
@@ -153,13 +153,15 @@ enum Unread {
     Failed(anyhow::Error),
 }
 
-/// Maps a loop's memory. There is no board on it before the loop's first cycle.
+/// Maps a loop's memory. There is no process image on it before the loop's first cycle.
 fn mapped(memory: &str) -> anyhow::Result<Source> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + RETRY_POLICY;
     loop {
         match Reader::of(Box::new(Viewer::open(memory)?)) {
             Ok(reader) => return Ok(Source::Mapped(reader, Viewer::open(memory)?)),
-            Err(BoardError::Foreign) if Instant::now() < end => std::thread::sleep(LOOK),
+            Err(ProcessImageError::Foreign) if Instant::now() < end => {
+                std::thread::sleep(POLL_INTERVAL)
+            }
             Err(error) => return Err(anyhow::Error::new(error).context(memory.to_owned())),
         }
     }

@@ -1,15 +1,15 @@
 //! Posts as tables, lines of values, and JSON.
 
-use kadenz_ethercat::control::catalogue::{Item, Way};
-use kadenz_ethercat::control::desk::{Answer, ClientError, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::catalogue::{Direction, Item};
+use kadenz_ethercat::control::control_socket::{Answer, ClientError, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::coe::{Address, DataType};
 use kadenz_report::numbers;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::posts::Seen;
-use crate::commands::ethercat::asked::{Desk, nonsense};
+use crate::commands::ethercat::asked::{ControlClient, nonsense};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::commands::ethercat::value::ValueType;
 use crate::commands::msg::table::table;
@@ -75,17 +75,17 @@ impl Entry {
     }
 
     /// Asks the device.
-    pub(super) fn learn_unit(&mut self, desk: &mut Desk) -> anyhow::Result<()> {
+    pub(super) fn learn_unit(&mut self, control: &mut ControlClient) -> anyhow::Result<()> {
         let question = Question::Unit {
             device: self.item.device,
             index: self.item.index,
             sub: self.item.sub,
         };
-        match desk.client.ask(&question) {
+        match control.client.ask(&question) {
             Ok(Answer::Unit(unit)) => self.unit = unit,
             // One without a dictionary has no units.
             Err(ClientError::Refused(_)) => {}
-            Ok(_) => return Err(nonsense(&desk.name)),
+            Ok(_) => return Err(nonsense(&control.name)),
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -96,9 +96,9 @@ impl Entry {
     }
 
     const fn direction(&self) -> &'static str {
-        match self.item.way {
-            Way::In => "in",
-            Way::Out => "out",
+        match self.item.direction {
+            Direction::Inputs => "in",
+            Direction::Outputs => "out",
         }
     }
 

@@ -1,21 +1,21 @@
 //! What lies where in the process data of a loop that runs.
 
-use kadenz_ethercat::control::catalogue::{Catalogue, Item, Way};
-use kadenz_ethercat::control::desk::{Answer, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::catalogue::{Catalogue, Direction, Item};
+use kadenz_ethercat::control::control_socket::{Answer, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::coe::DataType;
 
 use super::{Options, Told, ToldEntry, rows};
-use crate::commands::ethercat::asked::{Desk, known, nonsense};
+use crate::commands::ethercat::asked::{ControlClient, known, nonsense};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::commands::ethercat::value::ValueType;
 use crate::output::{self, Outcome};
 
-pub(super) fn run(options: &Options, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let devices = desk.devices()?;
+pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let devices = control.devices()?;
     let chosen = options.device.among_known(&known(&devices))?;
-    let Answer::Layout(layout) = desk.client.ask(&Question::Layout {})? else {
-        return Err(nonsense(&desk.name));
+    let Answer::Layout(layout) = control.client.ask(&Question::Layout {})? else {
+        return Err(nonsense(&control.name));
     };
     let catalogue = layout.catalogue;
     let entries = catalogue.entries.iter().filter_map(|it| {
@@ -26,7 +26,7 @@ pub(super) fn run(options: &Options, mut desk: Desk) -> anyhow::Result<Outcome> 
     });
     let told = Told {
         version: 1,
-        segment: desk.segment(),
+        segment: control.segment(),
         outputs: catalogue.outputs,
         inputs: catalogue.inputs,
         entries: entries.collect(),
@@ -41,9 +41,9 @@ pub(super) fn run(options: &Options, mut desk: Desk) -> anyhow::Result<Outcome> 
 
 impl ToldEntry {
     fn asked(item: &Item, device: &DeviceStatus, catalogue: &Catalogue) -> Self {
-        let (direction, start) = match item.way {
-            Way::Out => ("out", catalogue.outputs_at),
-            Way::In => ("in", catalogue.inputs_at),
+        let (direction, start) = match item.direction {
+            Direction::Outputs => ("out", catalogue.outputs_at),
+            Direction::Inputs => ("in", catalogue.inputs_at),
         };
         let bit = item.bit.saturating_sub(start * 8);
         Self {

@@ -7,7 +7,7 @@ use kadenz_ethercat::wire::register::{self, Known};
 use crate::commands::ethercat::value::ValueType;
 
 /// Most bytes that are read or written at once: they go in one datagram, so that they belong together.
-pub(super) const MOST: u16 = 1024;
+pub(super) const MAX: u16 = 1024;
 
 /// An address in a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ impl RegisterAddress {
     /// Refuses what lies over the end of all addresses, and what one datagram does not carry.
     pub(super) fn ensure_inside(self, bytes: usize) -> anyhow::Result<()> {
         anyhow::ensure!(
-            (1..=usize::from(MOST)).contains(&bytes),
-            "{bytes} bytes at once cannot be asked for; take 1 to {MOST}"
+            (1..=usize::from(MAX)).contains(&bytes),
+            "{bytes} bytes at once cannot be asked for; take 1 to {MAX}"
         );
         anyhow::ensure!(
             usize::from(self.0) + bytes <= 0x1_0000,

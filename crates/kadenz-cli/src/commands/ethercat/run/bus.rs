@@ -1,4 +1,4 @@
-//! The segment, the loop and the steward, from the first frame to the last.
+//! The segment, the loop and the supervisor, from the first frame to the last.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -8,15 +8,15 @@ use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
 use kadenz_ethercat::control::notice::Incidents;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
-use kadenz_ethercat::control::steward::{Settings as StewardSettings, Steward};
+use kadenz_ethercat::control::supervisor::{SegmentSupervisor, Settings as SupervisorSettings};
 use kadenz_ethercat::control::timing::Snapshot;
-use kadenz_ethercat::main_device::postbox::Correspondent;
+use kadenz_ethercat::main_device::acyclic::AcyclicClient;
 use kadenz_ethercat::motion;
 use kadenz_ethercat::port::{self, PairPort, Port, WirePort};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::{Pace, Server};
-use kadenz_lab::crew::{self, CrewError, Member, Station};
 use kadenz_lab::measuring::Measuring;
+use kadenz_lab::measuring_threads::{self, LoopContext, MeasuringThreadError, Member};
 use kadenz_lab::session::{self, Ongoing};
 use kadenz_lab::stop::Stop;
 use kadenz_record::run::folder::{RunWriter, RunningRun};
@@ -25,18 +25,18 @@ use kadenz_report::numbers;
 use kadenz_rt::clock;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
-use super::board::Board;
-use super::company::{AtWork, Company};
-use super::desk::{Desk, Told};
+use super::control_socket::{ControlServer, Told};
+use super::fault_monitor::DriveFaultMonitor;
 use super::lines::Lines;
 use super::live::Live;
 use super::moving::Moved;
 use super::orders::{Orders, Shared};
+use super::process_image::ProcessImage;
 use super::ready::{self, Motion, Ready};
 use super::recording::{ClockRecorders, Recorders, SERIES};
-use super::watchman::Watchman;
+use super::shutdown::{AtWork, ShutdownGuard};
 use super::{Options, load};
-use crate::commands::ethercat::segment::{PATIENCE, Place};
+use crate::commands::ethercat::segment::{Place, RETRY_POLICY};
 use crate::options::Progress;
 use crate::output;
 
@@ -122,10 +122,10 @@ type Begun = (
 impl Drive<'_> {
     #[cfg(target_os = "linux")]
     fn on_interface(self, interface: &str, motion: &Motion) -> anyhow::Result<Driven> {
-        let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
-        let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = self.bring_up(port, interface, &desk, motion)?;
-        self.over(ready, &desk, interface)
+        let port = port::InterfacePort::open(interface, port::WaitMode::Blocking)?;
+        let server = ControlServer::open(self.options.name.as_deref())?;
+        let ready = self.bring_up(port, interface, &server, motion)?;
+        self.over(ready, &server, interface)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -138,13 +138,13 @@ impl Drive<'_> {
     /// A thread of this program is the segment. It begins with the loop: until then time is the segment's own, as
     /// a busy machine may hold a second thread back for longer than anybody waits for an answer.
     fn on_virtual(self, plan: &Plan, name: &str, motion: &Motion) -> anyhow::Result<Driven> {
-        let desk = Desk::open(self.options.name.as_deref())?;
+        let server = ControlServer::open(self.options.name.as_deref())?;
         let wire = WirePort::new(plan.build()?);
         let (near, far) = port::pair();
-        let (ready, wire) = self.bring_up(wire, name, &desk, motion)?.over(near);
-        let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
-        beside(server, self.measuring.tuning.policy, || {
-            self.over(ready, &desk, name)
+        let (ready, wire) = self.bring_up(wire, name, &server, motion)?.over(near);
+        let segment = Server::new(far, wire.into_segment(), Pace::AtOnce);
+        beside(segment, self.measuring.tuning.policy, || {
+            self.over(ready, &server, name)
         })
     }
 
@@ -153,11 +153,11 @@ impl Drive<'_> {
         self,
         port: P,
         name: &str,
-        desk: &Desk,
+        server: &ControlServer,
         motion: &Motion,
     ) -> anyhow::Result<Ready<P>> {
         let work = || ready::bring_up(port, name, self, motion);
-        match desk.while_bringing_up(self.stop, work) {
+        match server.while_bringing_up(self.stop, work) {
             (Err(error), Some(by)) => Err(error.context(format!("ended by {by}"))),
             (ready, _) => ready,
         }
@@ -166,14 +166,14 @@ impl Drive<'_> {
     fn over<P: Port + Send + 'static>(
         self,
         ready: Ready<P>,
-        desk: &Desk,
+        server: &ControlServer,
         name: &str,
     ) -> anyhow::Result<Driven> {
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
-        let axes: Vec<_> = ready.players.iter().map(|it| it.axis().device()).collect();
+        let axes: Vec<_> = ready.runners.iter().map(|it| it.axis().device()).collect();
         let readers = self.options.readers;
-        let board = Board::open(readers, desk, &layout, &ready.mapped, &axes)?;
+        let image = ProcessImage::open(readers, server, &layout, &ready.mapped, &axes)?;
         let (run, recorders, phase) = self.begin(&ready, name)?;
         let load = self
             .options
@@ -182,27 +182,27 @@ impl Drive<'_> {
             .transpose()?;
         let interval = self.measuring.session.interval;
         let ongoing = session::start(run, interval, self.measuring.shield.as_ref())?;
-        let shared = Shared::new(self.settings, board);
+        let shared = Shared::new(self.settings, image);
         let names = ready.devices.iter().map(motion::name).collect();
-        let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health))
-            .with_settings(StewardSettings::for_cycle(
+        let supervisor = SegmentSupervisor::new(ready.devices, &layout, Arc::clone(&shared.health))
+            .with_settings(SupervisorSettings::for_cycle(
                 self.settings.interval.as_duration(),
             ))
             .with_setup(ready.setup);
-        let live = self.live(&shared, &steward, names);
+        let live = self.live(&shared, &supervisor, names);
         let orders = Orders {
             link: ready.link,
             cycle: ready.cycle,
             recorders,
             phase,
-            players: ready.players,
+            runners: ready.runners,
             policy: ready.policy,
-            roster: steward.roster(),
+            device_table: supervisor.device_table(),
             beats: self.beats(),
             warm_up: self.options.warm_up.0,
         };
         let member = self.member(orders, &shared);
-        let worked = self.work(&ongoing, member, (steward, desk), live, &shared);
+        let worked = self.work(&ongoing, member, (supervisor, server), live, &shared);
         let loaded = load.map(load::end).transpose()?;
         let snapshot = shared.timing.snapshot();
         let ended = shared
@@ -213,7 +213,7 @@ impl Drive<'_> {
         let (ended, moved) =
             ended.map_or_else(Default::default, |(ended, moved)| (Some(ended), moved));
         note(&ongoing.running, &snapshot, &moved, loaded)?;
-        note_waits(&ongoing.running, &shared.board);
+        note_waits(&ongoing.running, &shared.image);
         ongoing.finish(worked?)?;
         Driven {
             devices,
@@ -232,7 +232,7 @@ impl Drive<'_> {
         let parameters = &mut run.run_mut().parameters;
         parameters.insert("segment".to_owned(), name.into());
         parameters.insert("devices".to_owned(), ready.devices.len().into());
-        parameters.insert("axes".to_owned(), ready.players.len().into());
+        parameters.insert("axes".to_owned(), ready.runners.len().into());
         parameters.insert("output_bytes".to_owned(), layout.outputs.into());
         parameters.insert("input_bytes".to_owned(), layout.inputs.into());
         let cycle = self.settings.interval.as_duration();
@@ -256,11 +256,11 @@ impl Drive<'_> {
         beats.map(|it| u64::try_from(it).unwrap_or(u64::MAX))
     }
 
-    fn live(self, shared: &Shared, steward: &Steward, names: Vec<String>) -> Live {
+    fn live(self, shared: &Shared, supervisor: &SegmentSupervisor, names: Vec<String>) -> Live {
         Live {
             timing: Arc::clone(&shared.timing),
             health: Arc::clone(&shared.health),
-            notices: steward.notices().subscribe(NOTICES),
+            notices: supervisor.notices().subscribe(NOTICES),
             devices: u16::try_from(names.len()).unwrap_or(u16::MAX),
             names,
             begun: clock::now(),
@@ -273,70 +273,70 @@ impl Drive<'_> {
         }
     }
 
-    /// Loop, steward and desk, until all have ended.
+    /// Loop, supervisor and control socket, until all have ended.
     fn work(
         self,
         ongoing: &Ongoing,
         member: Member,
-        (mut steward, desk): (Steward, &Desk),
+        (mut supervisor, server): (SegmentSupervisor, &ControlServer),
         mut live: Live,
         shared: &Shared,
-    ) -> Result<EndedBy, CrewError> {
-        let (roster, notices) = (steward.roster(), steward.notices());
+    ) -> Result<EndedBy, MeasuringThreadError> {
+        let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
         let told = Told {
-            roster: &roster,
+            device_table: &device_table,
             notices: &notices,
             health: &shared.health,
             timing: &shared.timing,
-            postbox: &shared.postbox,
-            board: &shared.board,
+            queue: &shared.queue,
+            image: &shared.image,
             actuators: &shared.actuators,
-            switch: shared.board.has_axes().then_some(&*shared.switch),
+            handle: shared.image.has_axes().then_some(&*shared.handle),
             interval: self.settings.interval.as_duration(),
         };
-        let watchman = Watchman {
-            switch: &shared.switch,
-            roster: &roster,
-            postbox: &shared.postbox,
-            name: desk.name(),
+        let monitor = DriveFaultMonitor {
+            handle: &shared.handle,
+            device_table: &device_table,
+            queue: &shared.queue,
+            name: server.name(),
             quiet: output::is_quiet(),
         };
-        let company = Company {
+        let guard = ShutdownGuard {
             halt: &shared.halt,
             at_work: &shared.at_work,
-            postbox: &shared.postbox,
-            patience: self.farewell(),
+            queue: &shared.queue,
+            patience: self.shutdown_cycles(),
         };
         std::thread::scope(|scope| {
-            let _parts = company;
-            scope.spawn(|| desk.serve(&told, &shared.halt));
-            scope.spawn(|| watchman.watch(&shared.halt));
+            let _parts = guard;
+            scope.spawn(|| server.serve(&told, &shared.halt));
+            scope.spawn(|| monitor.watch(&shared.halt));
             scope.spawn(move || {
-                let mut way = Correspondent::of_steward(&shared.postbox, PATIENCE);
+                let mut client = AcyclicClient::of_supervisor(&shared.queue, RETRY_POLICY);
                 // It ends with the loop.
-                let _ = steward.run(&mut way, &shared.halt);
+                let _ = supervisor.run(&mut client, &shared.halt);
             });
-            crew::work(ongoing, vec![member], self.stop, &mut live)
+            measuring_threads::work(ongoing, vec![member], self.stop, &mut live)
         })
     }
 
     /// How long the loop may go on once it is to end, and some more for a busy machine.
-    fn farewell(self) -> Duration {
-        let cycles = u32::try_from(self.settings.farewell).unwrap_or(u32::MAX);
-        let farewell = self.settings.interval.as_duration().saturating_mul(cycles);
-        farewell.saturating_add(Duration::from_secs(5))
+    fn shutdown_cycles(self) -> Duration {
+        let cycles = u32::try_from(self.settings.shutdown_cycles).unwrap_or(u32::MAX);
+        let shutdown_cycles = self.settings.interval.as_duration().saturating_mul(cycles);
+        shutdown_cycles.saturating_add(Duration::from_secs(5))
     }
 
     /// The thread that is the loop.
     fn member<P: Port + Send + 'static>(self, orders: Orders<P>, shared: &Shared) -> Member {
         let shared = shared.clone();
         let settings = *self.settings;
-        let work = move |station: &mut Station<'_>| {
+        let work = move |context: &mut LoopContext<'_>| {
             let _at_work = AtWork::begin(&shared.at_work);
-            let done = orders.obey(&settings, station, &shared);
+            let done = orders.obey(&settings, context, &shared);
             *shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             shared.halt.store(true, Ordering::Relaxed);
-            shared.postbox.end();
+            shared.queue.end();
         };
         Member {
             series: SERIES.map(str::to_owned).to_vec(),
@@ -400,8 +400,8 @@ fn serve(server: &mut Server<PairPort>, policy: Policy, done: &AtomicBool) {
 }
 
 /// How many cycles waited for who reads what the loop posts.
-fn note_waits(running: &RunningRun, board: &Board) {
-    if let Some(waits) = board.waits() {
+fn note_waits(running: &RunningRun, image: &ProcessImage) {
+    if let Some(waits) = image.waits() {
         running.update(|run| {
             run.parameters
                 .insert("reader_waits".to_owned(), waits.into());

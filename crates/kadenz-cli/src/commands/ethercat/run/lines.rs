@@ -8,9 +8,9 @@ use kadenz_rt::clock::MonotonicTime;
 /// The shortest time between two lines.
 const EVERY: Duration = Duration::from_secs(1);
 /// The longest time without a line of how the loop goes, whatever happens to the segment.
-const LONGEST_WITHOUT: Duration = Duration::from_secs(5);
+const MAX_SILENCE: Duration = Duration::from_secs(5);
 /// Events that wait for a line of their own; where more do, they are counted.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
 /// What is to be told, and when the last line was.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Lines {
         if self.last.is_some_and(|it| since(it) < EVERY) {
             return None;
         }
-        let is_starved = since(*self.last_state.get_or_insert(now)) >= LONGEST_WITHOUT;
+        let is_starved = since(*self.last_state.get_or_insert(now)) >= MAX_SILENCE;
         let line = match self.waiting.is_empty() || (is_starved && new_second) {
             false => self.next_event().map(Line::Event),
             true => new_second.then_some(Line::State),
@@ -61,7 +61,7 @@ impl Lines {
     }
 
     fn next_event(&mut self) -> Option<String> {
-        if self.waiting.len() <= MOST {
+        if self.waiting.len() <= MAX {
             return self.waiting.pop_front();
         }
         let more = self.waiting.len();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::{Event, Incident, Incidents, Notice, Subscription};
 use kadenz_ethercat::control::timing::{Spread, Timing};
-use kadenz_lab::crew::Watch;
+use kadenz_lab::measuring_threads::Watch;
 use kadenz_record::run::folder::Progress as RunProgress;
 use kadenz_record::run::model::TuningMeasure;
 use kadenz_report::numbers;
@@ -21,7 +21,7 @@ pub(super) struct Live {
     pub(super) health: Arc<Health>,
     pub(super) notices: Subscription,
     pub(super) devices: u16,
-    /// Names of the devices, by the steward's numbers.
+    /// Names of the devices, by the supervisor's numbers.
     pub(super) names: Vec<String>,
     pub(super) begun: MonotonicTime,
     /// Whether all have been in OP yet.

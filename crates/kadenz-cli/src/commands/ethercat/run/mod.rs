@@ -1,19 +1,19 @@
 //! `kadenz ethercat run`.
 
-mod board;
 mod bring_up;
 mod bus;
-mod company;
-mod desk;
+mod control_socket;
+mod fault_monitor;
 mod figure;
 mod lines;
 mod live;
 mod load;
 mod moving;
 mod orders;
+mod process_image;
 mod ready;
 mod recording;
-mod watchman;
+mod shutdown;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,8 +35,8 @@ use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
-use board::ReadersOption;
 use bring_up::BringUpOptions;
+use process_image::ReadersOption;
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
@@ -44,7 +44,7 @@ const EXPERIMENT: &str = "ethercat";
 /// Drive the segment by a loop on the beat, and measure how well it is kept.
 ///
 /// The paper's robot: every cycle a real-time thread takes in what came of the cycle before, computes, and
-/// sends; a steward beside it brings all devices to OP and back there when something happened to them,
+/// sends; a supervisor beside it brings all devices to OP and back there when something happened to them,
 /// which is told as it happens. Recorded are the control period (less the cycle), the wake-up against the
 /// beat, what the thread spends on the bus, and what the controller takes; at the end they stand beside
 /// the paper's figure 7 or 8.
@@ -114,7 +114,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "POLICY")]
     overrun: Option<OverrunOption>,
 
-    /// Whose clock gives the beat
+    /// Target clock gives the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
     beat: BeatOption,
 
@@ -287,9 +287,9 @@ const fn beat_word(beat: BeatOption) -> &'static str {
 
 /// Refuses what is no cycle of a field bus.
 pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
-    const SHORTEST: Duration = Duration::from_micros(20);
+    const MIN: Duration = Duration::from_micros(20);
     anyhow::ensure!(
-        (SHORTEST..=Duration::from_secs(1)).contains(&cycle),
+        (MIN..=Duration::from_secs(1)).contains(&cycle),
         "{} is no cycle of a field bus; write 20us to 1s",
         Span(cycle)
     );
@@ -345,7 +345,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
     Ok(Settings {
         mode,
         overrun,
-        farewell: safety.farewell(cycle),
+        shutdown_cycles: safety.shutdown_cycles(cycle),
         interval,
         ..Settings::every(cycle)?
     })

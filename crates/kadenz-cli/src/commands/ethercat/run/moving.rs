@@ -1,6 +1,6 @@
 //! What became of the axes.
 
-use kadenz_ethercat::motion::{Conductor, Switch};
+use kadenz_ethercat::motion::{AxisGroup, MotionHandle};
 use serde::Serialize;
 
 /// The axes at the end, as `run.json` keeps them.
@@ -23,9 +23,9 @@ struct MovedAxis {
 
 impl Moved {
     /// After the loop.
-    pub(super) fn of(conductor: &Conductor<'_>, switch: &Switch) -> Self {
-        let status = switch.status();
-        let axes = conductor.players().iter().map(|it| {
+    pub(super) fn of(group: &AxisGroup<'_>, handle: &MotionHandle) -> Self {
+        let status = handle.status();
+        let axes = group.runners().iter().map(|it| {
             let tracking = it.tracking();
             MovedAxis {
                 position: it.axis().device(),
@@ -36,7 +36,7 @@ impl Moved {
         });
         Self {
             axes: axes.collect(),
-            stops: conductor.stops(),
+            stops: group.stops(),
             stopped: status.and_then(|it| it.stopped).map(|it| it.why),
         }
     }

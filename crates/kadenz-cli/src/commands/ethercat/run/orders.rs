@@ -6,57 +6,57 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::actuators::Actuators;
 use kadenz_ethercat::control::cyclic::{
-    Controller as _, CycleReport, Ended, Free, Loop, Moment, Phase, Settings, Timekeeper,
+    Controller as _, CycleContext, CycleReport, Ended, Free, Loop, Phase, Settings, Timekeeper,
 };
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
-use kadenz_ethercat::control::steward::Roster;
+use kadenz_ethercat::control::supervisor::DeviceTable;
 use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, Target};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::Postbox;
-use kadenz_ethercat::motion::{Conductor, Player, Policy, Switch};
+use kadenz_ethercat::motion::{AxisGroup, AxisRunner, MotionHandle, Policy};
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::wire::register::AL_CONTROL;
 use kadenz_ethercat::wire::{AlControl, State};
-use kadenz_lab::crew::Station;
+use kadenz_lab::measuring_threads::LoopContext;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::Sleeper;
 
-use super::board::Board;
 use super::moving::Moved;
+use super::process_image::ProcessImage;
 use super::recording::{ClockRecorders, Following, Recorders};
-use crate::commands::ethercat::segment::PATIENCE;
+use crate::commands::ethercat::segment::RETRY_POLICY;
 
 /// What the loop and those beside it share.
 #[derive(Clone)]
 pub(super) struct Shared {
-    pub(super) postbox: Arc<Postbox>,
+    pub(super) queue: Arc<AcyclicQueue>,
     pub(super) timing: Arc<Timing>,
     pub(super) health: Arc<Health>,
-    /// Ends the loop and the steward.
+    /// Ends the loop and the supervisor.
     pub(super) halt: Arc<AtomicBool>,
     /// Whether the loop's thread is at work, until its axes are at rest.
     pub(super) at_work: Arc<AtomicBool>,
     pub(super) ended: Arc<Mutex<Option<(Ended, Moved)>>>,
-    pub(super) board: Arc<Board>,
+    pub(super) image: Arc<ProcessImage>,
     pub(super) actuators: Arc<Actuators>,
-    pub(super) switch: Arc<Switch>,
+    pub(super) handle: Arc<MotionHandle>,
 }
 
 impl Shared {
-    pub(super) fn new(settings: &Settings, board: Board) -> Self {
+    pub(super) fn new(settings: &Settings, image: ProcessImage) -> Self {
         Self {
-            postbox: Arc::default(),
+            queue: Arc::default(),
             timing: Arc::new(Timing::new(settings)),
             health: Arc::new(Health::new()),
             halt: Arc::default(),
             at_work: Arc::default(),
             ended: Arc::default(),
-            board: Arc::new(board),
+            image: Arc::new(image),
             actuators: Arc::default(),
-            switch: Arc::default(),
+            handle: Arc::default(),
         }
     }
 }
@@ -67,10 +67,10 @@ pub(super) struct Orders<P> {
     pub(super) cycle: Cycle,
     pub(super) recorders: Recorders,
     pub(super) phase: Option<(PhaseSettings, ClockRecorders)>,
-    pub(super) players: Vec<Player>,
+    pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
     /// Which drives are in OP.
-    pub(super) roster: Arc<Roster>,
+    pub(super) device_table: Arc<DeviceTable>,
     /// All of them, the warm-up's too.
     pub(super) beats: Option<u64>,
     pub(super) warm_up: Duration,
@@ -81,18 +81,18 @@ impl<P: Port> Orders<P> {
     pub(super) fn obey(
         mut self,
         settings: &Settings,
-        station: &mut Station<'_>,
+        context: &mut LoopContext<'_>,
         shared: &Shared,
     ) -> (Ended, Moved) {
         let settings = Settings {
-            start: Some(station.start),
+            start: Some(context.start),
             ..*settings
         };
         let recording = self
             .recorders
-            .begin(station.origin, settings.interval.as_duration())
-            .between(station.start + self.warm_up, self.beats);
-        let (stop, beats) = (station.stop, self.beats);
+            .begin(context.origin, settings.interval.as_duration())
+            .between(context.start + self.warm_up, self.beats);
+        let (stop, beats) = (context.stop, self.beats);
         let others = |report: &CycleReport<'_>| {
             shared.health.note_link(&report.counts);
             if let Some(outcome) = &report.outcome {
@@ -102,29 +102,29 @@ impl<P: Port> Orders<P> {
                 shared.halt.store(true, Ordering::Relaxed);
             }
         };
-        let mut observer = (recording, &*shared.timing, shared.board.posting(), others);
+        let mut observer = (recording, &*shared.timing, shared.image.posting(), others);
         let mut phase: Box<dyn Phase> = match self.phase {
             None => Box::new(Free),
             Some((settings, recorders)) => Box::new(Following {
                 follow: Follow::new(settings, |_: &Step| ()),
                 recorders,
-                origin: station.origin,
+                origin: context.origin,
             }),
         };
-        let conductor = Conductor::new(self.players, self.policy, &shared.switch);
-        let mut conductor = conductor.with_roster(self.roster);
+        let group = AxisGroup::new(self.runners, self.policy, &shared.handle);
+        let mut group = group.with_device_table(self.device_table);
         let mut hands = &*shared.actuators;
-        let mut controller = |moment: &mut Moment<'_>| {
-            conductor.beat(moment);
-            hands.beat(moment);
+        let mut controller = |context: &mut CycleContext<'_>| {
+            group.beat(context);
+            hands.beat(context);
         };
         let mut bus = Loop {
             link: &mut self.link,
             cycle: &mut self.cycle,
-            postbox: &shared.postbox,
+            queue: &shared.queue,
             stop: &shared.halt,
         };
-        let mut time = BySleeper(station.sleeper);
+        let mut time = BySleeper(context.sleeper);
         let ended = bus.run_locked(
             &settings,
             &mut time,
@@ -135,11 +135,11 @@ impl<P: Port> Orders<P> {
         // Readers hear at once that this was the last cycle: what is left may take longer than one may be old.
         drop(observer);
         leave(&mut self.link);
-        (ended, Moved::of(&conductor, &shared.switch))
+        (ended, Moved::of(&group, &shared.handle))
     }
 }
 
-/// The crew's sleeper, for the loop.
+/// The measuring thread's sleeper, for the loop.
 struct BySleeper<'s>(&'s mut dyn Sleeper);
 
 impl<P> Timekeeper<P> for BySleeper<'_> {
@@ -150,11 +150,11 @@ impl<P> Timekeeper<P> for BySleeper<'_> {
 
 /// Leaves nobody in OP without process data.
 fn leave<P: Port>(link: &mut Link<P>) {
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link,
-        patience: PATIENCE,
+        patience: RETRY_POLICY,
     };
     let request = AlControl::request(State::PreOp).0.to_le_bytes();
     // Who does not answer any more has nobody to be told of it, and its watchdog.
-    let _ = Registers::by(&mut way).count_writing(Whose::All(0), AL_CONTROL, &request);
+    let _ = Registers::by(&mut way).count_writing(Target::All(0), AL_CONTROL, &request);
 }

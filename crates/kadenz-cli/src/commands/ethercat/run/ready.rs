@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
-use kadenz_ethercat::control::steward::Setup;
+use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::main_device::bring_up;
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Sync, Width, since_2000};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::axis::DriveSetup;
-use kadenz_ethercat::motion::{self, Player, Policy};
+use kadenz_ethercat::motion::{self, AxisRunner, Policy};
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::wire::{Configured, Position};
 use kadenz_rt::clock::WallTime;
@@ -23,7 +23,7 @@ use super::bring_up::is_ended;
 use super::bus::Drive;
 use crate::commands::ethercat::device;
 use crate::commands::ethercat::esi;
-use crate::commands::ethercat::segment::{self, PATIENCE};
+use crate::commands::ethercat::segment::{self, RETRY_POLICY};
 use crate::output;
 
 /// What the drives are to do.
@@ -41,7 +41,7 @@ pub(super) struct Ready<P> {
     pub(super) link: Link<P>,
     pub(super) devices: Vec<SubDevice>,
     pub(super) cycle: Cycle,
-    pub(super) players: Vec<Player>,
+    pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
     /// What is done again with a device that lost its power.
     pub(super) setup: Setup,
@@ -58,7 +58,7 @@ impl<P: Port> Ready<P> {
             link: Link::new(port, segment::who()),
             devices: self.devices,
             cycle: self.cycle,
-            players: self.players,
+            runners: self.runners,
             policy: self.policy,
             setup: self.setup,
             phase: self.phase,
@@ -82,9 +82,9 @@ pub(super) fn bring_up<P: Port>(
     let mut expected = drive.options.bring_up.expected()?;
     let mut link = Link::new(port, segment::who());
     segment::ensure_alone(&mut link, name)?;
-    let mut way = Waiting {
+    let mut way = BlockingExchange {
         link: &mut link,
-        patience: PATIENCE,
+        patience: RETRY_POLICY,
     };
     let work = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
         configure(registers, devices, &descriptions, drive, motion)
@@ -99,7 +99,7 @@ pub(super) fn bring_up<P: Port>(
         link,
         devices,
         cycle: configured.cycle,
-        players: configured.players,
+        runners: configured.runners,
         setup: esi::before(configured.matched, drives),
         policy: configured.policy,
         phase: configured.reference.map(|(_, width)| PhaseSettings {
@@ -114,7 +114,7 @@ pub(super) fn bring_up<P: Port>(
 struct ConfiguredSegment {
     matched: Matched,
     cycle: Cycle,
-    players: Vec<Player>,
+    runners: Vec<AxisRunner>,
     policy: Policy,
     drives: Vec<DriveSetup>,
     reference: Option<(Configured, Width)>,
@@ -145,13 +145,13 @@ fn configure(
         cycle: interval,
         ..plan
     });
-    let players = match &plan {
+    let runners = match &plan {
         Some(plan) => plan.commission(registers, devices)?,
         None => Vec::new(),
     };
     let mut notes = Vec::new();
     let mapped = mapping_of_all(registers, devices, &matched, &mut notes)?;
-    let drives = motion::setups(registers, devices, &players, interval)?;
+    let drives = motion::setups(registers, devices, &runners, interval)?;
     let (reference, clocks) = match options.beat {
         BeatOption::Own => (None, None),
         BeatOption::Reference => {
@@ -164,7 +164,7 @@ fn configure(
     Ok(ConfiguredSegment {
         cycle: bring_up::prepare(registers, devices, station)?,
         matched,
-        players,
+        runners,
         policy: plan.map(|it| it.safety).unwrap_or_default(),
         drives,
         reference,

@@ -105,8 +105,8 @@ struct Described {
 
 pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.devices.desk()? {
-        return running::list(options, desk);
+    if let Some(control) = options.devices.control()? {
+        return running::list(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.devices.ensure_none()?;
@@ -123,8 +123,8 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.devices.desk()? {
-        return running::info(options, desk);
+    if let Some(control) = options.devices.control()? {
+        return running::info(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.devices.ensure_none()?;

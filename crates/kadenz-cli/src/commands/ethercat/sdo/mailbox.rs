@@ -2,14 +2,14 @@
 
 use anyhow::Context as _;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::from_esi::Described;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::wire::State;
 
 #[cfg(target_os = "linux")]
-use crate::commands::ethercat::asked::{self, Desk};
+use crate::commands::ethercat::asked::{self, ControlClient};
 use crate::commands::ethercat::device::{ToldDevice, Which, whose};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::operate;
@@ -26,9 +26,9 @@ pub(super) struct Asked {
 #[cfg(target_os = "linux")]
 impl Asked {
     /// A device of a loop that runs.
-    pub(super) fn by_loop(desk: &Desk, device: &DeviceStatus) -> Self {
+    pub(super) fn by_loop(control: &ControlClient, device: &DeviceStatus) -> Self {
         Self {
-            segment: desk.segment(),
+            segment: control.segment(),
             device: ToldDevice::asked(device),
             whose: asked::whose(device),
         }

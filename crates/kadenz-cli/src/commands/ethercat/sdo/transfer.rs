@@ -113,8 +113,8 @@ struct Transferred {
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.devices.desk()? {
-        return running::read(options, desk);
+    if let Some(control) = options.how.devices.control()? {
+        return running::read(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.how.devices.ensure_none()?;
@@ -140,8 +140,8 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.devices.desk()? {
-        return running::write(options, desk);
+    if let Some(control) = options.how.devices.control()? {
+        return running::write(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.how.devices.ensure_none()?;

@@ -101,8 +101,8 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
 
 fn memory(options: &Read) -> anyhow::Result<Memory> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.place.desk()? {
-        return running::memory(options, desk);
+    if let Some(control) = options.place.control()? {
+        return running::memory(options, control);
     }
     #[cfg(not(target_os = "linux"))]
     options.place.ensure_none()?;

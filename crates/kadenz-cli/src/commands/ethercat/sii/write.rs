@@ -20,7 +20,7 @@ use crate::options::Steps;
 use crate::output::{self, Outcome};
 
 /// The longest memory that a controller can have: 4 MiBit.
-const LONGEST: u64 = 512 * 1024;
+const MAX: u64 = 512 * 1024;
 
 /// Write a file into a device's memory
 ///
@@ -113,17 +113,15 @@ fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
     let read = match path.as_os_str() == "-" {
         true => std::io::stdin()
             .lock()
-            .take(LONGEST + 1)
+            .take(MAX + 1)
             .read_to_end(&mut bytes),
-        false => {
-            std::fs::File::open(path).and_then(|it| it.take(LONGEST + 1).read_to_end(&mut bytes))
-        }
+        false => std::fs::File::open(path).and_then(|it| it.take(MAX + 1).read_to_end(&mut bytes)),
     };
     let length = read.with_context(|| format!("cannot read {}", path.display()))?;
     anyhow::ensure!(length > 0, "{} is empty", path.display());
     anyhow::ensure!(
-        length as u64 <= LONGEST,
-        "{} is longer than any memory of a device, {LONGEST} bytes",
+        length as u64 <= MAX,
+        "{} is longer than any memory of a device, {MAX} bytes",
         path.display()
     );
     Ok(bytes)

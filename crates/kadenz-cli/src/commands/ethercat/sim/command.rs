@@ -107,7 +107,7 @@ impl Order {
 }
 
 /// Longest line that is read, in bytes.
-pub(super) const LONGEST: usize = 1_000;
+pub(super) const MAX: usize = 1_000;
 
 /// What there is.
 pub(super) const HELP: &str = "\
@@ -155,8 +155,8 @@ pub(super) fn parse(line: &str, names: &Names) -> Result<Option<Command>, String
 
 /// The words of a line; what stands in quotes is one.
 fn words(line: &str) -> Result<Vec<String>, String> {
-    if line.len() > LONGEST {
-        return Err(format!("a line has {LONGEST} bytes at most"));
+    if line.len() > MAX {
+        return Err(format!("a line has {MAX} bytes at most"));
     }
     let mut words = Vec::new();
     let mut rest = line.trim();

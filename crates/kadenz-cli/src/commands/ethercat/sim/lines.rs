@@ -7,7 +7,7 @@ use std::time::Duration;
 use kadenz_lab::stop::Stop;
 use kadenz_rt::terminal;
 
-use super::command::LONGEST;
+use super::command::MAX;
 
 /// Lines that may wait to be obeyed; whoever writes more waits.
 const WAITING: usize = 64;
@@ -40,7 +40,7 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<String>) {
 /// is too long as well: it takes no more memory than that, and its rest is not taken for a line of its own.
 fn next_line(input: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
-    let most = LONGEST as u64 + 1;
+    let most = MAX as u64 + 1;
     let mut start = input.by_ref().take(most);
     if start.read_until(b'\n', &mut line).ok()? == 0 {
         return None;
@@ -84,7 +84,7 @@ mod tests {
             ["lose 3", "", "  cut 2", "heal 2"]
         );
         assert!(lines("").is_empty());
-        let longest = "x".repeat(LONGEST);
+        let longest = "x".repeat(MAX);
         assert_eq!(
             lines(&format!("{longest}\nlose\n")),
             [longest.as_str(), "lose"]
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_follows_in_a_line_that_is_too_long_is_none_of_its_own() {
-        for length in [LONGEST + 1, 3 * LONGEST] {
+        for length in [MAX + 1, 3 * MAX] {
             let long = "#".repeat(length);
             let found = lines(&format!("{long} cut 0\nlose\n{long}"));
             let [first, second, third] = &found[..] else {
@@ -101,7 +101,7 @@ mod tests {
             };
             assert_eq!(second, "lose");
             for line in [first, third] {
-                assert_eq!(line.len(), LONGEST + 1);
+                assert_eq!(line.len(), MAX + 1);
                 assert!(line.bytes().all(|it| it == b'#'));
             }
         }

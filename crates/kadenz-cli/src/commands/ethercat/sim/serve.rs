@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use kadenz_ethercat::port::{InterfacePort, Port, RingPort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::Pace;
 use kadenz_lab::stop::Stop;
@@ -135,9 +135,9 @@ impl<'o> Ends<'o> {
     fn open(&self) -> anyhow::Result<Box<dyn Port>> {
         Ok(match self.0[..] {
             [(first, _), (second, _), ..] => {
-                Box::new(RingPort::open(first, second, Waiting::Blocking)?)
+                Box::new(RingPort::open(first, second, WaitMode::Blocking)?)
             }
-            _ => Box::new(InterfacePort::open(self.0[0].0, Waiting::Blocking)?),
+            _ => Box::new(InterfacePort::open(self.0[0].0, WaitMode::Blocking)?),
         })
     }
 }

@@ -1,27 +1,27 @@
 //! States of a running loop's devices.
 
-use kadenz_ethercat::control::desk::Question;
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::Question;
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
 
 use super::{Options, Told, ToldState, Wanted, outcome};
-use crate::commands::ethercat::asked::{Desk, called, known};
+use crate::commands::ethercat::asked::{ControlClient, called, known};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::commands::ethercat::scan::state_name;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
-pub(super) fn run(options: &Options, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let chosen = options.device.among_known(&known(&desk.devices()?))?;
+pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let chosen = options.device.among_known(&known(&control.devices()?))?;
     let refused = options
         .state
-        .and_then(|wanted| bring(&mut desk, &chosen, wanted).err());
-    let mut devices = desk.devices()?;
+        .and_then(|wanted| bring(&mut control, &chosen, wanted).err());
+    let mut devices = control.devices()?;
     devices.retain(|it| chosen.contains(&it.device));
     if options.json {
         output::json(&Told {
             version: 1,
-            segment: desk.segment(),
+            segment: control.segment(),
             wanted: options.state.map(|it| it.state().name()),
             refused: refused.as_ref().map(|it| format!("{it:#}")),
             devices: devices.iter().map(ToldState::asked).collect(),
@@ -33,9 +33,9 @@ pub(super) fn run(options: &Options, mut desk: Desk) -> anyhow::Result<Outcome> 
 }
 
 /// One after the other, until one does not come.
-fn bring(desk: &mut Desk, chosen: &[usize], wanted: Wanted) -> anyhow::Result<()> {
+fn bring(control: &mut ControlClient, chosen: &[usize], wanted: Wanted) -> anyhow::Result<()> {
     for device in chosen {
-        desk.client.ask(&Question::State {
+        control.client.ask(&Question::State {
             device: *device,
             state: Some(wanted.state().name().to_owned()),
         })?;

@@ -10,7 +10,7 @@ use kadenz::msg::provider::{Discovery, Outlet, SenderId};
 use kadenz::msg::watch::TurnedBack;
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
-use super::{MOST_REMEMBERED, REMEMBERED, open};
+use super::{MAX_REMEMBERED, REMEMBERED, open};
 
 /// The channel by which a bridge finds itself.
 pub(super) const MEETING: &str = "KADENZ_BRIDGE";
@@ -45,7 +45,7 @@ impl Shore {
             outlet: outlet.map(|outlet| Arc::new(Mutex::new(outlet))),
             trouble,
             own: None,
-            sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MOST_REMEMBERED))),
+            sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MAX_REMEMBERED))),
             bus,
         })
     }

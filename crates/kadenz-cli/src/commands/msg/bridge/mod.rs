@@ -169,7 +169,7 @@ fn tell(options: &Options, carried: &[Carried]) -> anyhow::Result<()> {
 /// How long messages are remembered that may come back.
 const REMEMBERED: Duration = Duration::from_secs(1);
 /// How many of them.
-const MOST_REMEMBERED: usize = 65_536;
+const MAX_REMEMBERED: usize = 65_536;
 
 /// Opens a bus over one provider, for both ways.
 fn open(url: &str) -> anyhow::Result<(Bus, std::sync::Arc<dyn kadenz::msg::provider::Provider>)> {

@@ -14,7 +14,7 @@ use crate::commands::msg::bus::{Came, Ears};
 use crate::output;
 
 /// Channels whose rate is limited each on its own.
-const MOST_CHANNELS: usize = 10_000;
+const MAX_CHANNELS: usize = 10_000;
 
 /// What was carried one way.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -65,7 +65,7 @@ impl Way {
             own: from.own,
             sent_here: Arc::clone(&from.sent),
             sent_there: is_asked_for.then(|| Arc::clone(&to.sent)),
-            throttle: interval.map(|interval| Throttle::new(interval, MOST_CHANNELS)),
+            throttle: interval.map(|interval| Throttle::new(interval, MAX_CHANNELS)),
             carried: Carried {
                 from: from.bus.url().to_owned(),
                 to: to.bus.url().to_owned(),

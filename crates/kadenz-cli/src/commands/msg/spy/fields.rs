@@ -11,9 +11,9 @@ use crate::commands::msg::{shown, stamp};
 use crate::output;
 
 /// Fields that are shown and remembered.
-const MOST_FIELDS: usize = 512;
+const MAX_FIELDS: usize = 512;
 /// Values of each that are remembered.
-const MOST_VALUES: usize = 40;
+const MAX_VALUES: usize = 40;
 
 /// The last message of a channel, and the last values of its numbers.
 pub(super) struct Fields {
@@ -43,7 +43,7 @@ impl Fields {
     pub(super) fn new(channel: Channel) -> Self {
         Self {
             channel,
-            traces: Traces::new(MOST_VALUES, MOST_FIELDS),
+            traces: Traces::new(MAX_VALUES, MAX_FIELDS),
             last: None,
         }
     }
@@ -58,7 +58,7 @@ impl Fields {
 
     pub(super) fn note(&mut self, raw: &Raw<'_>, decoded: Result<Value, String>) {
         if let Ok(value) = &decoded {
-            self.traces.note(value.numbers(MOST_FIELDS));
+            self.traces.note(value.numbers(MAX_FIELDS));
         }
         self.last = Some(Last {
             came: stamp::came(&raw.delivery),
@@ -103,7 +103,7 @@ impl Fields {
                 return vec![plain(&last.hex), plain(hint)];
             }
         };
-        let leaves = shown::leaves(value, MOST_FIELDS).into_iter();
+        let leaves = shown::leaves(value, MAX_FIELDS).into_iter();
         leaves
             .map(|(path, value)| Field {
                 spark: self

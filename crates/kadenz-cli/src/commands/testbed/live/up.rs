@@ -53,7 +53,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is told at the end as JSON.
 #[derive(Serialize)]
@@ -106,8 +106,8 @@ fn keep(testbed: &Testbed, duration: Option<Span>, stop: &Stop) -> EndedBy {
         if let Err(error) = testbed.tell_status() {
             output::note(&format!("`kadenz testbed status` cannot be told: {error}"));
         }
-        std::thread::sleep(LOOK);
-        elapsed += LOOK;
+        std::thread::sleep(POLL_INTERVAL);
+        elapsed += POLL_INTERVAL;
     }
     EndedBy::Interrupted
 }
@@ -151,7 +151,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         if let Some(record) = found.filter(|it| it.pid == child.id() && it.ready) {
             break record;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     if options.json {
         output::json(&record)?;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{Bench, Bounds, Epoch, Node, Settings, Sync, measure, segment};
 use crate::main_device::clocks::{ClockError, TopologyError};
 use crate::main_device::exchange::{
-    Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting,
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
 };
 use crate::port::WirePort;
 use crate::wire::register::{
@@ -28,7 +28,7 @@ const REGISTERS: [u16; 6] = [
 
 /// A way on which one SubDevice's answers of one register are others.
 struct Liar<'l> {
-    inner: Waiting<'l, WirePort>,
+    inner: BlockingExchange<'l, WirePort>,
     station: Configured,
     register: u16,
     /// What it answers, again and again.
@@ -123,7 +123,7 @@ proptest! {
     ) {
         let mut bench = Bench::new(segment(&nodes()));
         let mut way = Liar {
-            inner: Waiting { link: &mut bench.link, patience: Patience::default() },
+            inner: BlockingExchange { link: &mut bench.link, patience: RetryPolicy::default() },
             station: bench.devices[liar].station,
             register,
             lies: &lies,

@@ -63,7 +63,7 @@ impl Default for Parameters {
 /// Longest piece of time that is computed at once, in nanoseconds: the drive's own loop at 8 kHz.
 const STEP_NS: u64 = 125_000;
 /// Time beyond this is left out, so that a pause costs no more than 800 steps.
-const LONGEST_NS: u64 = 100_000_000;
+const MAX_NS: u64 = 100_000_000;
 /// How often it steps without anybody's cycle.
 const PERIOD_NS: u64 = 1_000_000;
 
@@ -181,7 +181,7 @@ impl Drive {
         let Some(slots) = self.slots else { return };
         let elapsed = moment.now.since(self.now.unwrap_or(moment.now));
         self.now = Some(moment.now);
-        let mut left = elapsed.min(LONGEST_NS);
+        let mut left = elapsed.min(MAX_NS);
         let limit = objects.get(slots.torque_limit) as f64 / 1000.0 * self.parameters.motor.rated;
         while left > 0 {
             let piece = left.min(STEP_NS);

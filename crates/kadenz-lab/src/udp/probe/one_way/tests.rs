@@ -67,7 +67,7 @@ fn claim(apart_ns: u64) -> Synchronised {
     }
 }
 
-/// Plays these replies; what the clerk found, and the recorded ways there and back.
+/// Plays these replies; what the estimator found, and the recorded ways there and back.
 fn played(replies: impl Iterator<Item = Reply>) -> (OneWayFacts, [Vec<i64>; 2]) {
     played_with(None, replies)
 }
@@ -89,13 +89,13 @@ fn played_with(
     };
     let recorders = [series("there"), series("back")];
     let running = run.start(Duration::from_millis(50)).unwrap();
-    let (mut exchanges, mut clerk) = one_way(1, 1, recorders);
+    let (mut exchanges, mut estimator) = one_way(1, 1, recorders);
     if let Some(synchronised) = synchronised {
-        clerk.believe(synchronised);
+        estimator.believe(synchronised);
     }
     replies.for_each(|reply| exchanges.tell(&reply));
     drop(exchanges);
-    let facts = clerk.run();
+    let facts = estimator.run();
     running.finish(EndedBy::Finished).unwrap();
     let reader = RunReader::open(&out).unwrap();
     let values = ["there", "back"].map(|name| {

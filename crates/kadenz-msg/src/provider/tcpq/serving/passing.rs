@@ -68,7 +68,7 @@ impl Serving {
         let mut found = mem::take(&mut self.found);
         let mut behind = mem::take(&mut self.behind);
         self.routes.route(channel, &mut found);
-        self.books.skipped(found.skipped);
+        self.counters.skipped(found.skipped);
         // Who keeps up does not wait for those who do not.
         for seat in &found.seats {
             let client = self.clients.get(seat);
@@ -101,22 +101,22 @@ impl Serving {
             }
         } else if client.queue.bytes() + length > self.options.queue {
             client.skip(seat, &mut self.routes);
-            return self.books.dropped(&client.books);
+            return self.counters.dropped(&client.counters);
         }
         if written > 0 {
             client.progress.taken(passing.now);
         }
         if written == length {
-            return self.books.delivered(&client.books);
+            return self.counters.delivered(&client.counters);
         }
         let kept = !is_lost && self.keep(seat, passing, written);
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };
         if kept {
-            self.books.delivered(&client.books);
+            self.counters.delivered(&client.counters);
         } else {
-            self.books.dropped(&client.books);
+            self.counters.dropped(&client.counters);
             // A part of a message is no message.
             if is_lost || written > 0 {
                 self.lost.push(seat);

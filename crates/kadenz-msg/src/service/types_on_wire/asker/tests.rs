@@ -42,7 +42,7 @@ fn noise_that_looks_like_new_types_is_asked_about_within_bounds() {
         asked += u32::from(matches!(asker.want(noise, at(number / 10)), Want::Ask));
     }
     assert!((50..=80).contains(&asked), "{asked}");
-    assert_eq!(asker.entries.len(), MOST_TYPES);
+    assert_eq!(asker.entries.len(), MAX_TYPES);
     assert!(
         matches!(asker.want(pose(), at(2000)), Want::Ask),
         "recovered"
@@ -69,7 +69,7 @@ fn what_does_not_have_the_fingerprint_is_never_believed() {
     let mut asker = Asker::default();
     asker.want(pose(), at(0));
     let other = TEXT.replace("position", "rotation");
-    let long = format!("// {}\n{TEXT}", "x".repeat(LONGEST_TEXT));
+    let long = format!("// {}\n{TEXT}", "x".repeat(MAX_TEXT));
     let mut wrong = |name: &str, text: &str| {
         let refused = asker.told(&answer(pose(), name, text)).unwrap();
         refused.unwrap_err().to_string()

@@ -13,7 +13,7 @@ use crate::os::linux::udp::socket::Socket;
 /// Messages taken by one call.
 const A_CALL: usize = 16;
 /// Calls a time, so that a flood of errors holds nobody up.
-const MOST_CALLS: usize = 64;
+const MAX_CALLS: usize = 64;
 /// Errors kept until somebody asks for them.
 const ERRORS_KEPT: usize = 64;
 
@@ -41,7 +41,7 @@ impl ErrorQueue {
 
     /// Takes out what the kernel has.
     pub(super) fn drain(&mut self, socket: &Socket, keys: &Keys) {
-        for _ in 0..MOST_CALLS {
+        for _ in 0..MAX_CALLS {
             let taken = self
                 .messages
                 .receive(socket, Queue::Errors, Patience::None, &mut [], 0);

@@ -51,7 +51,7 @@ pub(super) struct Port {
 
 /// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
 /// loop that never takes them would else lose datagrams by its own stamps.
-const MOST_UNREAD: usize = 64;
+const MAX_UNREAD: usize = 64;
 
 pub(super) type InboxParts = ReceiveParts;
 pub(super) type OutboxParts = SendParts;
@@ -180,7 +180,7 @@ impl Port {
 
     fn make_room(&mut self, about_to_send: usize) {
         let unread = self.unread.load(Ordering::Relaxed);
-        if unread + about_to_send > MOST_UNREAD && unread > 0 && self.stamping.transmits() {
+        if unread + about_to_send > MAX_UNREAD && unread > 0 && self.stamping.transmits() {
             self.drain();
         }
         self.unread.fetch_add(about_to_send, Ordering::Relaxed);

@@ -1,53 +1,57 @@
 //! Objects of a running loop's devices, and what they are.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::desk::{Answer, ClientError, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{Answer, ClientError, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::dictionary::{Entry, Object};
 use kadenz_ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
 
 use super::super::mailbox::Asked;
 use super::{Described, Information, List, tell};
-use crate::commands::ethercat::asked::{Desk, nonsense, whose};
+use crate::commands::ethercat::asked::{ControlClient, nonsense, whose};
 use crate::output::Outcome;
 
-pub(super) fn list(options: &List, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let device = desk.device(&options.device)?;
-    let answer = desk.client.ask(&Question::SdoList {
+pub(super) fn list(options: &List, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let device = control.device(&options.device)?;
+    let answer = control.client.ask(&Question::SdoList {
         device: device.device,
     });
     let Answer::Indices(indices) = answer.with_context(|| whose(&device))? else {
-        return Err(nonsense(&desk.name));
+        return Err(nonsense(&control.name));
     };
     let described = indices
         .into_iter()
-        .map(|index| describe(&mut desk, &device, index, None));
+        .map(|index| describe(&mut control, &device, index, None));
     let described = described.collect::<anyhow::Result<Vec<_>>>()?;
-    tell(Asked::by_loop(&desk, &device), &described, options.json)
+    tell(Asked::by_loop(&control, &device), &described, options.json)
 }
 
-pub(super) fn info(options: &Information, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let device = desk.device(&options.device)?;
+pub(super) fn info(options: &Information, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let device = control.device(&options.device)?;
     let object = options.object;
-    let described = describe(&mut desk, &device, object.index, object.sub)?;
-    tell(Asked::by_loop(&desk, &device), &[described], options.json)
+    let described = describe(&mut control, &device, object.index, object.sub)?;
+    tell(
+        Asked::by_loop(&control, &device),
+        &[described],
+        options.json,
+    )
 }
 
 /// An object with all of its entries, or the one that is wanted.
 fn describe(
-    desk: &mut Desk,
+    control: &mut ControlClient,
     device: &DeviceStatus,
     index: u16,
     wanted: Option<u8>,
 ) -> anyhow::Result<Described> {
-    let object = object(desk, device, index)?;
+    let object = object(control, device, index)?;
     let subs = match wanted {
         Some(sub) => sub..=sub,
         None => 0..=object.highest_sub,
     };
     let mut entries = Vec::new();
     for sub in subs {
-        let answer = desk.client.ask(&Question::SdoInfo {
+        let answer = control.client.ask(&Question::SdoInfo {
             device: device.device,
             index,
             sub,
@@ -55,11 +59,11 @@ fn describe(
         match answer {
             // A gap in an array.
             Err(ClientError::Refused(_)) if sub > 0 && wanted.is_none() => {
-                ensure_it_answers(desk, device, index)?;
+                ensure_it_answers(control, device, index)?;
             }
             answer => {
-                let entry = entry(desk, device, Address::new(index, sub), answer)?;
-                let value = value_of(desk, device, &entry)?;
+                let entry = entry(control, device, Address::new(index, sub), answer)?;
+                let value = value_of(control, device, &entry)?;
                 entries.push((entry, value));
             }
         }
@@ -67,14 +71,22 @@ fn describe(
     Ok(Described { object, entries })
 }
 
-/// Behind a refusal: it was about the entry alone where the device tells of the object itself. The desk refuses also what
+/// Behind a refusal: it was about the entry alone where the device tells of the object itself. The control socket refuses also what
 /// is asked of a device that is being set up or gone.
-fn ensure_it_answers(desk: &mut Desk, device: &DeviceStatus, index: u16) -> anyhow::Result<()> {
-    object(desk, device, index).map(drop)
+fn ensure_it_answers(
+    control: &mut ControlClient,
+    device: &DeviceStatus,
+    index: u16,
+) -> anyhow::Result<()> {
+    object(control, device, index).map(drop)
 }
 
-fn object(desk: &mut Desk, device: &DeviceStatus, index: u16) -> anyhow::Result<Object> {
-    let answer = desk.client.ask(&Question::SdoObject {
+fn object(
+    control: &mut ControlClient,
+    device: &DeviceStatus,
+    index: u16,
+) -> anyhow::Result<Object> {
+    let answer = control.client.ask(&Question::SdoObject {
         device: device.device,
         index,
     });
@@ -91,12 +103,12 @@ fn object(desk: &mut Desk, device: &DeviceStatus, index: u16) -> anyhow::Result<
             code: ObjectCode::from_number(code),
             name,
         }),
-        _ => Err(nonsense(&desk.name)),
+        _ => Err(nonsense(&control.name)),
     }
 }
 
 fn entry(
-    desk: &Desk,
+    control: &ControlClient,
     device: &DeviceStatus,
     address: Address,
     answer: Result<Answer, ClientError>,
@@ -114,29 +126,29 @@ fn entry(
             access: Access(access),
             name,
         }),
-        _ => Err(nonsense(&desk.name)),
+        _ => Err(nonsense(&control.name)),
     }
 }
 
 /// What stands there; `None` where it may not be read.
 fn value_of(
-    desk: &mut Desk,
+    control: &mut ControlClient,
     device: &DeviceStatus,
     entry: &Entry,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     if !entry.access.any(Access::READ) {
         return Ok(None);
     }
-    let answer = desk.client.ask(&Question::SdoRead {
+    let answer = control.client.ask(&Question::SdoRead {
         device: device.device,
         index: entry.address.index,
         sub: entry.address.sub,
     });
     match answer {
         Ok(Answer::Bytes(bytes)) => Ok(Some(bytes)),
-        Ok(_) => Err(nonsense(&desk.name)),
+        Ok(_) => Err(nonsense(&control.name)),
         Err(ClientError::Refused(_)) => {
-            ensure_it_answers(desk, device, entry.address.index)?;
+            ensure_it_answers(control, device, entry.address.index)?;
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -145,10 +157,10 @@ fn value_of(
 
 #[cfg(test)]
 mod tests {
-    use kadenz_ethercat::control::desk::Reply;
+    use kadenz_ethercat::control::control_socket::Reply;
 
     use super::*;
-    use crate::commands::ethercat::asked::scripted::with_a_desk;
+    use crate::commands::ethercat::asked::scripted::with_a_server;
 
     /// What is told of a record of three entries: the second is a gap, the third may be read but has no value.
     /// The device goes at that question.
@@ -174,9 +186,9 @@ mod tests {
                 _ => Reply::Error("there is no such entry".to_owned()),
             }
         };
-        with_a_desk(1, answer, |mut desk| {
-            let device = desk.devices()?.remove(0);
-            describe(&mut desk, &device, 0x1018, None)
+        with_a_server(1, answer, |mut control| {
+            let device = control.devices()?.remove(0);
+            describe(&mut control, &device, 0x1018, None)
         })
     }
 

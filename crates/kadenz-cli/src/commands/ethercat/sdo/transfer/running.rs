@@ -1,28 +1,28 @@
 //! Objects of a running loop's devices.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::desk::{Answer, ClientError, Question};
-use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::control::control_socket::{Answer, ClientError, Question};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::coe::{Address, DataType};
 
 use super::super::mailbox::Asked;
 use super::{Read, Transferred, Write, tell};
-use crate::commands::ethercat::asked::{Desk, nonsense, whose};
+use crate::commands::ethercat::asked::{ControlClient, nonsense, whose};
 use crate::commands::ethercat::value::ValueType;
 use crate::output::Outcome;
 
-pub(super) fn read(options: &Read, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let device = desk.device(&options.device)?;
+pub(super) fn read(options: &Read, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let device = control.device(&options.device)?;
     let entry = options.object.entry();
-    let (name, known) = described(&mut desk, &device, entry)?;
+    let (name, known) = described(&mut control, &device, entry)?;
     let question = Question::SdoRead {
         device: device.device,
         index: entry.index,
         sub: entry.sub,
     };
-    let answer = desk.client.ask(&question);
+    let answer = control.client.ask(&question);
     let Answer::Bytes(bytes) = answer.with_context(|| whose(&device))? else {
-        return Err(nonsense(&desk.name));
+        return Err(nonsense(&control.name));
     };
     let done = Transferred {
         name,
@@ -30,17 +30,17 @@ pub(super) fn read(options: &Read, mut desk: Desk) -> anyhow::Result<Outcome> {
         bytes,
     };
     tell(
-        Asked::by_loop(&desk, &device),
+        Asked::by_loop(&control, &device),
         entry,
         &done,
         options.how.json,
     )
 }
 
-pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> {
-    let device = desk.device(&options.device)?;
+pub(super) fn write(options: &Write, mut control: ControlClient) -> anyhow::Result<Outcome> {
+    let device = control.device(&options.device)?;
     let entry = options.object.entry();
-    let (name, known) = described(&mut desk, &device, entry)?;
+    let (name, known) = described(&mut control, &device, entry)?;
     let Some(r#type) = options.how.r#type.or(known) else {
         anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
     };
@@ -51,9 +51,9 @@ pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> 
         sub: entry.sub,
         value: bytes.clone(),
     };
-    let answer = desk.client.ask(&question);
+    let answer = control.client.ask(&question);
     let Answer::Done = answer.with_context(|| whose(&device))? else {
-        return Err(nonsense(&desk.name));
+        return Err(nonsense(&control.name));
     };
     let done = Transferred {
         name,
@@ -61,7 +61,7 @@ pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> 
         bytes,
     };
     tell(
-        Asked::by_loop(&desk, &device),
+        Asked::by_loop(&control, &device),
         entry,
         &done,
         options.how.json,
@@ -70,7 +70,7 @@ pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> 
 
 /// Name and type as the device's dictionary tells them; it need not have one.
 fn described(
-    desk: &mut Desk,
+    control: &mut ControlClient,
     device: &DeviceStatus,
     entry: Address,
 ) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
@@ -79,11 +79,11 @@ fn described(
         index: entry.index,
         sub: entry.sub,
     };
-    match desk.client.ask(&question) {
+    match control.client.ask(&question) {
         Ok(Answer::Entry {
             name, data_type, ..
         }) => Ok((Some(name), ValueType::of(DataType(data_type)))),
-        Ok(_) => Err(nonsense(&desk.name)),
+        Ok(_) => Err(nonsense(&control.name)),
         Err(ClientError::Refused(_)) => Ok((None, None)),
         Err(error) => Err(error.into()),
     }

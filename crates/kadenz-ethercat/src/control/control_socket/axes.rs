@@ -1,0 +1,113 @@
+//! How axes are, and what stops them and lets them go on.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::question::Answer;
+use super::server::ServerContext;
+use crate::motion::{MotionHandle, StageName, Status};
+
+/// How long the loop may take to hear: it looks once a cycle, and a cycle takes at most a second.
+const RETRY_POLICY: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How all axes are, by what is known: who asks waits for no drive.
+pub(super) fn tell(context: &ServerContext<'_>) -> Result<Answer, String> {
+    status(of(context)?).map(|it| Answer::Axes(Box::new(it)))
+}
+
+/// What was asked of the loop, which hears it in its next cycle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    /// How often all axes were stopped before a reset; `None` for a stop.
+    reset_after: Option<u64>,
+    until: Instant,
+}
+
+/// Asks the loop to stop all axes.
+pub(super) fn stop(context: &ServerContext<'_>, by: Option<&str>) -> Result<Order, String> {
+    let handle = of(context)?;
+    // Before anything is looked at: it stands, whatever can be seen of it.
+    handle.stop_by(by.unwrap_or("a client of the server"));
+    Ok(Order::after(None))
+}
+
+/// Asks the loop to let all go on after a stop.
+pub(super) fn reset(context: &ServerContext<'_>) -> Result<Order, String> {
+    let handle = of(context)?;
+    let before = status(handle)?;
+    if before.stage != StageName::Stopped {
+        return Err(format!(
+            "the axes are not stopped but {}; there is nothing to reset",
+            before.stage
+        ));
+    }
+    handle.reset();
+    Ok(Order::after(Some(before.stops)))
+}
+
+impl Order {
+    fn after(reset_after: Option<u64>) -> Self {
+        let until = Instant::now() + RETRY_POLICY;
+        Self { reset_after, until }
+    }
+
+    fn is_heard(self, status: &Status) -> bool {
+        match self.reset_after {
+            None => matches!(status.stage, StageName::Stopped | StageName::Ending),
+            // One that fails again at once was heard all the same.
+            Some(stops) => status.stage != StageName::Stopped || status.stops > stops,
+        }
+    }
+
+    /// How all axes are once the loop has heard, or why that is not known; `None` while it may still hear.
+    pub(super) fn outcome(
+        self,
+        context: &ServerContext<'_>,
+        halt: &AtomicBool,
+    ) -> Option<Result<Answer, String>> {
+        let now = context.handle.and_then(MotionHandle::status);
+        if let Some(now) = now.as_ref().filter(|it| self.is_heard(it)) {
+            return Some(Ok(Answer::Axes(Box::new(now.clone()))));
+        }
+        if Instant::now() < self.until && !halt.load(Ordering::Relaxed) {
+            return None;
+        }
+        let stands = now.map_or("has told of no axes yet".to_owned(), |it| {
+            format!("stands in cycle {}", it.cycle)
+        });
+        Some(Err(format!(
+            "the loop has not heard it within {RETRY_POLICY:?}: it {stands}, or is ending; what was asked is \
+             obeyed in its next cycle, and drives that hear nothing stop by their own watchdogs"
+        )))
+    }
+
+    /// Waits until the loop has heard.
+    pub(super) fn wait(
+        self,
+        context: &ServerContext<'_>,
+        halt: &AtomicBool,
+    ) -> Result<Answer, String> {
+        loop {
+            if let Some(outcome) = self.outcome(context, halt) {
+                return outcome;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+fn of<'c>(context: &ServerContext<'c>) -> Result<&'c MotionHandle, String> {
+    let missing = || "this loop moves no axes".to_owned();
+    context.handle.ok_or_else(missing)
+}
+
+fn status(handle: &MotionHandle) -> Result<Status, String> {
+    // Whether it has begun is looked at before: it only ever begins.
+    let has_begun = handle.has_begun();
+    handle.status().ok_or_else(|| match has_begun {
+        false => "the axes have not been heard of yet, as the loop has run no cycle; ask again"
+            .to_owned(),
+        true => "the loop told of its axes faster than that could be read; ask again".to_owned(),
+    })
+}

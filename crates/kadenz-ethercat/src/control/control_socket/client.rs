@@ -1,0 +1,172 @@
+//! Who asks a control socket.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::lines::{Line, Lines};
+use super::place::{self, PlaceError};
+use super::question::{Answer, Question, Reply};
+use crate::control::notice::Notice;
+
+/// The longest answer: that of a control socket that runs wild is not kept.
+const MAX_ANSWER: usize = 16 << 20;
+/// How long an answer may take: a change of state takes up to ten seconds.
+const RETRY_POLICY: Duration = Duration::from_secs(30);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The name is none.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Nobody is there.
+    #[error("no loop listens at {}; is one of that name running, by this user?", .0.display())]
+    Nobody(PathBuf),
+    /// The socket failed.
+    #[error("the loop's control socket does not answer: {0}")]
+    Io(#[from] io::Error),
+    /// It went.
+    #[error("the loop has ended")]
+    Ended,
+    /// It answered that it cannot.
+    #[error("{0}")]
+    Refused(String),
+    /// It answered what makes no sense.
+    #[error("the answer makes no sense: {0}; is the loop of another version of Kadenz?")]
+    Nonsense(String),
+    /// It does not answer.
+    #[error("the loop's control socket did not answer within {0:?}")]
+    Silent(Duration),
+}
+
+/// A connection to a control socket. Every method waits.
+///
+/// Where the control socket gave its seat to somebody else meanwhile, it connects again by itself: a question is heard
+/// once, or not at all.
+#[derive(Debug)]
+pub struct Client {
+    socket: PathBuf,
+    lines: Lines,
+}
+
+impl Client {
+    /// Connects to the loop of that name, run by this user.
+    ///
+    /// # Errors
+    /// [`ClientError`], for one when there is none.
+    pub fn connect(name: &str) -> Result<Self, ClientError> {
+        Self::at(&place::find(name)?)
+    }
+
+    /// Connects to a control socket by its socket.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn at(socket: &Path) -> Result<Self, ClientError> {
+        let stream = UnixStream::connect(socket).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                ClientError::Nobody(socket.to_owned())
+            }
+            _ => error.into(),
+        })?;
+        let lines = Lines::of(stream, MAX_ANSWER)?;
+        Ok(Self {
+            socket: socket.to_owned(),
+            lines,
+        })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn ask(&mut self, question: &Question) -> Result<Answer, ClientError> {
+        if let Some(answer) = self.ask_here(question)? {
+            return Ok(answer);
+        }
+        *self = Self::at(&self.socket)?;
+        self.ask_here(question)?.ok_or(ClientError::Ended)
+    }
+
+    /// Asks over the connection that there is; `None` where the control socket had ended it before it heard.
+    fn ask_here(&mut self, question: &Question) -> Result<Option<Answer>, ClientError> {
+        match self.lines.send(question) {
+            // Why it hung up is still to be read.
+            Err(error) if has_hung_up(&error) => {}
+            sent => sent?,
+        }
+        let end = Instant::now() + RETRY_POLICY;
+        loop {
+            match self.hear(end.saturating_duration_since(Instant::now()))? {
+                Some(Reply::Ok(answer)) => return Ok(Some(answer)),
+                Some(Reply::Error(why)) => return Err(ClientError::Refused(why)),
+                Some(Reply::Bye(_)) => return Ok(None),
+                Some(other) => return Err(ClientError::Nonsense(format!("{other:?}"))),
+                None if Instant::now() >= end => return Err(ClientError::Silent(RETRY_POLICY)),
+                None => {}
+            }
+        }
+    }
+
+    /// Listens to notices from now on.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn listen(mut self) -> Result<Hearing, ClientError> {
+        match self.ask(&Question::Notices {})? {
+            Answer::Listening => Ok(Hearing { client: self }),
+            other => Err(ClientError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    fn hear(&mut self, span: Duration) -> Result<Option<Reply>, ClientError> {
+        match self.lines.next_within(span)? {
+            Line::Nothing => Ok(None),
+            Line::Ended => Err(ClientError::Ended),
+            Line::TooLong => Err(ClientError::Nonsense("a line without an end".to_owned())),
+            Line::Whole(line) => serde_json::from_slice(&line)
+                .map(Some)
+                .map_err(|error| ClientError::Nonsense(error.to_string())),
+        }
+    }
+}
+
+fn has_hung_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+    )
+}
+
+/// What is heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// A notice.
+    Notice(Notice),
+    /// So many were lost up to now, since they were not read in time.
+    Lost(u64),
+}
+
+/// Notices, as they come.
+#[derive(Debug)]
+pub struct Hearing {
+    client: Client,
+}
+
+impl Hearing {
+    /// The next notice; waits for it, at most about so long.
+    ///
+    /// # Errors
+    /// [`ClientError`], for one when the loop has ended.
+    pub fn next_within(&mut self, span: Duration) -> Result<Option<Heard>, ClientError> {
+        match self.client.hear(span)? {
+            None => Ok(None),
+            Some(Reply::Notice(notice)) => Ok(Some(Heard::Notice(notice))),
+            Some(Reply::Lost(count)) => Ok(Some(Heard::Lost(count))),
+            Some(Reply::Error(why)) => Err(ClientError::Refused(why)),
+            Some(other) => Err(ClientError::Nonsense(format!("{other:?}"))),
+        }
+    }
+}

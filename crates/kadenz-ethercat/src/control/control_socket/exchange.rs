@@ -1,0 +1,90 @@
+//! The controller's registers of a running loop's device, asked as if it were on a wire of one's own.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::client::{Client, ClientError};
+use super::question::{Answer, Question};
+use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
+use crate::wire::{Address, Command, Configured, DatagramMut, DatagramsMut};
+
+/// A device's registers by a loop's control socket: what asks by [`Registers`] works through a loop too.
+///
+/// Assumption: only reads and writes of this device by its station address (FPRD, FPWR) are asked. Others
+/// take part in nothing: their working counter stays 0. Not for mailboxes, which the loop's supervisor reads.
+/// Waits, allocates.
+///
+/// [`Registers`]: crate::main_device::exchange::Registers
+#[derive(Debug)]
+pub struct LoopExchange<'c> {
+    client: &'c mut Client,
+    device: usize,
+    station: Configured,
+}
+
+impl<'c> LoopExchange<'c> {
+    /// To the device of that number, which has that station address.
+    pub fn new(client: &'c mut Client, device: usize, station: Configured) -> Self {
+        Self {
+            client,
+            device,
+            station,
+        }
+    }
+
+    /// How the device is asked.
+    #[must_use]
+    pub const fn whose(&self) -> Target {
+        Target::Of(self.station)
+    }
+
+    /// Asks a datagram; how many took part.
+    fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> Result<u16, ExchangeError> {
+        let address = datagram.address();
+        let register = address.register();
+        let is_its = address == Address::configured(self.station, register);
+        let question = match datagram.command() {
+            Some(Command::Fprd) if is_its => Question::RegisterRead {
+                device: self.device,
+                address: register,
+                length: datagram.data.len() as u16,
+            },
+            Some(Command::Fpwr) if is_its => Question::RegisterWrite {
+                device: self.device,
+                address: register,
+                value: datagram.data.to_vec(),
+                force: true,
+            },
+            _ => return Ok(0),
+        };
+        match self.client.ask(&question) {
+            Ok(Answer::Done) => Ok(1),
+            Ok(Answer::Bytes(bytes)) if bytes.len() == datagram.data.len() => {
+                datagram.data.copy_from_slice(&bytes);
+                Ok(1)
+            }
+            Ok(_) | Err(ClientError::Refused(_)) => Ok(0),
+            Err(_) => Err(ExchangeError::Ended),
+        }
+    }
+}
+
+impl Exchange for LoopExchange<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        for datagram in DatagramsMut::of(frame.bytes_mut())? {
+            let mut datagram = datagram?;
+            let count = self.ask(&mut datagram)?;
+            datagram.count(count);
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, span: Duration) {
+        std::thread::sleep(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        clock::now()
+    }
+}

@@ -1,0 +1,186 @@
+//! Lines over a socket, none longer than it may be.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// How long a peer may take to take what it is sent.
+const RETRY_POLICY: Duration = Duration::from_secs(5);
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Whole(Vec<u8>),
+    /// Not yet.
+    Nothing,
+    /// It is longer than it may be; what follows makes no sense.
+    TooLong,
+    /// The peer is gone.
+    Ended,
+}
+
+/// What one look at the socket gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Some,
+    Nothing,
+    Ended,
+}
+
+/// A peer's lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    stream: UnixStream,
+    most: usize,
+    kept: Vec<u8>,
+    /// Bytes of `kept` in which there is no end of a line.
+    looked: usize,
+}
+
+impl Lines {
+    /// Lines of at most so many bytes.
+    pub(super) fn of(stream: UnixStream, most: usize) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(RETRY_POLICY))?;
+        Ok(Self {
+            stream,
+            most,
+            kept: Vec::new(),
+            looked: 0,
+        })
+    }
+
+    /// The same socket once more.
+    pub(super) fn another(&self) -> io::Result<UnixStream> {
+        self.stream.try_clone()
+    }
+
+    /// Lets nothing that is done with them wait, or lets it wait again.
+    pub(super) fn set_waiting(&self, waits: bool) -> io::Result<()> {
+        self.stream.set_nonblocking(!waits)
+    }
+
+    /// Whether a line has begun that is longer than so many bytes.
+    pub(super) fn is_longer_than(&self, bytes: usize) -> bool {
+        self.kept.len() > bytes
+    }
+
+    /// The next line; waits for its next piece, at most so long.
+    pub(super) fn next_within(&mut self, span: Duration) -> io::Result<Line> {
+        if let Some(line) = self.take() {
+            return Ok(line);
+        }
+        // A time of zero would mean for ever.
+        let span = span.max(Duration::from_millis(1));
+        self.stream.set_read_timeout(Some(span))?;
+        self.read()
+    }
+
+    /// The next line, or a piece of it, if it has come. For lines that [do not wait](Self::set_waiting).
+    pub(super) fn next_now(&mut self) -> io::Result<Line> {
+        match self.take() {
+            Some(line) => Ok(line),
+            None => self.read(),
+        }
+    }
+
+    /// Whether a line is there whole, of what has come. For lines that [do not wait](Self::set_waiting).
+    ///
+    /// # Errors
+    /// Where the peer is gone.
+    pub(super) fn has_line(&mut self) -> io::Result<bool> {
+        if !self.kept.contains(&b'\n') && self.read_piece()? == Piece::Ended {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(self.kept.contains(&b'\n'))
+    }
+
+    fn read(&mut self) -> io::Result<Line> {
+        Ok(match self.read_piece()? {
+            Piece::Some => self.take().unwrap_or(Line::Nothing),
+            Piece::Nothing => Line::Nothing,
+            Piece::Ended => Line::Ended,
+        })
+    }
+
+    fn read_piece(&mut self) -> io::Result<Piece> {
+        let mut piece = [0; 4096];
+        match self.stream.read(&mut piece) {
+            Ok(0) => Ok(Piece::Ended),
+            Ok(length) => {
+                self.kept.extend_from_slice(&piece[..length]);
+                Ok(Piece::Some)
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                    Ok(Piece::Nothing)
+                }
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(Piece::Ended),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// A line that is whole, or too long.
+    fn take(&mut self) -> Option<Line> {
+        let end = self.kept[self.looked..].iter().position(|it| *it == b'\n');
+        let end = end.map(|it| self.looked + it);
+        self.looked = self.kept.len();
+        match end {
+            Some(end) if end <= self.most => {
+                let rest = self.kept.split_off(end + 1);
+                let mut line = std::mem::replace(&mut self.kept, rest);
+                line.pop();
+                self.looked = 0;
+                Some(Line::Whole(line))
+            }
+            None if self.kept.len() <= self.most => None,
+            _ => Some(Line::TooLong),
+        }
+    }
+
+    /// Sends a line.
+    pub(super) fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.stream.write_all(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_however_they_were_cut_and_long_ones_are_refused() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let mut lines = Lines::of(near, 8).unwrap();
+        let soon = Duration::from_millis(1);
+        assert_eq!(lines.next_within(soon).unwrap(), Line::Nothing);
+        far.write_all(b"one\ntw").unwrap();
+        let long = Duration::from_secs(10);
+        assert_eq!(
+            lines.next_within(long).unwrap(),
+            Line::Whole(b"one".to_vec())
+        );
+        assert_eq!(lines.next_within(soon).unwrap(), Line::Nothing);
+        far.write_all(b"o\n\n12345678\n").unwrap();
+        for wanted in [b"two".to_vec(), Vec::new(), b"12345678".to_vec()] {
+            assert_eq!(lines.next_within(long).unwrap(), Line::Whole(wanted));
+        }
+        far.write_all(b"123456789").unwrap();
+        assert_eq!(lines.next_within(long).unwrap(), Line::TooLong);
+        assert_eq!(lines.next_within(long).unwrap(), Line::TooLong);
+    }
+
+    #[test]
+    fn who_is_gone_is_told() {
+        let (far, near) = UnixStream::pair().unwrap();
+        let mut lines = Lines::of(near, 8).unwrap();
+        drop(far);
+        let ended = lines.next_within(Duration::from_secs(10)).unwrap();
+        assert_eq!(ended, Line::Ended);
+    }
+}

@@ -1,0 +1,62 @@
+//! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
+//! another.
+//!
+//! One thread of a [`ControlServer`] accepts whoever comes and reads first words without waiting for any. It answers `hello`,
+//! `axes`, `stop` and `reset` itself, so idle connections cannot delay a stop. Of up to 128 such clients the one that was
+//! silent for longest is closed when more come, and each that asks nothing for 5 s. Other questions are answered by a
+//! thread of the client's own, at most [`MAX_CLIENTS`] of them. Such a client that asked nothing for a minute is closed
+//! when another was refused for want of its thread (who listens to notices stays). A client that is closed gets a
+//! [`Reply::Bye`], and connects again. None of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
+//! [`Timing`](super::timing::Timing), the supervisor's [`DeviceTable`](super::supervisor::DeviceTable) and the
+//! [`AcyclicQueue`](crate::main_device::acyclic::AcyclicQueue). Lines are bounded, so is how long a client may take
+//! to read its answer, and whoever sends what is no question gets an answer that says so.
+//!
+//! While the segment is brought up, before there is a loop, [`ControlServer::serve_bring_up`] answers in its place: `axes` says so,
+//! `stop` ends it.
+//!
+//! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`,
+//! `/run/kadenz` for root, else `/tmp/kadenz-UID`). The folder is made with mode 0700, and refused where others may write
+//! into it; the socket has mode 0600, and peers of other users than this one and root are refused by the credentials
+//! that the kernel notes (`SO_PEERCRED`). Beside the socket lies a lock:
+//! a second loop of the same name is refused, and what a killed one left behind is replaced, or removed by the next
+//! loop where it had no name of its own.
+//!
+//! ```text
+//! {"ask":"state","device":3}
+//! {"ok":{"device":{"device":3,"name":"KZ-IMU","station":4100, ...}}}
+//! {"ask":"sdo_read","device":3,"index":4120,"sub":1}
+//! {"ok":{"bytes":[90,68,65,75]}}
+//! {"ask":"output","device":1,"index":28672,"sub":1,"value":[1]}
+//! {"ok":{"set":{"cycle":41235}}}
+//! {"ask":"register_read","device":3,"address":304,"length":2}
+//! {"ok":{"bytes":[8,0]}}
+//! ```
+//!
+//! What the loop read and wrote last is better read from its process image than asked for: `layout` tells in which
+//! shared memory that is and what lies where, and reading it costs the loop nothing ([`process_image`]).
+//!
+//! [`process_image`]: crate::control::process_image
+
+mod axes;
+mod client;
+mod exchange;
+mod inside;
+mod lines;
+mod objects;
+mod pending;
+mod place;
+mod question;
+mod seats;
+mod server;
+mod shown;
+mod starting;
+#[cfg(test)]
+mod tests;
+
+pub use client::{Client, ClientError, Heard, Hearing};
+pub use exchange::LoopExchange;
+pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
+pub use question::{Answer, Layout, Question, Reply};
+pub use seats::MAX_CLIENTS;
+pub use server::{ControlServer, ControlServerError, ServerContext};
+pub use shown::{ProcessImage, Shown};

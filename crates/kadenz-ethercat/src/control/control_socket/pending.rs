@@ -1,0 +1,272 @@
+//! Clients that are heard without a thread of their own: who has not asked yet, and who asks for what stops axes.
+//!
+//! One thread reads what has come of each and waits for none, so a stop is heard at once however many hold a
+//! connection. Their number is bounded: when there are too many, who has said nothing for longest goes, by what lies in
+//! its socket.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+use super::axes::Order;
+use super::lines::{Line, Lines};
+use super::question::{Answer, Question, Reply};
+use super::seats::Limits;
+use super::server::MAX_QUESTION;
+
+/// Clients that are heard so at one time.
+pub(super) const MAX_PENDING: usize = 128;
+/// Bytes of a question that are waited for here. One that is longer has nothing to do with axes.
+const MAX_BYTES: usize = 4_096;
+
+/// A client.
+#[derive(Debug)]
+struct Client {
+    lines: Lines,
+    /// When it came, or asked last.
+    since: Instant,
+    has_asked: bool,
+    /// What it asked of the loop, and is not answered yet.
+    order: Option<Order>,
+}
+
+/// What came of a client.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A question.
+    Asked(Question),
+    /// A line that is no question.
+    Nonsense(String),
+    /// The beginning of a long line.
+    Long,
+}
+
+/// What becomes of a client that was heard.
+pub(super) enum Next {
+    /// It is answered, and heard again.
+    Answer(Reply),
+    /// It is answered when the loop has heard this.
+    Order(Order),
+    /// A thread hears it.
+    Leave,
+}
+
+/// What became of an order; `None` while the loop may still hear it.
+pub(super) type Outcome = Option<Result<Answer, String>>;
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Pending {
+    limits: Limits,
+    clients: Vec<Client>,
+}
+
+impl Pending {
+    pub(super) const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            clients: Vec::new(),
+        }
+    }
+
+    /// Whether there is room for one more client, if need be in the place of another one. There is none while all have
+    /// asked something that is not [heard](Self::hear) yet.
+    pub(super) fn has_room(&mut self) -> bool {
+        self.clients.len() < MAX_PENDING || self.idlest().is_some()
+    }
+
+    /// Hears a client from now on. Where there are too many, another one goes.
+    pub(super) fn add(&mut self, stream: UnixStream) -> io::Result<()> {
+        let lines = Lines::of(stream, MAX_QUESTION)?;
+        lines.set_waiting(false)?;
+        if self.clients.len() >= MAX_PENDING {
+            self.evict();
+        }
+        self.clients.push(Client {
+            lines,
+            since: Instant::now(),
+            has_asked: false,
+            order: None,
+        });
+        Ok(())
+    }
+
+    /// Lets the client go that has said nothing for longest, if there is one.
+    pub(super) fn evict(&mut self) {
+        if let Some(place) = self.idlest() {
+            let client = self.clients.swap_remove(place);
+            client.leave(&format!(
+                "{MAX_PENDING} others are connected, and nothing was asked"
+            ));
+        }
+    }
+
+    /// Who has said nothing for longest; who asked comes after all that never did. Nobody whose question lies in the
+    /// socket: it is read before.
+    fn idlest(&mut self) -> Option<usize> {
+        let mut idle: Vec<usize> = (0..self.clients.len()).collect();
+        idle.retain(|place| self.clients[*place].order.is_none());
+        idle.sort_by_key(|place| {
+            let client = &self.clients[*place];
+            (client.has_asked, client.since)
+        });
+        idle.into_iter().find(|place| {
+            let has_line = self.clients[*place].lines.has_line();
+            !has_line.unwrap_or(false)
+        })
+    }
+
+    /// Lets all go, who are to connect again.
+    pub(super) fn dismiss(&mut self, why: &str) {
+        self.clients.drain(..).for_each(|it| it.leave(why));
+    }
+
+    /// Whether an order is to be answered soon.
+    pub(super) fn is_awaiting(&self) -> bool {
+        self.clients.iter().any(|it| it.order.is_some())
+    }
+
+    /// Reads what has come of each, answers it by `answer`, or by `outcome` once what was ordered was heard, and lets go
+    /// who is gone or silent for too long. Gives those that are to leave to `leave`, with the question that they asked.
+    pub(super) fn hear(
+        &mut self,
+        outcome: impl Fn(Order) -> Outcome,
+        mut answer: impl FnMut(&Heard) -> Next,
+        mut leave: impl FnMut(Lines, Heard),
+    ) {
+        let mut place = 0;
+        while place < self.clients.len() {
+            let client = &mut self.clients[place];
+            let kept = client.look(&outcome, &self.limits, &mut answer);
+            match kept {
+                Kept::Stays => place += 1,
+                Kept::Gone => drop(self.clients.swap_remove(place)),
+                Kept::Leaves(heard) => {
+                    let client = self.clients.swap_remove(place);
+                    if client.lines.set_waiting(true).is_ok() {
+                        leave(client.lines, heard);
+                    }
+                }
+                Kept::Silent => {
+                    let span = self.limits.of(client.has_asked);
+                    let client = self.clients.swap_remove(place);
+                    client.leave(&format!("nothing was asked for {span:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// What becomes of a client.
+enum Kept {
+    Stays,
+    Gone,
+    Silent,
+    Leaves(Heard),
+}
+
+impl Client {
+    fn look(
+        &mut self,
+        outcome: &impl Fn(Order) -> Outcome,
+        limits: &Limits,
+        answer: &mut impl FnMut(&Heard) -> Next,
+    ) -> Kept {
+        if let Some(order) = self.order {
+            return match outcome(order) {
+                None => Kept::Stays,
+                Some(outcome) => {
+                    self.order = None;
+                    self.answer(&outcome.map_or_else(Reply::Error, Reply::Ok))
+                }
+            };
+        }
+        let heard = match self.lines.next_now() {
+            Ok(Line::Whole(line)) => match serde_json::from_slice(&line) {
+                Ok(question) => Heard::Asked(question),
+                Err(error) => Heard::Nonsense(format!("this is no question: {error}")),
+            },
+            Ok(Line::Nothing) if self.lines.is_longer_than(MAX_BYTES) => Heard::Long,
+            Ok(Line::Nothing) if self.since.elapsed() >= limits.of(self.has_asked) => {
+                return Kept::Silent;
+            }
+            Ok(Line::Nothing) => return Kept::Stays,
+            Ok(Line::Ended | Line::TooLong) | Err(_) => return Kept::Gone,
+        };
+        match answer(&heard) {
+            Next::Answer(reply) => self.answer(&reply),
+            Next::Order(order) => {
+                self.order = Some(order);
+                Kept::Stays
+            }
+            Next::Leave => Kept::Leaves(heard),
+        }
+    }
+
+    /// Sends a reply. Who does not take it at once, though it is short, is gone.
+    fn answer(&mut self, reply: &Reply) -> Kept {
+        (self.since, self.has_asked) = (Instant::now(), true);
+        match self.lines.send(reply) {
+            Ok(()) => Kept::Stays,
+            Err(_) => Kept::Gone,
+        }
+    }
+
+    fn leave(mut self, why: &str) {
+        // It is gone either way.
+        let _ = self
+            .lines
+            .send(&Reply::Bye(format!("{why}; connect again")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// A client, and the other end of its socket.
+    fn come(pending: &mut Pending) -> UnixStream {
+        let (far, near) = UnixStream::pair().unwrap();
+        pending.add(near).unwrap();
+        far
+    }
+
+    /// As many as there may be.
+    fn full() -> (Pending, Vec<UnixStream>) {
+        let mut pending = Pending::new(Limits::default());
+        let far = (0..MAX_PENDING).map(|_| come(&mut pending)).collect();
+        (pending, far)
+    }
+
+    #[test]
+    fn who_has_asked_is_not_evicted_before_that_was_read() {
+        let (mut pending, mut far) = full();
+        far[0].write_all(b"{\"ask\":\"stop\"}\n").unwrap();
+        far[1].write_all(b"{\"ask\":").unwrap();
+        let mut more = Vec::new();
+        for _ in 1..MAX_PENDING {
+            assert!(pending.has_room());
+            more.push(come(&mut pending));
+        }
+        let mut asking = pending.clients.iter_mut();
+        assert!(asking.any(|it| matches!(it.lines.next_now(), Ok(Line::Whole(_)))));
+    }
+
+    #[test]
+    fn newcomers_wait_while_all_have_asked() {
+        let (mut pending, mut far) = full();
+        for far in &mut far {
+            far.write_all(b"{}\n").unwrap();
+        }
+        assert!(!pending.has_room());
+        far.truncate(MAX_PENDING - 1);
+        // Who asked and is gone is heard first all the same.
+        assert!(!pending.has_room());
+        for client in &mut pending.clients {
+            client.lines.next_now().unwrap();
+        }
+        assert!(pending.has_room());
+    }
+}

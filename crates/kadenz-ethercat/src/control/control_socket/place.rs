@@ -1,0 +1,238 @@
+//! Where control sockets are, by name.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use kadenz_rt::own_file::{self, Access, Locked, OwnFileError, Trusted};
+
+/// Begins the name of every loop's shared memory.
+pub const MEMORY: &str = "kadenz-ethercat-";
+
+/// Why there is no such place.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// The name is no file name.
+    #[error("`{0}` names no loop; take 1 to 64 letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// Another loop has that name.
+    #[error("a loop named `{name}` runs already (process {pid}); end it, or take another name")]
+    InUse {
+        /// The name.
+        name: String,
+        /// The process, as it wrote it.
+        pid: String,
+    },
+    /// The folder or a file in it is not this user's alone.
+    #[error("{0}; or set XDG_RUNTIME_DIR to another folder")]
+    NotOurs(#[from] OwnFileError),
+    /// The operating system refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+    let path = path.to_owned();
+    move |source| PlaceError::Refused { path, source }
+}
+
+/// The user's folder, where it should be.
+fn folder() -> PathBuf {
+    let user = own_file::user();
+    let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    match given.filter(|it| it.is_absolute() && it.is_dir()) {
+        Some(given) => given.join("kadenz"),
+        None if user == 0 => PathBuf::from("/run/kadenz"),
+        None => PathBuf::from(format!("/tmp/kadenz-{user}")),
+    }
+}
+
+/// Makes the folder, where nobody but this user may enter.
+pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
+    let folder = folder();
+    own_file::folder(&folder)?;
+    Ok(folder)
+}
+
+/// Sets who may do what with a file or folder of ours.
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), PlaceError> {
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(refused(path))
+}
+
+/// Checks a name and gives the socket's path.
+pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, PlaceError> {
+    check_name(name)?;
+    Ok(folder.join(format!("ethercat-{name}.sock")))
+}
+
+fn check_name(name: &str) -> Result<(), PlaceError> {
+    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    let fits = (1..=64).contains(&name.len()) && name.chars().all(allowed);
+    if !fits || name.starts_with('.') {
+        return Err(PlaceError::Name(name.to_owned()));
+    }
+    Ok(())
+}
+
+/// Where a control socket of that name is, for who asks it.
+pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
+    let folder = folder();
+    let socket = socket(&folder, name)?;
+    if folder.exists() {
+        own_file::folder(&folder)?;
+    }
+    Ok(socket)
+}
+
+/// What the shared memory is called in which this user's loop of that name posts its process data: every
+/// user's is one of its own, since all share the folder.
+///
+/// # Errors
+/// [`PlaceError`] for a name that is none.
+pub fn memory_name(name: &str) -> Result<String, PlaceError> {
+    check_name(name)?;
+    Ok(format!("{MEMORY}{}-{name}", own_file::user()))
+}
+
+/// Names of all loops of this user that run now. Whether one does is asked by its lock.
+///
+/// # Errors
+/// [`PlaceError`] when the folder cannot be read; where there is none, no loop runs.
+pub fn running() -> Result<Vec<String>, PlaceError> {
+    let folder = folder();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(refused(&folder)(error)),
+    };
+    own_file::folder(&folder)?;
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix("ethercat-")?.strip_suffix(".sock")?;
+        is_held(&lock_path(&folder, name)).then(|| name.to_owned())
+    });
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Begins the name of a loop that was given none; its process's number follows.
+pub const UNNAMED: &str = "run-";
+
+/// Removes the sockets and locks that killed loops without a name of their own left in a folder: those whose lock nobody
+/// holds. What a loop with a name left is replaced by the next of that name.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        let name = file.to_str().and_then(|it| {
+            let of_lock = it.strip_prefix("ethercat-")?.strip_suffix(".lock");
+            of_lock.filter(|name| is_unnamed(name))
+        });
+        let is_file = entry.file_type().is_ok_and(|it| it.is_file());
+        // Whoever holds the lock has the socket. As its file goes with it, nobody takes the name meanwhile.
+        if let Some(name) = name.filter(|_| is_file)
+            && let Ok(claim) = Claim::take(folder, name)
+        {
+            let _ = fs::remove_file(folder.join(format!("ethercat-{name}.sock")));
+            drop(claim);
+        }
+    }
+}
+
+fn is_unnamed(name: &str) -> bool {
+    let process = name.strip_prefix(UNNAMED);
+    process.is_some_and(|it| it.parse::<u32>().is_ok())
+}
+
+fn lock_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("ethercat-{name}.lock"))
+}
+
+fn is_held(lock: &Path) -> bool {
+    let file = own_file::open(lock, Access::Read, Trusted::User);
+    file.is_ok_and(|it| it.is_some_and(|it| it.try_lock_shared().is_err()))
+}
+
+/// A name that is ours as long as this lives; the operating system gives it free when the process dies.
+#[derive(Debug)]
+pub(super) struct Claim {
+    lock: File,
+    path: PathBuf,
+}
+
+impl Claim {
+    pub(super) fn take(folder: &Path, name: &str) -> Result<Self, PlaceError> {
+        let path = lock_path(folder, name);
+        let mut lock = match own_file::lock(&path)? {
+            Locked::Ours(lock) => lock,
+            Locked::Held(lock) => {
+                let mut pid = String::new();
+                let _ = lock.take(32).read_to_string(&mut pid);
+                let (name, pid) = (name.to_owned(), pid.trim().to_owned());
+                return Err(PlaceError::InUse { name, pid });
+            }
+        };
+        // Who it is, is for people alone: without it the lock holds as well.
+        let _ = lock.set_len(0);
+        let _ = writeln!(lock, "{}", std::process::id());
+        Ok(Self { lock, path })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // While it is locked nobody else has the name; a file that stays takes the name from nobody.
+        if own_file::is_at(&self.lock, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_others_is_refused_with_a_way_out() {
+        let above = tempfile::tempdir().unwrap();
+        let link = above.path().join("link");
+        std::os::unix::fs::symlink(above.path(), &link).unwrap();
+        let refused = PlaceError::from(own_file::folder(&link).unwrap_err());
+        let why = refused.to_string();
+        assert!(
+            why.contains("a symbolic link") && why.contains("XDG_RUNTIME_DIR"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn what_killed_loops_without_a_name_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let both = |name: &str| {
+            for end in ["sock", "lock"] {
+                fs::write(file(&format!("ethercat-{name}.{end}")), "1").unwrap();
+            }
+        };
+        ["run-1", "run-2", "run-x", "robot"]
+            .iter()
+            .for_each(|it| both(it));
+        fs::write(file("shield.journal"), "").unwrap();
+        let held = Claim::take(folder.path(), "run-2").unwrap();
+        sweep(folder.path());
+        let left = |name: &str| file(&format!("ethercat-{name}.sock")).exists();
+        assert!(!left("run-1") && !lock_path(folder.path(), "run-1").exists());
+        assert!(["run-2", "run-x", "robot"].iter().all(|it| left(it)));
+        assert!(file("shield.journal").exists());
+        drop(held);
+    }
+}

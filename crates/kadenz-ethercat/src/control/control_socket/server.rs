@@ -1,0 +1,465 @@
+//! The control socket itself: who comes, and what is answered.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use kadenz_rt::net::listener::is_exhausted;
+
+use super::axes;
+use super::inside;
+use super::lines::{Line, Lines};
+use super::objects;
+use super::pending::{Heard, Next, Pending};
+use super::place::{self, Claim, PlaceError};
+use super::question::{Answer, Question, Reply};
+use super::seats::{Limits, Seat, Seats};
+use super::shown::{self, Shown};
+use crate::control::actuators::Actuators;
+use crate::control::health::Health;
+use crate::control::notice::Notices;
+use crate::control::supervisor::{DeviceStatus, DeviceTable};
+use crate::control::timing::Timing;
+use crate::main_device::acyclic::AcyclicQueue;
+use crate::main_device::states::longest;
+use crate::motion::MotionHandle;
+use crate::wire::coe::Address;
+use crate::wire::{AlStatusCode, State};
+
+/// The longest question: what it takes to write an object of 64 KiB.
+pub(super) const MAX_QUESTION: usize = 512 * 1024;
+/// How soon a control socket hears that it is to end.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How often is looked at who comes and what clients ask; while the loop is to hear an order more often, as its answer
+/// is waited for.
+const ROUND: Duration = Duration::from_millis(5);
+const QUICK_ROUND: Duration = Duration::from_millis(1);
+/// Clients that are accepted before is looked again at what those ask that are there.
+const MAX_ACCEPTED: usize = 64;
+/// Notices that wait for a client that does not read.
+const KEPT: usize = 4_096;
+
+/// Why there is no control socket.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlServerError {
+    /// Its place.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Its socket.
+    #[error(
+        "cannot listen at {}: {source}; the path may have at most 107 bytes, on a local file system with room: set \
+         XDG_RUNTIME_DIR to another folder, or take a shorter name",
+        path.display()
+    )]
+    Listen {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What a control socket answers from.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerContext<'c> {
+    /// The devices.
+    pub device_table: &'c DeviceTable,
+    /// What happens.
+    pub notices: &'c Notices,
+    /// What the loop notes.
+    pub health: &'c Health,
+    /// The loop's statistics, where somebody keeps them.
+    pub timing: Option<&'c Timing>,
+    /// What carries questions to devices.
+    pub queue: &'c AcyclicQueue,
+    /// What the loop posts, where it does.
+    pub shown: Option<Shown<'c>>,
+    /// What carries outputs to the loop, where others may set them.
+    pub actuators: Option<&'c Actuators>,
+    /// What stops axes, where there are any.
+    pub handle: Option<&'c MotionHandle>,
+}
+
+/// A socket that other processes ask. Its name is given free when it is dropped.
+#[derive(Debug)]
+pub struct ControlServer {
+    name: String,
+    listener: UnixListener,
+    path: PathBuf,
+    /// The user whose process this is.
+    user: u32,
+    pub(super) limits: Limits,
+    _claim: Claim,
+}
+
+impl ControlServer {
+    /// Opens a control socket of that name in the user's own folder.
+    ///
+    /// # Errors
+    /// [`ControlServerError`]: the name is none, is in use, or the folder is somebody else's.
+    pub fn open(name: &str) -> Result<Self, ControlServerError> {
+        let folder = place::own_folder()?;
+        place::sweep(&folder);
+        Self::open_in(&folder, name)
+    }
+
+    /// Opens a control socket in a folder, which must exist.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_in(folder: &Path, name: &str) -> Result<Self, ControlServerError> {
+        let path = place::socket(folder, name)?;
+        let claim = Claim::take(folder, name)?;
+        let failed = |source| ControlServerError::Listen {
+            path: path.clone(),
+            source,
+        };
+        // The name is ours, so whoever made it is dead.
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        // By the process's mask others could connect. Who did in between is refused by its credentials.
+        place::set_mode(&path, 0o600)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let user = kadenz_rt::own_file::user();
+        Ok(Self {
+            name: name.to_owned(),
+            listener,
+            path,
+            user,
+            limits: Limits::default(),
+            _claim: claim,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client that asks for more than for
+    /// what stops axes.
+    pub fn serve(&self, context: &ServerContext<'_>, stop: &AtomicBool) {
+        let seats = &Seats::new(self.limits);
+        let mut pending = Pending::new(self.limits);
+        std::thread::scope(|scope| {
+            while !stop.load(Ordering::Relaxed) {
+                let accepted = self.accept(&mut pending);
+                pending.hear(
+                    |order| order.outcome(context, stop),
+                    |heard| self.answer_at_once(heard, context),
+                    |lines, heard| self.seat(scope, (lines, heard), seats, context, stop),
+                );
+                pause(accepted, &pending);
+            }
+            // Who waits for an order to be heard is told that the loop ends.
+            let none = |_: &Heard| Next::Leave;
+            pending.hear(|order| order.outcome(context, stop), none, |_, _| ());
+        });
+    }
+
+    /// Accepts clients that wait at the socket; how many.
+    pub(super) fn accept(&self, pending: &mut Pending) -> usize {
+        for count in 0..MAX_ACCEPTED {
+            if !pending.has_room() {
+                return count;
+            }
+            match self.listener.accept() {
+                Ok((stream, _)) => self.admit(stream, pending),
+                Err(error) if is_exhausted(&error) => {
+                    pending.evict();
+                    return count;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
+                // That client is gone already.
+                Err(_) => {}
+            }
+        }
+        MAX_ACCEPTED
+    }
+
+    /// Hears a client from now on, if it is of this user or of root.
+    fn admit(&self, stream: UnixStream, pending: &mut Pending) {
+        let peer = kadenz_rt::net::peer::user(&stream);
+        let refusal = match peer {
+            Ok(user) if user == self.user || user == 0 => None,
+            Ok(user) => Some(format!(
+                "this loop is run by user {}, and obeys that user and root, not user {user}; ask as one of them",
+                self.user
+            )),
+            Err(error) => Some(format!("the system does not tell who you are: {error}")),
+        };
+        // A client whose socket fails is gone.
+        let _ = match refusal {
+            None => pending.add(stream),
+            Some(why) => refuse(stream, why),
+        };
+    }
+
+    /// What is answered without waiting for anything.
+    fn answer_at_once(&self, heard: &Heard, context: &ServerContext<'_>) -> Next {
+        let reply =
+            |it: Result<Answer, String>| Next::Answer(it.map_or_else(Reply::Error, Reply::Ok));
+        let order = |it: Result<axes::Order, String>| match it {
+            Ok(order) => Next::Order(order),
+            Err(why) => Next::Answer(Reply::Error(why)),
+        };
+        match heard {
+            Heard::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
+            Heard::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(context)))),
+            Heard::Asked(Question::Axes {}) => reply(axes::tell(context)),
+            Heard::Asked(Question::Stop { by }) => order(axes::stop(context, by.as_deref())),
+            Heard::Asked(Question::Reset {}) => order(axes::reset(context)),
+            Heard::Asked(_) | Heard::Long => Next::Leave,
+        }
+    }
+
+    pub(super) fn hello(&self, memory: Option<String>) -> Answer {
+        Answer::Hello {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            memory,
+        }
+    }
+
+    /// Lets a thread of its own hear a client, where there is a seat and the system gives a thread.
+    fn seat<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        (lines, heard): (Lines, Heard),
+        seats: &'s Seats,
+        context: &'s ServerContext<'_>,
+        stop: &'s AtomicBool,
+    ) {
+        // What the thread was to have is gone when there is none.
+        let Ok(spare) = lines.another() else { return };
+        let refusal = match seats.take() {
+            Ok(seat) => {
+                let thread = std::thread::Builder::new()
+                    .name("server".to_owned())
+                    .stack_size(self.limits.stack);
+                let work = move || {
+                    // A client whose socket fails is gone.
+                    let _ = self.attend(lines, heard, context, stop, &seat);
+                };
+                match thread.spawn_scoped(scope, work) {
+                    Ok(_) => return,
+                    Err(_) => "the system gives the loop no thread for one more client (`ulimit -u` and, where \
+                               memory is locked, `ulimit -l`); end one of them"
+                        .to_owned(),
+                }
+            }
+            Err(why) => why,
+        };
+        let _ = refuse(spare, refusal);
+    }
+
+    /// One client, until it goes or has to.
+    fn attend(
+        &self,
+        mut lines: Lines,
+        heard: Heard,
+        context: &ServerContext<'_>,
+        stop: &AtomicBool,
+        seat: &Seat<'_>,
+    ) -> io::Result<()> {
+        let mut next = match heard {
+            Heard::Asked(question) => Some(question),
+            Heard::Nonsense(_) | Heard::Long => None,
+        };
+        let mut since = Instant::now();
+        while !stop.load(Ordering::Relaxed) {
+            if let Some(why) = seat.is_over(since.elapsed()) {
+                return lines.send(&Reply::Bye(why));
+            }
+            let question = match next.take() {
+                Some(question) => question,
+                None => match lines.next_within(POLL_INTERVAL)? {
+                    Line::Nothing => continue,
+                    Line::Ended => break,
+                    Line::TooLong => {
+                        let why = format!("a question has at most {MAX_QUESTION} bytes");
+                        return lines.send(&Reply::Error(why));
+                    }
+                    Line::Whole(line) => match serde_json::from_slice::<Question>(&line) {
+                        Ok(question) => question,
+                        Err(error) => {
+                            lines.send(&Reply::Error(format!("this is no question: {error}")))?;
+                            since = Instant::now();
+                            continue;
+                        }
+                    },
+                },
+            };
+            if matches!(question, Question::Notices {}) {
+                return listen(&mut lines, context, stop);
+            }
+            let answer = self.answer(&question, context, stop);
+            lines.send(&answer.map_or_else(Reply::Error, Reply::Ok))?;
+            since = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &self,
+        question: &Question,
+        context: &ServerContext<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Answer, String> {
+        Ok(match question {
+            Question::Hello {} => self.hello(memory(context)),
+            Question::Layout {} => Answer::Layout(shown::of(context)?.layout()),
+            Question::Post {} => shown::of(context)?.post()?,
+            Question::Output {
+                device,
+                index,
+                sub,
+                value,
+            } => shown::set(context, *device, Address::new(*index, *sub), value)?,
+            Question::Stop { by } => axes::stop(context, by.as_deref())?.wait(context, stop)?,
+            Question::Reset {} => axes::reset(context)?.wait(context, stop)?,
+            Question::Axes {} => axes::tell(context)?,
+            Question::Stats {} => {
+                let snapshot = timing(context)?.snapshot();
+                Answer::Stats(serde_json::to_value(snapshot).map_err(|it| it.to_string())?)
+            }
+            Question::StatsText {} => Answer::Text(timing(context)?.snapshot().to_string()),
+            Question::Health {} => Answer::Health(context.health.vitals()),
+            Question::Devices {} => Answer::Devices(context.device_table.all()),
+            Question::Recent {} => Answer::Notices(context.notices.recent()),
+            Question::Notices {} => Answer::Listening,
+            Question::State { device, state } => Answer::Device(bring(
+                context.device_table,
+                *device,
+                state.as_deref(),
+                stop,
+            )?),
+            Question::SdoInfo { device, index, sub } => {
+                objects::describe(context, *device, Address::new(*index, *sub))?
+            }
+            Question::Unit { device, index, sub } => {
+                objects::unit(context, *device, Address::new(*index, *sub))?
+            }
+            Question::SdoRead { device, index, sub } => {
+                objects::read(context, *device, Address::new(*index, *sub))?
+            }
+            Question::SdoWrite {
+                device,
+                index,
+                sub,
+                value,
+            } => objects::write(context, *device, Address::new(*index, *sub), value)?,
+            Question::SdoList { .. }
+            | Question::SdoObject { .. }
+            | Question::Sii { .. }
+            | Question::RegisterRead { .. }
+            | Question::RegisterWrite { .. } => inside::answer(context, question)?,
+        })
+    }
+}
+
+/// Until it is looked again at who comes and what clients ask.
+pub(super) fn pause(accepted: usize, pending: &Pending) {
+    match (accepted < MAX_ACCEPTED, pending.is_awaiting()) {
+        (false, _) => {}
+        (true, true) => std::thread::sleep(QUICK_ROUND),
+        (true, false) => std::thread::sleep(ROUND),
+    }
+}
+
+/// Where the loop posts.
+fn memory(context: &ServerContext<'_>) -> Option<String> {
+    context.shown.and_then(|it| it.image.memory())
+}
+
+/// Says why a client is not heard, without waiting for it.
+fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
+    let mut lines = Lines::of(stream, MAX_QUESTION)?;
+    lines.set_waiting(false)?;
+    lines.send(&Reply::Error(why.clone()))?;
+    lines.send(&Reply::Bye(why))
+}
+
+impl Drop for ControlServer {
+    fn drop(&mut self) {
+        // Where it is gone already, there is nothing left to do.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn timing<'c>(context: &ServerContext<'c>) -> Result<&'c Timing, String> {
+    let missing = || "this loop keeps no statistics".to_owned();
+    context.timing.ok_or_else(missing)
+}
+
+/// Sends notices until the client goes.
+fn listen(lines: &mut Lines, context: &ServerContext<'_>, stop: &AtomicBool) -> io::Result<()> {
+    let mut subscription = context.notices.subscribe(KEPT);
+    lines.send(&Reply::Ok(Answer::Listening))?;
+    let mut lost = 0;
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(notice) = subscription.next_within(POLL_INTERVAL) {
+            lines.send(&Reply::Notice(notice))?;
+        } else if lines.next_within(Duration::ZERO)? != Line::Nothing {
+            // It is gone, or speaks out of turn.
+            break;
+        }
+        if subscription.lost() > lost {
+            lost = subscription.lost();
+            lines.send(&Reply::Lost(lost))?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings a device to a state, if one is given, and tells how it is.
+fn bring(
+    device_table: &DeviceTable,
+    device: usize,
+    state: Option<&str>,
+    stop: &AtomicBool,
+) -> Result<DeviceStatus, String> {
+    let status = || device_table.status(device).map_err(|it| it.to_string());
+    let Some(name) = state else { return status() };
+    let state = state_of(name)?;
+    device_table
+        .want(device, state)
+        .map_err(|it| it.to_string())?;
+    let end = Instant::now() + longest(state);
+    loop {
+        let now = status()?;
+        if now.is_well() {
+            return Ok(now);
+        }
+        if Instant::now() >= end || stop.load(Ordering::Relaxed) {
+            return Err(format!(
+                "device {device} ({}) is not in {state} but in AL status 0x{:02X} ({}); the supervisor goes on trying",
+                now.name,
+                now.status,
+                AlStatusCode(now.code),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn state_of(name: &str) -> Result<State, String> {
+    [State::Init, State::PreOp, State::SafeOp, State::Op]
+        .into_iter()
+        .find(|it| it.name().eq_ignore_ascii_case(name))
+        .ok_or_else(|| format!("`{name}` is no state; take INIT, PREOP, SAFEOP or OP"))
+}

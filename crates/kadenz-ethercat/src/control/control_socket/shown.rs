@@ -1,0 +1,162 @@
+//! What the loop posts, and outputs that others set.
+
+use std::time::Duration;
+
+use super::question::{Answer, Layout};
+use super::server::ServerContext;
+use crate::control::actuators::Change;
+use crate::control::catalogue::{Catalogue, Item};
+use crate::control::locked::Locked;
+use crate::control::process_image::{ProcessImageError, Reader};
+use crate::sync::AtomicU64;
+use crate::wire::coe::Address;
+
+/// How long the loop may take to take a request: it takes one a cycle, and a cycle at most a second.
+const RETRY_POLICY: Duration = Duration::from_secs(3);
+
+/// Where a loop posts what it read and wrote.
+#[derive(Debug, Clone, Copy)]
+pub enum ProcessImage<'c> {
+    /// In memory that other processes map by its name; see [`SeqlockPublisher`](crate::control::cyclic::SeqlockPublisher).
+    Shared {
+        /// Its name.
+        name: &'c str,
+        /// It.
+        words: &'c [AtomicU64],
+    },
+    /// Behind a lock; see [`LockedPublisher`](crate::control::cyclic::LockedPublisher).
+    Locked(&'c Locked),
+}
+
+impl ProcessImage<'_> {
+    /// The name of its memory, where others can map that.
+    pub(super) fn memory(&self) -> Option<String> {
+        match self {
+            Self::Shared { name, .. } => Some((*name).to_owned()),
+            Self::Locked(_) => None,
+        }
+    }
+
+    /// The last post: its number, its bytes, and whether there will be no more.
+    fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>, bool), ProcessImageError> {
+        let mut post = vec![0; bytes];
+        // Whether it has ended is looked at before, so that no post is missed.
+        let (ended, number) = match self {
+            Self::Shared { words, .. } => {
+                let reader = Reader::of(*words)?;
+                (reader.has_ended(), reader.read(&mut post)?)
+            }
+            Self::Locked(image) => (image.has_ended(), image.read(&mut post)),
+        };
+        match number {
+            0 => Err(ProcessImageError::Empty),
+            number => Ok((number, post, ended)),
+        }
+    }
+}
+
+/// What a loop shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'c> {
+    /// Where it posts.
+    pub image: ProcessImage<'c>,
+    /// What lies where in a post.
+    pub catalogue: &'c Catalogue,
+    /// Time between two posts.
+    pub interval: Duration,
+}
+
+impl Shown<'_> {
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            memory: self.image.memory(),
+            interval_ns: u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX),
+            catalogue: self.catalogue.clone(),
+        }
+    }
+
+    pub(super) fn post(&self) -> Result<Answer, String> {
+        let read = self.image.read(self.catalogue.bytes);
+        let (number, bytes, ended) = read.map_err(|it| it.to_string())?;
+        Ok(Answer::Post {
+            number,
+            bytes,
+            ended,
+        })
+    }
+}
+
+/// What is shown, or that nothing is.
+pub(super) fn of<'c>(context: &ServerContext<'c>) -> Result<Shown<'c>, String> {
+    let missing = || "this loop posts no process data".to_owned();
+    context.shown.ok_or_else(missing)
+}
+
+/// Sets an output, in the loop's next cycle.
+pub(super) fn set(
+    context: &ServerContext<'_>,
+    device: usize,
+    entry: Address,
+    value: &[u8],
+) -> Result<Answer, String> {
+    let actuators = context
+        .actuators
+        .ok_or("this loop lets nobody set outputs")?;
+    let catalogue = of(context)?.catalogue;
+    let found = catalogue.output(device, entry.index, entry.sub);
+    let item = found.map_err(|it| it.to_string())?;
+    let cycle = actuators.set(change(catalogue, item, value)?, RETRY_POLICY);
+    let cycle = cycle.map_err(|it| it.to_string())?;
+    Ok(Answer::Set { cycle })
+}
+
+/// Which bits of the outputs become what.
+fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, String> {
+    let (name, bits) = (&item.name, item.bits);
+    if bits > 64 {
+        return Err(format!(
+            "`{name}` has {bits} bits; more than 64 cannot be set here"
+        ));
+    }
+    let wanted = usize::from(bits).div_ceil(8);
+    let mut wide = [0; 8];
+    match wide.get_mut(..value.len()) {
+        Some(bytes) if value.len() == wanted => bytes.copy_from_slice(value),
+        _ => {
+            return Err(format!(
+                "{} bytes are no value of `{name}`, which has {bits} bits; write {wanted}, the lowest first",
+                value.len(),
+            ));
+        }
+    }
+    let value = u64::from_le_bytes(wide);
+    if bits < 64 && value >> bits != 0 {
+        return Err(format!(
+            "{value} does not fit into `{name}`, which has {bits} bits"
+        ));
+    }
+    let change = Change {
+        bit: item.bit.saturating_sub(catalogue.outputs_at * 8),
+        bits,
+        value,
+    };
+    match catalogue.has_brake(item) {
+        true => beside_the_brake(change, name),
+        false => Ok(change),
+    }
+}
+
+/// The same without the lowest bit, which stays as it is.
+fn beside_the_brake(change: Change, name: &str) -> Result<Change, String> {
+    if change.value & 1 != 0 || change.bits < 2 {
+        return Err(format!(
+            "bit 0 of `{name}` is the brake of a drive that an axis moves, and stays as it is; leave the bit 0, or \
+             the axis out of the motion's file"
+        ));
+    }
+    Ok(Change {
+        bit: change.bit + 1,
+        bits: change.bits - 1,
+        value: change.value >> 1,
+    })
+}

@@ -1,0 +1,134 @@
+//! What a control socket answers before there is a loop: while devices are found and configured, which may take long.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::pending::{Heard, Next, Pending};
+use super::question::{Answer, Question, Reply};
+use super::server::{ControlServer, pause};
+use crate::motion::{StageName, Status};
+
+impl ControlServer {
+    /// Answers whoever comes until `done` is set, while a segment is brought up: who it is, that it is
+    /// [bringing up](StageName::BringingUp), and a stop, which is given to `end` with who asked for it. `end` is to end
+    /// the bring-up, and must not wait. All else is refused, with the reason. Who is connected at the end is told to
+    /// connect again. Waits.
+    pub fn serve_bring_up(&self, end: &dyn Fn(&str), done: &AtomicBool) {
+        let mut pending = Pending::new(self.limits);
+        let mut begun = BringUp {
+            server: self,
+            since: Instant::now(),
+            is_ended: false,
+            end,
+        };
+        loop {
+            // What was asked before the end is heard: a stop must not get lost between bring-up and loop.
+            let is_over = done.load(Ordering::Relaxed);
+            let accepted = self.accept(&mut pending);
+            pending.hear(
+                |_| None,
+                |heard| Next::Answer(begun.answer(heard)),
+                |_, _| (),
+            );
+            if is_over {
+                break;
+            }
+            pause(accepted, &pending);
+        }
+        pending.dismiss("the segment was brought up");
+    }
+}
+
+struct BringUp<'d> {
+    server: &'d ControlServer,
+    since: Instant,
+    is_ended: bool,
+    end: &'d dyn Fn(&str),
+}
+
+impl BringUp<'_> {
+    fn answer(&mut self, heard: &Heard) -> Reply {
+        match heard {
+            Heard::Asked(Question::Hello {}) => Reply::Ok(self.server.hello(None)),
+            Heard::Asked(Question::Axes {}) => self.status(),
+            Heard::Asked(Question::Stop { by }) => {
+                (self.end)(by.as_deref().unwrap_or("a client of the server"));
+                self.is_ended = true;
+                self.status()
+            }
+            Heard::Nonsense(why) => Reply::Error(why.clone()),
+            Heard::Asked(_) | Heard::Long => Reply::Error(format!(
+                "{0} is bringing up its segment, and runs no cycle yet; ask again when it does, or end it by `kadenz \
+                 ethercat stop --loop {0}`",
+                self.server.name()
+            )),
+        }
+    }
+
+    fn status(&self) -> Reply {
+        Reply::Ok(Answer::Axes(Box::new(Status {
+            cycle: 0,
+            stage: match self.is_ended {
+                true => StageName::Ending,
+                false => StageName::BringingUp,
+            },
+            seconds: self.since.elapsed().as_secs_f64(),
+            stops: 0,
+            stopped: None,
+            axes: Vec::new(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Mutex;
+
+    use super::super::{Client, ClientError};
+    use super::*;
+
+    #[test]
+    fn a_bring_up_tells_that_it_is_one_and_is_ended_by_a_stop() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = ControlServer::open_in(folder.path(), "robot").unwrap();
+        let (done, ended) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                server.serve_bring_up(&|by| ended.lock().unwrap().push(by.to_owned()), &done);
+            });
+            let mut client = Client::at(server.path()).unwrap();
+            assert!(matches!(
+                client.ask(&Question::Hello {}),
+                Ok(Answer::Hello { name, .. }) if name == "robot"
+            ));
+            let mut stage = |question| match client.ask(&question).unwrap() {
+                Answer::Axes(status) => status.stage,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(stage(Question::Axes {}), StageName::BringingUp);
+            let by = Some("a test".to_owned());
+            assert_eq!(stage(Question::Stop { by }), StageName::Ending);
+            assert_eq!(stage(Question::Axes {}), StageName::Ending);
+            let refused = client.ask(&Question::Devices {}).unwrap_err();
+            assert!(
+                matches!(&refused, ClientError::Refused(why) if why.contains("is bringing up"))
+            );
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(*ended.lock().unwrap(), ["a test"]);
+    }
+
+    #[test]
+    fn a_stop_that_lies_in_a_socket_when_bring_up_ends_is_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = ControlServer::open_in(folder.path(), "robot").unwrap();
+        let mut client = UnixStream::connect(server.path()).unwrap();
+        client.write_all(b"{\"ask\":\"stop\"}\n").unwrap();
+        let ended = AtomicBool::new(false);
+        let end = |_: &str| ended.store(true, Ordering::Relaxed);
+        server.serve_bring_up(&end, &AtomicBool::new(true));
+        assert!(ended.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,200 @@
+//! The inputs and outputs of every cycle on a process image, for readers in other threads and processes.
+//!
+//! Two images take them. [`SeqlockPublisher`] posts on one that is checked by a sequence ([`process_image`]): it waits
+//! for nobody, and other processes can map it. [`LockedPublisher`] posts on one behind a lock
+//! ([`locked`]), as the paper's: it waits for at most one reader.
+//!
+//! [`process_image`]: crate::control::process_image
+//! [`locked`]: crate::control::locked
+
+use crate::control::locked::Locked;
+use crate::control::process_image::{ProcessImageError, ProcessImageWriter, words_for};
+use crate::main_device::layout::Layout;
+use crate::sync::AtomicU64;
+
+use super::report::{CycleReport, Observer};
+
+/// Bytes before the inputs: [`Heading`].
+pub const HEAD: usize = 32;
+
+/// Bytes of a post for such a segment: heading, inputs, outputs.
+#[must_use]
+pub const fn post_bytes(layout: &Layout) -> usize {
+    HEAD + layout.inputs + layout.outputs
+}
+
+/// What stands before the inputs of a post.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Heading {
+    /// The cycle's number.
+    pub number: u64,
+    /// When the inputs were taken in, in ns of the loop's clock (`CLOCK_MONOTONIC` in real time).
+    pub received_ns: u64,
+    /// Whether all of them are new: no frame was lost, every SubDevice took part.
+    pub whole: bool,
+    /// Bytes of all inputs, which follow.
+    pub inputs: u32,
+    /// Bytes of all outputs, which follow the inputs.
+    pub outputs: u32,
+}
+
+impl Heading {
+    fn of(post: &[u8]) -> Option<(Self, &[u8])> {
+        let (number, rest) = post.split_first_chunk()?;
+        let (received, rest) = rest.split_first_chunk()?;
+        let (whole, rest) = rest.split_first_chunk::<8>()?;
+        let (inputs, rest) = rest.split_first_chunk()?;
+        let (outputs, rest) = rest.split_first_chunk()?;
+        let heading = Self {
+            number: u64::from_le_bytes(*number),
+            received_ns: u64::from_le_bytes(*received),
+            whole: whole[0] == 1,
+            inputs: u32::from_le_bytes(*inputs),
+            outputs: u32::from_le_bytes(*outputs),
+        };
+        Some((heading, rest))
+    }
+
+    fn write(self, to: &mut [u8]) {
+        to[..8].copy_from_slice(&self.number.to_le_bytes());
+        to[8..16].copy_from_slice(&self.received_ns.to_le_bytes());
+        to[16..24].copy_from_slice(&u64::from(self.whole).to_le_bytes());
+        to[24..28].copy_from_slice(&self.inputs.to_le_bytes());
+        to[28..HEAD].copy_from_slice(&self.outputs.to_le_bytes());
+    }
+}
+
+/// What the loop read and wrote in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CycleImage<'p> {
+    /// Which cycle, and when.
+    pub heading: Heading,
+    /// All inputs, as the controller saw them.
+    pub inputs: &'p [u8],
+    /// All outputs, as the controller left them.
+    pub outputs: &'p [u8],
+}
+
+impl<'p> CycleImage<'p> {
+    /// Of a post's bytes; `None` where they are fewer than its heading says.
+    #[must_use]
+    pub fn of(bytes: &'p [u8]) -> Option<Self> {
+        let (heading, rest) = Heading::of(bytes)?;
+        let (inputs, rest) = rest.split_at_checked(heading.inputs as usize)?;
+        let outputs = rest.get(..heading.outputs as usize)?;
+        Some(Self {
+            heading,
+            inputs,
+            outputs,
+        })
+    }
+}
+
+/// The bytes of a post, made before the loop.
+#[derive(Debug)]
+struct Draft(Vec<u8>);
+
+impl Draft {
+    fn of(layout: &Layout) -> Self {
+        Self(vec![0; post_bytes(layout)])
+    }
+
+    /// Writes a cycle; `None` where it is one of another segment.
+    fn write(&mut self, report: &CycleReport<'_>) -> Option<&[u8]> {
+        let (inputs, outputs) = (report.inputs, report.outputs);
+        if self.0.len() != HEAD + inputs.len() + outputs.len() {
+            debug_assert!(false, "a publisher for another segment");
+            return None;
+        }
+        let heading = Heading {
+            number: report.number,
+            received_ns: report.received.as_ns(),
+            whole: report.is_whole(),
+            inputs: inputs.len() as u32,
+            outputs: outputs.len() as u32,
+        };
+        heading.write(&mut self.0);
+        let (to, rest) = self.0[HEAD..].split_at_mut(inputs.len());
+        to.copy_from_slice(inputs);
+        rest.copy_from_slice(outputs);
+        Some(&self.0)
+    }
+}
+
+/// Posts a [`Heading`], all inputs and all outputs once a cycle. Neither allocates, locks nor waits,
+/// whatever readers do. When it is dropped, the process image says that this was the last.
+#[derive(Debug)]
+pub struct SeqlockPublisher<'w> {
+    poster: ProcessImageWriter<'w>,
+    draft: Draft,
+}
+
+impl<'w> SeqlockPublisher<'w> {
+    /// Makes a process image for such a segment of words that are zero: in this process's memory, or shared with
+    /// others (`kadenz_rt::shared`). Allocates.
+    ///
+    /// # Errors
+    /// [`ProcessImageError::TooSmall`] for fewer words than [`words`](Self::words).
+    pub fn begin(words: &'w [AtomicU64], layout: &Layout) -> Result<Self, ProcessImageError> {
+        Ok(Self {
+            poster: ProcessImageWriter::begin(words, post_bytes(layout))?,
+            draft: Draft::of(layout),
+        })
+    }
+
+    /// Words that a process image for such a segment takes.
+    #[must_use]
+    pub const fn words(layout: &Layout) -> usize {
+        words_for(post_bytes(layout))
+    }
+}
+
+impl Observer for SeqlockPublisher<'_> {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        let Some(post) = self.draft.write(report) else {
+            return;
+        };
+        let posted = self.poster.post(post);
+        debug_assert!(posted.is_ok(), "the post is as long as its image");
+    }
+}
+
+impl Drop for SeqlockPublisher<'_> {
+    fn drop(&mut self) {
+        self.poster.end();
+    }
+}
+
+/// Posts the same on a process image behind a lock, as the paper's loop: it waits for at most one reader.
+/// Allocates nothing. When it is dropped, the process image says that this was the last.
+#[derive(Debug)]
+pub struct LockedPublisher<'b> {
+    image: &'b Locked,
+    draft: Draft,
+}
+
+impl<'b> LockedPublisher<'b> {
+    /// Posts on this process image, which should have been made for [`post_bytes`]. Allocates.
+    #[must_use]
+    pub fn begin(image: &'b Locked, layout: &Layout) -> Self {
+        image.end(false);
+        Self {
+            image,
+            draft: Draft::of(layout),
+        }
+    }
+}
+
+impl Observer for LockedPublisher<'_> {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        if let Some(post) = self.draft.write(report) {
+            self.image.post(post);
+        }
+    }
+}
+
+impl Drop for LockedPublisher<'_> {
+    fn drop(&mut self) {
+        self.image.end(true);
+    }
+}

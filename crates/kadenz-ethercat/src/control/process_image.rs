@@ -1,0 +1,247 @@
+//! Where the loop posts what it read and wrote in a cycle, and others read it.
+//!
+//! Assumption: one writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever readers
+//! do and wherever they are killed: they change nothing. A reader gets a cycle whole or is told that it
+//! was overtaken. (The paper's real-time task waits for at most one reader, by a mutex with priority
+//! inheritance; here it waits for none.)
+//!
+//! The words of a process image are atomic, in this process's memory or shared with others
+//! ([`kadenz_rt::shared`]). A few copies stand side by side; the writer takes the oldest. Each copy has a
+//! version before its bytes that is odd while it is written (a sequence lock; Boehm, "Can seqlocks get
+//! along with programming language memory models?", 2012), so a reader must be slower than several
+//! cycles before it is overtaken at all.
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// `KDNZEC` and the version of the layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"KDNZEC\x01\x00");
+/// Stands in the same word once there will be no more posts.
+const ENDED: u64 = 1 << 56;
+/// Words before the copies: magic, bytes of a copy, copies, posts so far.
+const HEAD: usize = 4;
+const AT_MAGIC: usize = 0;
+const AT_BYTES: usize = 1;
+const AT_COPIES: usize = 2;
+const AT_POSTS: usize = 3;
+/// Copies of a process image: a reader is overtaken by the third cycle that begins while it reads.
+const COPIES: usize = 4;
+/// How often a reader begins again before it says that it was overtaken.
+const TRIES: u32 = 8;
+
+/// Words that are read one by one.
+pub trait Words {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The word at a place below [`count`](Self::count).
+    fn load(&self, place: usize, order: Ordering) -> u64;
+}
+
+impl Words for [AtomicU64] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn load(&self, place: usize, order: Ordering) -> u64 {
+        self[place].load(order)
+    }
+}
+
+#[cfg(all(target_os = "linux", not(loom)))]
+impl Words for kadenz_rt::shared::Viewer {
+    fn count(&self) -> usize {
+        self.count()
+    }
+
+    fn load(&self, place: usize, order: Ordering) -> u64 {
+        self.load(place, order)
+    }
+}
+
+/// Words that a process image for so many bytes takes.
+#[must_use]
+pub const fn words_for(bytes: usize) -> usize {
+    HEAD + COPIES * (1 + bytes.div_ceil(8))
+}
+
+/// Why words are no process image, or give nothing now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ProcessImageError {
+    /// Made by another program, or by another version of this one.
+    #[error("this is no process image of this version; is its writer another version of Kadenz?")]
+    Foreign,
+    /// Fewer words than the process image needs.
+    #[error("a process image of {0} bytes needs {1} words, there are {2}")]
+    TooSmall(usize, usize, usize),
+    /// Nothing was posted yet.
+    #[error("nothing was posted yet")]
+    Empty,
+    /// The writer was faster than the reader, several times in a row.
+    #[error("the writer overtook the reader; ask again")]
+    Overtaken,
+    /// The caller's memory is of another length.
+    #[error("a post has {0} bytes, the memory for it {1}")]
+    Length(usize, usize),
+}
+
+/// The writer's side. Neither allocates, locks nor waits.
+#[derive(Debug)]
+pub struct ProcessImageWriter<'w> {
+    words: &'w [AtomicU64],
+    bytes: usize,
+    posts: u64,
+}
+
+impl<'w> ProcessImageWriter<'w> {
+    /// Makes a process image of words that are zero, for posts of so many bytes.
+    ///
+    /// # Errors
+    /// [`ProcessImageError::TooSmall`]; see [`words_for`].
+    pub fn begin(words: &'w [AtomicU64], bytes: usize) -> Result<Self, ProcessImageError> {
+        if words.len() < words_for(bytes) {
+            return Err(ProcessImageError::TooSmall(
+                bytes,
+                words_for(bytes),
+                words.len(),
+            ));
+        }
+        words[AT_BYTES].store(bytes as u64, Ordering::Relaxed);
+        words[AT_COPIES].store(COPIES as u64, Ordering::Relaxed);
+        words[AT_POSTS].store(0, Ordering::Relaxed);
+        words[AT_MAGIC].store(MAGIC, Ordering::Release);
+        Ok(Self {
+            words,
+            bytes,
+            posts: 0,
+        })
+    }
+
+    /// Posts bytes that belong together; readers see them from now on.
+    ///
+    /// # Errors
+    /// [`ProcessImageError::Length`] for more or fewer bytes than the process image was made for.
+    pub fn post(&mut self, bytes: &[u8]) -> Result<(), ProcessImageError> {
+        if bytes.len() != self.bytes {
+            return Err(ProcessImageError::Length(self.bytes, bytes.len()));
+        }
+        let start = copy_at(self.posts, self.bytes);
+        let version = &self.words[start];
+        let odd = version.load(Ordering::Relaxed).wrapping_add(1);
+        version.store(odd, Ordering::Relaxed);
+        // Whoever sees a word of what follows sees the odd version too.
+        fence(Ordering::Release);
+        for (word, bytes) in self.words[start + 1..].iter().zip(bytes.chunks(8)) {
+            word.store(word_of(bytes), Ordering::Relaxed);
+        }
+        version.store(odd.wrapping_add(1), Ordering::Release);
+        self.posts += 1;
+        self.words[AT_POSTS].store(self.posts, Ordering::Release);
+        Ok(())
+    }
+
+    /// Says that this was the last post, which stays to be read.
+    pub fn end(&mut self) {
+        self.words[AT_MAGIC].store(MAGIC | ENDED, Ordering::Release);
+    }
+}
+
+/// A reader's side. Neither allocates nor locks; tries a few times and does not wait.
+#[derive(Debug)]
+pub struct Reader<W> {
+    words: W,
+    bytes: usize,
+}
+
+impl<W: std::ops::Deref<Target: Words>> Reader<W> {
+    /// Looks at a process image.
+    ///
+    /// # Errors
+    /// [`ProcessImageError::Foreign`] or [`ProcessImageError::TooSmall`] for words that are none.
+    pub fn of(words: W) -> Result<Self, ProcessImageError> {
+        let count = words.count();
+        let head = |place| (place < count).then(|| words.load(place, Ordering::Acquire));
+        let magic = head(AT_MAGIC).map(|it| it & !ENDED);
+        if magic != Some(MAGIC) || head(AT_COPIES) != Some(COPIES as u64) {
+            return Err(ProcessImageError::Foreign);
+        }
+        let bytes = head(AT_BYTES).and_then(|it| usize::try_from(it).ok());
+        let bytes = bytes
+            .filter(|it| *it <= count * 8)
+            .ok_or(ProcessImageError::Foreign)?;
+        if count < words_for(bytes) {
+            return Err(ProcessImageError::TooSmall(bytes, words_for(bytes), count));
+        }
+        Ok(Self { words, bytes })
+    }
+
+    /// Bytes of a post.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How often something was posted.
+    #[must_use]
+    pub fn posts(&self) -> u64 {
+        self.words.load(AT_POSTS, Ordering::Acquire)
+    }
+
+    /// Whether the writer said that there will be no more posts. One that was killed does not.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.words.load(AT_MAGIC, Ordering::Acquire) & ENDED != 0
+    }
+
+    /// Copies the last post; which one it was, counted from 1. What is in `to` after an error is of no use.
+    ///
+    /// # Errors
+    /// [`ProcessImageError`]: nothing posted yet, overtaken, or memory of another length.
+    pub fn read(&self, to: &mut [u8]) -> Result<u64, ProcessImageError> {
+        if to.len() != self.bytes {
+            return Err(ProcessImageError::Length(self.bytes, to.len()));
+        }
+        for _ in 0..TRIES {
+            let posts = self.posts();
+            if posts == 0 {
+                return Err(ProcessImageError::Empty);
+            }
+            if self.copy(posts - 1, to) {
+                return Ok(posts);
+            }
+        }
+        Err(ProcessImageError::Overtaken)
+    }
+
+    /// Copies a post; false when it was overwritten meanwhile.
+    fn copy(&self, post: u64, to: &mut [u8]) -> bool {
+        let start = copy_at(post, self.bytes);
+        // Each turn of the ring adds two to a copy's version.
+        let wanted = (post / COPIES as u64).wrapping_add(1).wrapping_mul(2);
+        if self.words.load(start, Ordering::Acquire) != wanted {
+            return false;
+        }
+        for (place, bytes) in (start + 1..).zip(to.chunks_mut(8)) {
+            let word = self.words.load(place, Ordering::Relaxed).to_le_bytes();
+            bytes.copy_from_slice(&word[..bytes.len()]);
+        }
+        fence(Ordering::Acquire);
+        self.words.load(start, Ordering::Relaxed) == wanted
+    }
+}
+
+/// Where a post's copy begins, with its version.
+fn copy_at(post: u64, bytes: usize) -> usize {
+    HEAD + (post % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
+}
+
+fn word_of(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(all(test, loom))]
+mod loom;

@@ -1,0 +1,177 @@
+//! Many registers in few frames: a question costs a cycle, however much it asks.
+
+use std::ops::Range;
+
+use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
+use crate::wire::{DATAGRAM_OVERHEAD, Datagrams, ETHERNET_HEADER, FrameError, MAX_FRAME, Slot};
+
+/// Bytes of datagrams that the longest frame has.
+pub(super) const MAX: usize = MAX_FRAME - ETHERNET_HEADER - 2;
+
+/// What is asked of one register.
+#[derive(Debug)]
+struct Ask {
+    whose: Target,
+    register: u16,
+    writes: bool,
+    /// In [`Batch::bytes`]: what is written, or room for what is read.
+    bytes: Range<usize>,
+    working_counter: u16,
+}
+
+/// Names one question of a batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number(usize);
+
+/// Questions and, once they were sent, their answers.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// Bytes of datagrams in a frame, but for a group that is longer.
+    frame_bytes: usize,
+    asks: Vec<Ask>,
+    bytes: Vec<u8>,
+    /// First questions of what belongs into one frame.
+    groups: Vec<usize>,
+}
+
+impl Batch {
+    /// No questions yet; they go out by frames of so many bytes of datagrams.
+    pub(super) fn of(frame_bytes: usize) -> Self {
+        Self {
+            frame_bytes: frame_bytes.min(MAX),
+            asks: Vec::new(),
+            bytes: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// What follows, up to the next call, goes out in one frame.
+    pub(super) fn together(&mut self) {
+        self.groups.push(self.asks.len());
+    }
+
+    /// Reads a register.
+    pub(super) fn read(&mut self, whose: Target, register: u16, length: usize) -> Number {
+        let start = self.bytes.len();
+        self.bytes.resize(start + length, 0);
+        self.push(whose, register, false, start)
+    }
+
+    /// Writes a register.
+    pub(super) fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> Number {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.push(whose, register, true, start)
+    }
+
+    fn push(&mut self, whose: Target, register: u16, writes: bool, start: usize) -> Number {
+        self.asks.push(Ask {
+            whose,
+            register,
+            writes,
+            bytes: start..self.bytes.len(),
+            working_counter: 0,
+        });
+        Number(self.asks.len() - 1)
+    }
+
+    /// How many did what a question asked.
+    pub(super) fn working_counter(&self, Number(number): Number) -> u16 {
+        self.asks[number].working_counter
+    }
+
+    /// What was read, where exactly one SubDevice answered.
+    pub(super) fn answer<const N: usize>(&self, Number(number): Number) -> Option<[u8; N]> {
+        let ask = &self.asks[number];
+        let bytes = self.bytes[ask.bytes.clone()].try_into().ok()?;
+        (ask.working_counter == 1).then_some(bytes)
+    }
+
+    /// Whether every question of a range was answered by exactly one.
+    pub(super) fn all_did(&self, from: Number, behind: Number) -> bool {
+        let asks = &self.asks[from.0..behind.0];
+        asks.iter().all(|it| it.working_counter == 1)
+    }
+
+    /// The number that the next question gets.
+    pub(super) fn next(&self) -> Number {
+        Number(self.asks.len())
+    }
+
+    /// Sends all and takes the answers in.
+    pub(super) fn send(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+        let mut frame = FrameBuffer::default();
+        let mut start = 0;
+        while start < self.asks.len() {
+            let end = self.end_of_frame(start);
+            let slots = self.fill(&mut frame, start..end)?;
+            exchange.exchange(&mut frame)?;
+            self.take_in(&frame, start, &slots)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// As many groups as fit, at least one.
+    fn end_of_frame(&self, start: usize) -> usize {
+        let ends = self.groups.iter().copied().filter(|it| *it > start);
+        let ends = ends.chain([self.asks.len()]);
+        let mut fitting = None;
+        for end in ends {
+            let asks = &self.asks[start..end];
+            let need: usize = asks
+                .iter()
+                .map(|it| it.bytes.len() + DATAGRAM_OVERHEAD)
+                .sum();
+            if need > self.frame_bytes && fitting.is_some() {
+                break;
+            }
+            fitting = Some(end);
+        }
+        fitting.unwrap_or(self.asks.len())
+    }
+
+    fn fill(
+        &self,
+        frame: &mut FrameBuffer,
+        asks: Range<usize>,
+    ) -> Result<Vec<Slot>, ExchangeError> {
+        let slots = frame.write(|writer| {
+            let mut slots = Vec::with_capacity(asks.len());
+            for ask in &self.asks[asks] {
+                let (command, address, _) = match ask.writes {
+                    true => ask.whose.writing(ask.register),
+                    false => ask.whose.reading(ask.register),
+                };
+                let slot = writer.push(command, 0, address, ask.bytes.len())?;
+                if ask.writes {
+                    let bytes = &self.bytes[ask.bytes.clone()];
+                    writer.data(slot).copy_from_slice(bytes);
+                }
+                slots.push(slot);
+            }
+            Ok(slots)
+        })?;
+        Ok(slots)
+    }
+
+    fn take_in(
+        &mut self,
+        frame: &FrameBuffer,
+        start: usize,
+        slots: &[Slot],
+    ) -> Result<(), ExchangeError> {
+        let mut answers = Datagrams::of(frame.bytes())?;
+        for (ask, slot) in self.asks[start..].iter_mut().zip(slots) {
+            let answer = answers.next().ok_or(FrameError::Overrun)??;
+            if answer.data.len() != slot.length() {
+                return Err(FrameError::Overrun.into());
+            }
+            ask.working_counter = answer.working_counter;
+            if !ask.writes {
+                self.bytes[ask.bytes.clone()].copy_from_slice(answer.data);
+            }
+        }
+        Ok(())
+    }
+}

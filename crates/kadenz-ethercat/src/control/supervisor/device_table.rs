@@ -1,0 +1,362 @@
+//! The devices that were configured, and how each is: what the supervisor, the control socket and others share.
+
+mod listing;
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::control::lock;
+use crate::main_device::device::SubDevice;
+use crate::main_device::dictionary::{self, DictionaryError, Entry};
+use crate::main_device::exchange::{Exchange, Registers};
+use crate::main_device::mailbox::Mail;
+use crate::main_device::sdo::{self, SdoError};
+use crate::wire::coe::{Address, Unit};
+use crate::wire::{AlStatus, State};
+
+/// From one look to the next whether somebody else still has a device.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How a device is, as the supervisor saw it last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceStatus {
+    /// Its number, from 0, in the order in which devices were configured.
+    pub device: usize,
+    /// Its name.
+    pub name: String,
+    /// Its long name by its memory; empty where it has none.
+    #[serde(default)]
+    pub description: String,
+    /// Its station address.
+    pub station: u16,
+    /// Its alias; 0 for none.
+    pub alias: u16,
+    /// Vendor, product, revision and serial number.
+    pub identity: [u32; 4],
+    /// Where it is now; `None` when it does not answer.
+    pub position: Option<u16>,
+    /// AL status; see [`AlStatus`](crate::wire::AlStatus). 0 as long as it is not known.
+    pub status: u16,
+    /// AL status code.
+    pub code: u16,
+    /// DL status; see [`DlStatus`](crate::wire::DlStatus).
+    pub links: u16,
+    /// The state that it is to be in, by its number.
+    pub wanted: u8,
+    /// How often it was lost.
+    pub losses: u32,
+    /// How often it was brought back to the state that it is to be in, after it was lost or had left it.
+    pub recoveries: u32,
+    /// Emergencies that it sent.
+    pub emergencies: u32,
+}
+
+impl DeviceStatus {
+    /// Whether it is there, in the state that it is to be in, without an error.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.position.is_some() && self.status == u16::from(self.wanted)
+    }
+
+    /// Whether it is there and in OP, so that its outputs count.
+    #[must_use]
+    pub fn operates(&self) -> bool {
+        self.position.is_some() && AlStatus(self.status).state() == Some(State::Op)
+    }
+}
+
+#[derive(Debug)]
+struct Member {
+    device: Mutex<SubDevice>,
+    status: Mutex<DeviceStatus>,
+    wanted: AtomicU8,
+    /// For who may not lock.
+    operates: AtomicBool,
+    /// The supervisor sets it up just now, and has its mailbox.
+    set_up: AtomicBool,
+}
+
+/// All devices. Not for a real-time path, but for [`operates`](Self::operates): it locks.
+#[derive(Debug)]
+pub struct DeviceTable {
+    members: Vec<Member>,
+}
+
+/// There is no device of that number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no device {device}; they are numbered from 0 to {}", count.saturating_sub(1))]
+pub struct NoDevice {
+    /// The number.
+    pub device: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// Why an object was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// No such device.
+    #[error(transparent)]
+    NoDevice(#[from] NoDevice),
+    /// The supervisor has it.
+    #[error("device {0} is being set up just now; ask again in a second")]
+    SetUp(usize),
+    /// It refused, or did not answer.
+    #[error(transparent)]
+    Sdo(#[from] SdoError),
+    /// It does not tell what its objects are, or did not answer.
+    #[error(transparent)]
+    Dictionary(#[from] DictionaryError),
+}
+
+impl DeviceTable {
+    /// Devices that are to be in OP.
+    #[must_use]
+    pub fn new(devices: Vec<SubDevice>) -> Self {
+        let members = devices.into_iter().enumerate().map(|(number, device)| {
+            let it = device.identity;
+            let status = DeviceStatus {
+                device: number,
+                name: device.name.clone(),
+                description: device.long_name(),
+                station: device.station.0,
+                alias: device.alias,
+                identity: [it.vendor, it.product, it.revision, it.serial],
+                position: None,
+                status: 0,
+                code: 0,
+                links: 0,
+                wanted: State::Op.number(),
+                losses: 0,
+                recoveries: 0,
+                emergencies: 0,
+            };
+            Member {
+                device: Mutex::new(device),
+                status: Mutex::new(status),
+                wanted: AtomicU8::new(State::Op.number()),
+                operates: AtomicBool::new(false),
+                set_up: AtomicBool::new(false),
+            }
+        });
+        Self {
+            members: members.collect(),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    fn member(&self, device: usize) -> Result<&Member, NoDevice> {
+        let count = self.len();
+        self.members.get(device).ok_or(NoDevice { device, count })
+    }
+
+    /// How a device is.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn status(&self, device: usize) -> Result<DeviceStatus, NoDevice> {
+        let member = self.member(device)?;
+        let mut status = lock(&member.status).clone();
+        status.wanted = member.wanted.load(Ordering::Relaxed);
+        Ok(status)
+    }
+
+    /// How all are.
+    #[must_use]
+    pub fn all(&self) -> Vec<DeviceStatus> {
+        (0..self.len())
+            .filter_map(|it| self.status(it).ok())
+            .collect()
+    }
+
+    /// Whether a device is there and in OP, as the supervisor saw it last. Neither locks nor waits: the loop may ask.
+    #[must_use]
+    pub fn operates(&self, device: usize) -> bool {
+        let member = self.members.get(device);
+        member.is_some_and(|it| it.operates.load(Ordering::Relaxed))
+    }
+
+    /// Whether all are there, each in the state that it is to be in.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.all().iter().all(DeviceStatus::is_well)
+    }
+
+    /// Says which state a device is to be in: the supervisor brings it there and keeps it there.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn want(&self, device: usize, state: State) -> Result<(), NoDevice> {
+        let member = self.member(device)?;
+        member.wanted.store(state.number(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Which state a device is to be in.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn wanted(&self, device: usize) -> Result<State, NoDevice> {
+        let number = self.member(device)?.wanted.load(Ordering::Relaxed);
+        Ok(State::from_number(number).unwrap_or(State::Init))
+    }
+
+    /// Does something with what is known of a device, its mailbox among it. Waits while somebody else has
+    /// it.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn with<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> R,
+    ) -> Result<R, NoDevice> {
+        Ok(work(&mut lock(&self.member(device)?.device)))
+    }
+
+    /// As [`with`](Self::with), but `None` when somebody else has it now.
+    pub(super) fn try_with<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> R,
+    ) -> Option<R> {
+        let member = self.members.get(device)?;
+        let mut held = try_lock(&member.device)?;
+        Some(work(&mut held))
+    }
+
+    /// Notes whether the supervisor sets a device up or is about to, which may take seconds.
+    pub(super) fn set_up(&self, device: usize, is: bool) {
+        if let Some(member) = self.members.get(device) {
+            member.set_up.store(is, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`with`](Self::with), for its objects: refused at once while the supervisor sets the device up, also
+    /// where that begins while another has the device. The set-up's questions may be those of the very
+    /// thread that asks.
+    fn with_objects<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> Result<R, ObjectError>,
+    ) -> Result<R, ObjectError> {
+        let member = self.member(device)?;
+        loop {
+            if member.set_up.load(Ordering::Relaxed) {
+                return Err(ObjectError::SetUp(device));
+            }
+            if let Some(mut held) = try_lock(&member.device) {
+                return work(&mut held);
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// As [`with_objects`](Self::with_objects), by its mailbox.
+    fn with_mail<R, E>(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> Result<R, E>,
+    ) -> Result<R, ObjectError>
+    where
+        ObjectError: From<E>,
+    {
+        self.with_objects(device, |it| {
+            let mut mail = it.mail().map_err(SdoError::from)?;
+            Ok(work(&mut Registers::by(exchange), &mut mail)?)
+        })
+    }
+
+    pub(super) fn note(&self, device: usize, note: impl FnOnce(&mut DeviceStatus)) {
+        if let Some(member) = self.members.get(device) {
+            let mut status = lock(&member.status);
+            note(&mut status);
+            member.operates.store(status.operates(), Ordering::Relaxed);
+        }
+    }
+
+    /// What an entry of an object is. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn describe_entry(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Entry, ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::entry(registers, mail, address)
+        })
+    }
+
+    /// The unit of an entry; `None` where the device tells none. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn unit_of_entry(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Option<Unit>, ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::unit(registers, mail, address)
+        })
+    }
+
+    /// Reads an object. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn read_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Vec<u8>, ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            sdo::read(registers, mail, address, false)
+        })
+    }
+
+    /// Writes an object. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn write_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+        value: &[u8],
+    ) -> Result<(), ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            sdo::write(registers, mail, address, false, value)
+        })
+    }
+}
+
+/// What a lock guards, where nobody else has it now.
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(held) => Some(held),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}

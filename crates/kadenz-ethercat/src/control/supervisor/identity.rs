@@ -1,0 +1,155 @@
+//! Who SubDevices are, read from many EEPROMs at once.
+
+use std::time::Duration;
+
+use super::batch::{Batch, Number};
+use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::wire::Configured;
+use crate::wire::register::sii_control::{BUSY, EIGHT_BYTES, NOT_ACKNOWLEDGED, READ};
+use crate::wire::register::{SII_CONFIGURATION, SII_CONTROL};
+use crate::wire::sii::Identity;
+
+/// The first word of vendor, product, revision and serial number.
+const WORD: u32 = 0x08;
+/// Bytes of them.
+const BYTES: usize = 16;
+/// How often an EEPROM is looked at before it is given up: with a cycle a look, more than it may take.
+const LOOKS: u32 = 60;
+
+/// One EEPROM at work.
+struct Reading {
+    station: Configured,
+    bytes: Vec<u8>,
+    /// A read was asked for, and its end is waited for.
+    under_way: bool,
+}
+
+impl Reading {
+    fn is_done(&self) -> bool {
+        self.bytes.len() >= BYTES
+    }
+
+    /// Takes in what control, address and data say.
+    fn take_in(&mut self, all: [u8; 14]) {
+        let status = u16::from_le_bytes([all[0], all[1]]);
+        if status & BUSY != 0 {
+            return;
+        }
+        self.under_way = false;
+        if status & NOT_ACKNOWLEDGED == 0 {
+            let count = if status & EIGHT_BYTES == 0 { 4 } else { 8 };
+            self.bytes.extend_from_slice(&all[6..6 + count]);
+        }
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let word = |at: usize| {
+            let bytes = self.bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        };
+        Some(Identity {
+            vendor: word(0)?,
+            product: word(4)?,
+            revision: word(8)?,
+            serial: word(12)?,
+        })
+    }
+}
+
+/// Reads the identities of SubDevices by their stations, in their order; `None` for an EEPROM that does
+/// not answer. Frames carry so many bytes of datagrams. The EEPROMs are given back to their applications
+/// afterwards.
+pub(super) fn read(
+    exchange: &mut dyn Exchange,
+    stations: &[Configured],
+    frame_bytes: usize,
+) -> Result<Vec<Option<Identity>>, ExchangeError> {
+    let mut all: Vec<_> = stations
+        .iter()
+        .map(|station| Reading {
+            station: *station,
+            bytes: Vec::new(),
+            under_way: false,
+        })
+        .collect();
+    let batch = || Batch::of(frame_bytes);
+    own(exchange, stations, &[2, 0], batch())?;
+    for _ in 0..LOOKS {
+        if all.iter().all(Reading::is_done) {
+            break;
+        }
+        ask(exchange, &mut all, batch())?;
+        look(exchange, &mut all, batch())?;
+    }
+    own(exchange, stations, &[1], batch())?;
+    Ok(all.iter().map(Reading::identity).collect())
+}
+
+/// Says who may use the EEPROMs: 2 takes them by force, 0 gives them to us, 1 to the applications.
+fn own(
+    exchange: &mut dyn Exchange,
+    stations: &[Configured],
+    owners: &[u8],
+    mut batch: Batch,
+) -> Result<(), ExchangeError> {
+    for station in stations {
+        batch.together();
+        for owner in owners {
+            batch.write(Target::Of(*station), SII_CONFIGURATION, &[*owner]);
+        }
+    }
+    batch.send(exchange)
+}
+
+/// Begins the next read wherever none is under way.
+fn ask(
+    exchange: &mut dyn Exchange,
+    all: &mut [Reading],
+    mut batch: Batch,
+) -> Result<(), ExchangeError> {
+    let mut asked: Vec<(usize, Number)> = Vec::new();
+    for (place, reading) in all.iter().enumerate() {
+        if reading.is_done() || reading.under_way {
+            continue;
+        }
+        let word = WORD + reading.bytes.len() as u32 / 2;
+        let mut command = [0; 6];
+        command[..2].copy_from_slice(&READ.to_le_bytes());
+        command[2..].copy_from_slice(&word.to_le_bytes());
+        batch.together();
+        asked.push((
+            place,
+            batch.write(Target::Of(reading.station), SII_CONTROL, &command),
+        ));
+    }
+    batch.send(exchange)?;
+    for (place, number) in asked {
+        all[place].under_way = batch.working_counter(number) == 1;
+    }
+    // An EEPROM takes a while for each word.
+    exchange.pause(Duration::from_micros(200));
+    Ok(())
+}
+
+fn look(
+    exchange: &mut dyn Exchange,
+    all: &mut [Reading],
+    mut batch: Batch,
+) -> Result<(), ExchangeError> {
+    let mut asked: Vec<(usize, Number)> = Vec::new();
+    for (place, reading) in all.iter().enumerate().filter(|(_, it)| it.under_way) {
+        batch.together();
+        asked.push((
+            place,
+            batch.read(Target::Of(reading.station), SII_CONTROL, 14),
+        ));
+    }
+    batch.send(exchange)?;
+    for (place, number) in asked {
+        match batch.answer(number) {
+            Some(all_bytes) => all[place].take_in(all_bytes),
+            None => all[place].under_way = false,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,474 @@
+//! The supervisor: brings all devices to OP while the loop runs, and back when something happened to them.
+//!
+//! It is an ordinary thread whose questions the loop carries, at most one a cycle, so it neither stops nor
+//! delays process data. The loop's [`Health`] tells it cheaply that something is wrong; then, and every
+//! [`Settings::look_every`] besides, it looks at every position: who stands there, in which state, with
+//! which links. What it sees it believes only when it saw it twice, since a working counter may be skewed
+//! or a bit flipped.
+//!
+//! - A device that kept its power behind a cut cable still has its address and its settings: its error is
+//!   acknowledged and it goes back to its state.
+//! - One that lost power has no address. It gets one that nobody ever had, is asked who it is by that
+//!   (positions shift when somebody before it comes or goes), and then gets its own and all its settings.
+//! - One that was configured but absent at the start is the same case.
+//! - Somebody unknown keeps the strange address, stays in INIT and is told of.
+//!
+//! A device that refuses is tried again after pauses that grow, up to [`MAX_PAUSE`].
+//!
+//! In real time a supervisor runs on a thread of its own, by a
+//! [`AcyclicClient`](crate::main_device::acyclic::AcyclicClient) of the loop's queue, with `&*health`
+//! among the loop's observers. In virtual time a [`InlineLoop`](super::inline_loop::InlineLoop) is both:
+//!
+//! ```
+//! # use std::{sync::Arc, time::Duration};
+//! use kadenz_ethercat::control::{inline_loop::InlineLoop, supervisor::SegmentSupervisor};
+//! use kadenz_ethercat::main_device::exchange::Exchange;
+//! # use kadenz_ethercat::main_device::bring_up::find;
+//! # use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+//! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
+//! # use kadenz_ethercat::main_device::{layout::{Layout, room}, link::Link};
+//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::humanoid::humanoid;
+//! # let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
+//! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
+//! # let devices = find(&mut Registers::by(&mut way))?;
+//! # let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
+//! let layout = Layout::of(&demands, room(BESIDES))?;
+//! let cycle = Cycle::new(layout.clone(), None)?;
+//! let mut inline_loop = InlineLoop::new(link, cycle, Duration::from_millis(1));
+//! let mut supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
+//! let mut notices = supervisor.notices().subscribe(100);
+//! while !supervisor.device_table().is_well() {
+//!     let pause = supervisor.step(&mut inline_loop)?;
+//!     inline_loop.pause(pause);
+//! }
+//! let told = std::iter::from_fn(|| notices.try_next()).map(|it| it.to_string());
+//! assert!(told.into_iter().any(|it| it.ends_with("(EK1100, 0x1001): PREOP -> SAFEOP")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+mod device_table;
+mod identity;
+mod presence;
+mod setup_pool;
+mod survey;
+mod tend;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+pub use crate::main_device::place::Serials;
+pub use device_table::{DeviceStatus, DeviceTable, NoDevice, ObjectError};
+
+use super::health::Health;
+use super::notice::{Event, Notices, Who};
+use crate::main_device::configure::ConfigureError;
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
+use crate::main_device::layout::{Layout, Share};
+use crate::wire::sii::Identity;
+use crate::wire::{ETHERNET_HEADER, State};
+use batch::Batch;
+use setup_pool::SetupPool;
+use survey::Row;
+
+/// The longest pause before a device that refused is tried again.
+pub const MAX_PAUSE: Duration = Duration::from_millis(500);
+/// How often the loop's word is looked at when all is well.
+const GLANCE: Duration = Duration::from_millis(5);
+/// How long set-ups go on before all are looked at again: where nothing else changes, and where others are on
+/// their way too.
+const CREW_CALM: Duration = Duration::from_millis(40);
+const CREW_MOVING: Duration = Duration::from_millis(10);
+/// The longest pause between two looks when all is not well but nothing changes.
+const MAX_CALM: Duration = Duration::from_millis(20);
+/// What a byte takes at 100 Mbit/s, in ns.
+const BYTE_NS: u128 = 80;
+/// Bytes of a frame besides its datagrams: headers, preamble, check sequence, gap.
+const AROUND: usize = ETHERNET_HEADER + 2 + 24;
+
+/// How the supervisor does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How often every device is looked at when the loop says that all is well.
+    pub look_every: Duration,
+    /// How often counters of errors are read.
+    pub count_every: Duration,
+    /// Whether a device of another serial number is taken in the place of one that is gone.
+    pub serials: Serials,
+    /// Bytes of datagrams in a frame of its questions, of which one goes beside the process data each
+    /// cycle. A question that is longer, as a large mailbox is, goes alone.
+    pub frame_bytes: usize,
+}
+
+impl Settings {
+    /// For a loop of that cycle: a frame of questions takes the wire for an eighth of it at most, and leaves
+    /// the rest to the process data.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kadenz_ethercat::control::supervisor::Settings;
+    ///
+    /// let bytes = |us| Settings::for_cycle(Duration::from_micros(us)).frame_bytes;
+    /// // All that a frame carries, and what takes 31 us at 100 Mbit/s.
+    /// assert_eq!((bytes(1_000), bytes(250)), (1_498, 350));
+    /// ```
+    #[must_use]
+    pub fn for_cycle(cycle: Duration) -> Self {
+        let bytes = usize::try_from(cycle.as_nanos() / 8 / BYTE_NS).unwrap_or(usize::MAX);
+        Self {
+            look_every: Duration::from_millis(100),
+            count_every: Duration::from_secs(1),
+            serials: Serials::default(),
+            frame_bytes: bytes.saturating_sub(AROUND).min(batch::MAX),
+        }
+    }
+}
+
+impl Default for Settings {
+    /// For cycles of 1 ms.
+    fn default() -> Self {
+        Self::for_cycle(Duration::from_millis(1))
+    }
+}
+
+/// What a user does with a device in PREOP, before its process data is set up: objects that it needs, a
+/// clock's settings. Many of them run side by side, each on a thread of its own whose questions the supervisor
+/// carries; one must end when a question has no answer.
+pub type Setup =
+    Box<dyn Fn(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError> + Send + Sync>;
+
+/// A device as the supervisor watches it.
+#[derive(Debug)]
+struct Watched {
+    who: Who,
+    identity: Identity,
+    alias: u16,
+    share: Share,
+    has_coe: bool,
+    /// Where it was when it was configured.
+    first: u16,
+    position: Option<u16>,
+    /// Whether its absence or presence was told.
+    told: bool,
+    /// What was seen last, and what was seen twice.
+    seen: Option<Row>,
+    row: Option<Row>,
+    /// AL status as told last.
+    status: u16,
+    /// Whether its process data is set up, as far as is known.
+    configured: bool,
+    /// From which state to which it was asked to go, and until when it may take.
+    pending: Option<(State, State, MonotonicTime)>,
+    /// Whether it has mailboxes, and so firmware behind them.
+    has_firmware: bool,
+    /// Its error was acknowledged just now, and stands.
+    acknowledged: bool,
+    /// Until when that error may stand, as its firmware has not looked yet.
+    grace: Option<MonotonicTime>,
+    /// Its set-up in PREOP is done.
+    set_up: bool,
+    troubles: u32,
+    not_before: MonotonicTime,
+    /// Since when it is as it should be.
+    well: Option<MonotonicTime>,
+    /// The state that it reached last of those that it was to be in.
+    reached: Option<State>,
+    /// It was lost, or left the state that it is to be in, and is not back there yet.
+    missed: bool,
+    moved: bool,
+    counters: Option<[u8; watch::COUNTERS]>,
+}
+
+/// Watches and mends a segment. See the module.
+pub struct SegmentSupervisor {
+    device_table: Arc<DeviceTable>,
+    notices: Arc<Notices>,
+    health: Arc<Health>,
+    settings: Settings,
+    pool: SetupPool,
+    watched: Vec<Watched>,
+    strangers: Vec<presence::Stranger>,
+    /// Stations by position, as seen last.
+    before: Option<Vec<u16>>,
+    wire: bool,
+    temporary: u16,
+    calm: Duration,
+    look: MonotonicTime,
+    mail: MonotonicTime,
+    count: MonotonicTime,
+    told: watch::Told,
+}
+
+/// What a look came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    /// It must be seen once more.
+    Unsure,
+    /// Something changed, or is being done.
+    Moving,
+    /// Nothing changes now.
+    Calm,
+}
+
+/// The loop that carries the questions has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the loop has ended; start it again, and then the supervisor")]
+pub struct Ended;
+
+impl SegmentSupervisor {
+    /// A supervisor of devices whose process data is laid out so. They may be as
+    /// [`find`](crate::main_device::bring_up::find) or [`prepare`](crate::main_device::bring_up::prepare)
+    /// left them, or absent.
+    #[must_use]
+    pub fn new(devices: Vec<SubDevice>, layout: &Layout, health: Arc<Health>) -> Self {
+        let watched = devices.iter().zip(&layout.shares).enumerate();
+        let watched = watched.map(|(number, (device, share))| Watched::of(number, device, share));
+        let watched = watched.collect();
+        let device_table = Arc::new(DeviceTable::new(devices));
+        Self {
+            watched,
+            pool: SetupPool::new(Arc::clone(&device_table), None),
+            device_table,
+            notices: Arc::new(Notices::new()),
+            health,
+            settings: Settings::default(),
+            strangers: Vec::new(),
+            before: None,
+            wire: true,
+            temporary: presence::FIRST_TEMPORARY,
+            calm: Duration::ZERO,
+            look: MonotonicTime::from_ns(0),
+            mail: MonotonicTime::from_ns(0),
+            count: MonotonicTime::from_ns(0),
+            told: watch::Told::default(),
+        }
+    }
+
+    /// The same with other settings.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The same with something to be done whenever a device is in PREOP on its way up.
+    #[must_use]
+    pub fn with_setup(self, setup: Setup) -> Self {
+        let pool = SetupPool::new(Arc::clone(&self.device_table), Some(setup));
+        Self { pool, ..self }
+    }
+
+    /// The devices, for others.
+    #[must_use]
+    pub fn device_table(&self) -> Arc<DeviceTable> {
+        Arc::clone(&self.device_table)
+    }
+
+    /// What happens, for others.
+    #[must_use]
+    pub fn notices(&self) -> Arc<Notices> {
+        Arc::clone(&self.notices)
+    }
+
+    /// What the loop notes.
+    #[must_use]
+    pub fn health(&self) -> Arc<Health> {
+        Arc::clone(&self.health)
+    }
+
+    /// Does its work until `stop` is set or the loop ends. Waits.
+    ///
+    /// # Errors
+    /// [`Ended`] when the loop carries no more questions.
+    pub fn run(&mut self, exchange: &mut dyn Exchange, stop: &AtomicBool) -> Result<(), Ended> {
+        while !stop.load(Ordering::Relaxed) {
+            let pause = self.step(exchange)?;
+            if !pause.is_zero() {
+                exchange.pause(pause);
+            }
+        }
+        Ok(())
+    }
+
+    /// One look, and what is to be done upon it: some questions. How long to pause until the next.
+    ///
+    /// # Errors
+    /// [`Ended`] when the loop carries no more questions.
+    pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, Ended> {
+        let now = exchange.now();
+        self.tell_frames(now);
+        if now < self.look && self.is_well() && self.pool.is_idle() {
+            return Ok(GLANCE);
+        }
+        let looked = self.look(exchange);
+        let looked = looked.and_then(|it| self.serve_pool(exchange, it));
+        let now = exchange.now();
+        self.look = now + self.settings.look_every;
+        match looked {
+            Ok(looked) => Ok(self.pause(looked)),
+            Err(ExchangeError::Ended) => Err(Ended),
+            // A damaged answer, and nothing else: asked again.
+            Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
+            // Questions may be unlucky while process data still comes back.
+            Err(_) if self.health.vitals().silent == 0 => Ok(self.pause(Looked::Unsure)),
+            Err(_) => {
+                self.lose_wire(now);
+                Ok(self.pause(Looked::Calm))
+            }
+        }
+    }
+
+    /// Lets set-ups go on for a while; how long depends on what else may be to do.
+    fn serve_pool(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        looked: Looked,
+    ) -> Result<Looked, ExchangeError> {
+        if !self.pool.is_busy() {
+            return Ok(looked);
+        }
+        let most = match looked {
+            Looked::Calm => CREW_CALM,
+            Looked::Unsure | Looked::Moving => CREW_MOVING,
+        };
+        let bytes = self.settings.frame_bytes;
+        self.pool.serve(exchange, (CREW_MOVING, most), bytes)?;
+        Ok(Looked::Moving)
+    }
+
+    fn pause(&mut self, looked: Looked) -> Duration {
+        self.calm = match looked {
+            Looked::Unsure | Looked::Moving => Duration::ZERO,
+            Looked::Calm => (self.calm * 2).clamp(Duration::from_millis(1), MAX_CALM),
+        };
+        self.calm
+    }
+
+    /// Whether, by the loop's word, everything is as it should be and was so when it was looked at.
+    fn is_well(&self) -> bool {
+        let there = self.watched.len() + self.strangers.len();
+        let known = self
+            .watched
+            .iter()
+            .enumerate()
+            .all(|(device, it)| it.is_well(self.wanted(device)));
+        known && self.health.vitals().is_well(there as u16)
+    }
+
+    fn wanted(&self, device: usize) -> State {
+        self.device_table.wanted(device).unwrap_or(State::Init)
+    }
+
+    fn look(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
+        let Some(rows) = survey::take(exchange, self.batch())? else {
+            return Ok(Looked::Unsure);
+        };
+        let now = exchange.now();
+        if !std::mem::replace(&mut self.wire, true) {
+            self.notices.publish(now, None, Event::WireBack);
+        }
+        let stations: Vec<_> = rows.iter().map(|it| it.station).collect();
+        if self.before.as_ref() != Some(&stations) {
+            self.before = Some(stations);
+            return Ok(Looked::Unsure);
+        }
+        let mut looked = self.note_presence(exchange, &rows)?;
+        looked = looked.max(self.note_rows(&rows, now));
+        looked = looked.max(self.tend(exchange)?);
+        self.fetch_mail(exchange)?;
+        self.count_errors(exchange)?;
+        Ok(looked)
+    }
+
+    fn lose_wire(&mut self, now: MonotonicTime) {
+        if std::mem::replace(&mut self.wire, false) {
+            self.notices.publish(now, None, Event::WireLost);
+        }
+        self.before = None;
+        for device in 0..self.watched.len() {
+            self.lose(device, now);
+        }
+    }
+
+    /// Questions of a look.
+    fn batch(&self) -> Batch {
+        Batch::of(self.settings.frame_bytes)
+    }
+
+    fn tell(&self, device: usize, now: MonotonicTime, event: Event) {
+        let who = self.watched[device].who.clone();
+        self.notices.publish(now, Some(who), event);
+    }
+}
+
+impl Looked {
+    /// What asks for the sooner look.
+    fn max(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Calm, other) => other,
+            (this, Self::Calm) => this,
+            (Self::Moving, Self::Moving) => Self::Moving,
+            _ => Self::Unsure,
+        }
+    }
+}
+
+impl Watched {
+    fn of(number: usize, device: &SubDevice, share: &Share) -> Self {
+        let demand = device.process_data.demand();
+        let nothing = demand.outputs == 0 && demand.inputs == 0;
+        Self {
+            who: Who {
+                device: number,
+                name: device.name.clone(),
+                station: device.station.0,
+            },
+            identity: device.identity,
+            alias: device.alias,
+            share: share.clone(),
+            has_coe: device.has_coe(),
+            has_firmware: device.has_mailbox(),
+            first: device.position.0,
+            position: None,
+            told: false,
+            seen: None,
+            row: None,
+            status: 0,
+            configured: nothing || !device.process_data.fmmus.is_empty(),
+            pending: None,
+            acknowledged: false,
+            grace: None,
+            set_up: false,
+            troubles: 0,
+            not_before: MonotonicTime::from_ns(0),
+            well: None,
+            reached: None,
+            missed: false,
+            moved: false,
+            counters: None,
+        }
+    }
+
+    fn is_well(&self, wanted: State) -> bool {
+        self.position.is_some() && self.row.is_some() && self.status == u16::from(wanted.number())
+    }
+}
+
+impl std::fmt::Debug for SegmentSupervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SegmentSupervisor")
+            .field("settings", &self.settings)
+            .field("watched", &self.watched)
+            .field("strangers", &self.strangers)
+            .field("wire", &self.wire)
+            .finish_non_exhaustive()
+    }
+}

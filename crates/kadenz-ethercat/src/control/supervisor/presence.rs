@@ -1,0 +1,455 @@
+//! Who came, who went, and who is somebody else.
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::survey::Row;
+use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
+use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::main_device::place::{self, Known, Newcomer};
+use crate::wire::register::STATION_ADDRESS;
+use crate::wire::sii::Identity;
+use crate::wire::{AlStatus, Configured, Position, State};
+
+/// Addresses for who is not known yet, each given once before the first is given again.
+pub(super) const FIRST_TEMPORARY: u16 = 0x7001;
+const LAST_TEMPORARY: u16 = 0x7FFF;
+
+/// Somebody on the wire who was not configured.
+#[derive(Debug)]
+pub(super) struct Stranger {
+    station: u16,
+    position: u16,
+    /// When it is asked again who it is: its EEPROM may be written meanwhile.
+    again: MonotonicTime,
+    tries: u32,
+}
+
+/// Somebody who must say who it is.
+struct Asked {
+    station: Configured,
+    position: u16,
+    alias: u16,
+    /// The device whose address it has, if it has kept one.
+    returning: Option<usize>,
+}
+
+impl SegmentSupervisor {
+    /// Notes who is there, and gives addresses to those that have none.
+    pub(super) fn note_presence(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        rows: &[Row],
+    ) -> Result<Looked, ExchangeError> {
+        let now = exchange.now();
+        self.note_losses(rows, now);
+        let asked = self.newcomers(exchange, rows)?;
+        if asked.is_empty() {
+            self.note_moved(now);
+            return Ok(Looked::Calm);
+        }
+        let stations: Vec<_> = asked.iter().map(|it| it.station).collect();
+        let bytes = self.settings.frame_bytes;
+        let identities = identity::read(exchange, &stations, bytes)?;
+        let strangers = self.welcome(exchange, asked, &identities)?;
+        self.give_places(exchange, &strangers)?;
+        self.note_moved(exchange.now());
+        Ok(Looked::Moving)
+    }
+
+    /// Who was there and is not, and where the others are now.
+    fn note_losses(&mut self, rows: &[Row], now: MonotonicTime) {
+        for device in 0..self.watched.len() {
+            match position_of(rows, self.watched[device].who.station) {
+                None => self.lose(device, now),
+                Some(position) if self.watched[device].position.is_some() => {
+                    self.watched[device].position = Some(position);
+                    self.device_table
+                        .note(device, |it| it.position = Some(position));
+                }
+                Some(_) => {}
+            }
+        }
+        let notices = &self.notices;
+        self.strangers.retain_mut(|it| {
+            if let Some(position) = position_of(rows, it.station) {
+                it.position = position;
+                return true;
+            }
+            let event = Event::UnknownGone {
+                position: it.position,
+            };
+            notices.publish(now, None, event);
+            false
+        });
+    }
+
+    pub(super) fn lose(&mut self, device: usize, now: MonotonicTime) {
+        self.pool.cancel(device);
+        let wanted = self.wanted(device);
+        let watched = &mut self.watched[device];
+        watched.missed |= watched.reached == Some(wanted);
+        let was_there = watched.position.take().is_some();
+        // Whoever was never seen may have been configured by somebody else meanwhile.
+        watched.configured &= was_there || watched.told;
+        watched.seen = None;
+        watched.row = None;
+        watched.pending = None;
+        watched.grace = None;
+        watched.set_up = false;
+        watched.well = None;
+        watched.counters = None;
+        let tells = was_there || !watched.told;
+        watched.told = true;
+        if tells {
+            self.tell(device, now, Event::Lost);
+            self.device_table.note(device, |it| {
+                (it.position, it.status) = (None, 0);
+                it.losses += 1;
+            });
+        }
+    }
+
+    /// Those that must say who they are. Whoever has no address of ours gets one that nobody has.
+    fn newcomers(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        rows: &[Row],
+    ) -> Result<Vec<Asked>, ExchangeError> {
+        let now = exchange.now();
+        let mut batch = self.batch();
+        let mut given = Vec::new();
+        let mut asked = Vec::new();
+        for (position, row) in (0_u16..).zip(rows) {
+            let alone = position_of(rows, row.station) == Some(position);
+            let owner = self
+                .watched
+                .iter()
+                .position(|it| it.who.station == row.station);
+            let returning = owner.filter(|_| alone);
+            let one = Asked {
+                station: Configured(row.station),
+                position,
+                alias: row.alias,
+                returning,
+            };
+            match returning {
+                Some(device) if self.watched[device].position.is_some() => {}
+                // At the start everybody has just been asked.
+                Some(device) if !self.watched[device].told => self.take_back(device, position, now),
+                Some(_) => asked.push(one),
+                None if alone && self.is_stranger(row.station) => {
+                    if self.is_due(row.station, now) {
+                        asked.push(one);
+                    }
+                }
+                None => {
+                    let station = self.next_temporary(rows);
+                    let whose = Target::At(Position(position));
+                    batch.together();
+                    let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
+                    given.push((
+                        written,
+                        Asked {
+                            station: Configured(station),
+                            ..one
+                        },
+                    ));
+                }
+            }
+        }
+        batch.send(exchange)?;
+        let given = given.into_iter();
+        asked.extend(
+            given
+                .filter(|(written, _)| batch.working_counter(*written) == 1)
+                .map(|(_, one)| one),
+        );
+        Ok(asked)
+    }
+
+    fn is_stranger(&self, station: u16) -> bool {
+        self.strangers.iter().any(|it| it.station == station)
+    }
+
+    fn is_due(&self, station: u16, now: MonotonicTime) -> bool {
+        let mut strangers = self.strangers.iter();
+        strangers.any(|it| it.station == station && it.again <= now)
+    }
+
+    fn next_temporary(&mut self, rows: &[Row]) -> u16 {
+        loop {
+            let station = self.temporary;
+            self.temporary = match station {
+                LAST_TEMPORARY => FIRST_TEMPORARY,
+                other => other + 1,
+            };
+            let taken = rows.iter().any(|it| it.station == station)
+                || self.watched.iter().any(|it| it.who.station == station);
+            if !taken {
+                return station;
+            }
+        }
+    }
+
+    /// Takes back who has kept its address and is who had it; gives the others, with who they are. One
+    /// whose EEPROM does not answer is believed where it has kept its address.
+    fn welcome(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        asked: Vec<Asked>,
+        identities: &[Option<Identity>],
+    ) -> Result<Vec<(Asked, Option<Identity>)>, ExchangeError> {
+        let now = exchange.now();
+        let mut strangers = Vec::new();
+        for (one, identity) in asked.into_iter().zip(identities) {
+            let Some(device) = one.returning else {
+                strangers.push((one, *identity));
+                continue;
+            };
+            let watched = &self.watched[device];
+            let same = identity.is_none_or(|it| it == watched.identity);
+            if same && one.alias == watched.alias {
+                self.take_back(device, one.position, now);
+                continue;
+            }
+            // Somebody else's device, with an address that another MainDevice gave it.
+            let station = self.next_temporary(&[]);
+            let mut batch = self.batch();
+            let whose = Target::Of(one.station);
+            let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
+            batch.send(exchange)?;
+            if batch.working_counter(written) == 1 {
+                let one = Asked {
+                    station: Configured(station),
+                    ..one
+                };
+                strangers.push((one, *identity));
+            }
+        }
+        Ok(strangers)
+    }
+
+    fn take_back(&mut self, device: usize, position: u16, now: MonotonicTime) {
+        let watched = &mut self.watched[device];
+        watched.position = Some(position);
+        watched.not_before = now;
+        let tells = std::mem::replace(&mut watched.told, true);
+        self.device_table
+            .note(device, |it| it.position = Some(position));
+        if tells {
+            let powered = true;
+            self.tell(device, now, Event::Back { position, powered });
+        }
+    }
+
+    /// Gives those that are known now their addresses, and tells of the others.
+    fn give_places(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        asked: &[(Asked, Option<Identity>)],
+    ) -> Result<(), ExchangeError> {
+        let known: Vec<_> = self
+            .watched
+            .iter()
+            .map(|it| Known {
+                identity: it.identity,
+                alias: it.alias,
+                position: it.position.map(usize::from),
+            })
+            .collect();
+        let newcomers: Vec<_> = asked
+            .iter()
+            .filter_map(|(one, identity)| {
+                Some(Newcomer {
+                    position: usize::from(one.position),
+                    identity: (*identity)?,
+                    alias: one.alias,
+                })
+            })
+            .collect();
+        let places = place::places(&known, &newcomers, self.settings.serials);
+        for (one, identity) in asked {
+            let place = newcomers
+                .iter()
+                .position(|it| it.position == usize::from(one.position))
+                .and_then(|it| places[it]);
+            match (place, identity) {
+                (Some(device), Some(identity)) => self.settle(exchange, device, one, *identity)?,
+                _ => self.note_stranger(one, *identity, exchange.now()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a device its address again. Nobody else has it: it was seen at no position.
+    fn settle(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        one: &Asked,
+        identity: Identity,
+    ) -> Result<(), ExchangeError> {
+        let station = self.watched[device].who.station;
+        let mut batch = self.batch();
+        let whose = Target::Of(one.station);
+        let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
+        batch.send(exchange)?;
+        if batch.working_counter(written) != 1 {
+            return Ok(());
+        }
+        let now = exchange.now();
+        self.strangers.retain(|it| it.station != one.station.0);
+        if let Some(seen) = self.before.as_mut()
+            && let Some(place) = seen.get_mut(usize::from(one.position))
+        {
+            *place = station;
+        }
+        let watched = &mut self.watched[device];
+        watched.position = Some(one.position);
+        watched.not_before = now;
+        watched.told = true;
+        let before = std::mem::replace(&mut watched.identity, identity);
+        self.device_table.note(device, |it| {
+            it.position = Some(one.position);
+            it.identity[3] = identity.serial;
+        });
+        let (position, powered) = (one.position, false);
+        self.tell(device, now, Event::Back { position, powered });
+        if before.serial != identity.serial {
+            let (serial, now_it_is) = (before.serial, identity.serial);
+            let event = Event::Replaced {
+                serial,
+                now: now_it_is,
+            };
+            self.tell(device, now, event);
+        }
+        Ok(())
+    }
+
+    fn note_stranger(&mut self, one: &Asked, identity: Option<Identity>, now: MonotonicTime) {
+        let known = self
+            .strangers
+            .iter_mut()
+            .find(|it| it.station == one.station.0);
+        if let Some(stranger) = known {
+            stranger.tries += 1;
+            stranger.again = now + MAX_PAUSE * stranger.tries.min(10);
+            return;
+        }
+        self.strangers.push(Stranger {
+            station: one.station.0,
+            position: one.position,
+            again: now + MAX_PAUSE,
+            tries: 1,
+        });
+        if let Some(seen) = self.before.as_mut()
+            && let Some(place) = seen.get_mut(usize::from(one.position))
+        {
+            *place = one.station.0;
+        }
+        let event = Event::Unknown {
+            position: one.position,
+            identity: identity.map(|it| [it.vendor, it.product, it.revision, it.serial]),
+        };
+        self.notices.publish(now, None, event);
+    }
+
+    /// Who stands elsewhere than at the start, as seen from the others.
+    fn note_moved(&mut self, now: MonotonicTime) {
+        let positions: Vec<_> = self
+            .watched
+            .iter()
+            .map(|it| it.position.map(usize::from))
+            .collect();
+        for (device, moved) in place::moved(&positions).into_iter().enumerate() {
+            let watched = &mut self.watched[device];
+            let Some(to) = watched.position else { continue };
+            if std::mem::replace(&mut watched.moved, moved) || !moved {
+                continue;
+            }
+            let from = watched.first;
+            self.tell(device, now, Event::Moved { from, to });
+        }
+    }
+
+    /// Notes what each says; what changes must be seen twice, unless it was waited for.
+    pub(super) fn note_rows(&mut self, rows: &[Row], now: MonotonicTime) -> Looked {
+        let mut looked = Looked::Calm;
+        for device in 0..self.watched.len() {
+            let watched = &mut self.watched[device];
+            let row = watched.position.and_then(|it| rows.get(usize::from(it)));
+            // Positions are of this look, but for who came by it.
+            let Some(row) = row.filter(|it| it.station == watched.who.station) else {
+                continue;
+            };
+            let awaited = watched
+                .pending
+                .is_some_and(|(_, to, _)| row.status.0 == u16::from(to.number()));
+            let seen = watched.seen.replace(*row);
+            if watched.row == Some(*row) {
+                continue;
+            }
+            if seen == Some(*row) || awaited {
+                looked = looked.max(Looked::Moving);
+                self.believe(device, *row, now);
+            } else {
+                looked = Looked::Unsure;
+            }
+        }
+        looked
+    }
+
+    fn believe(&mut self, device: usize, row: Row, now: MonotonicTime) {
+        let watched = &mut self.watched[device];
+        let before = watched.row.replace(row);
+        watched.acknowledged &= row.status.error();
+        watched.grace = watched.grace.filter(|_| row.status.error());
+        let from = std::mem::replace(&mut watched.status, row.status.0);
+        let left = |it: &(State, State, MonotonicTime)| row.status.0 != u16::from(it.0.number());
+        if watched.pending.as_ref().is_some_and(left) {
+            watched.pending = None;
+        }
+        let recovers = self.note_way(device, row.status);
+        self.device_table.note(device, |it| {
+            it.status = row.status.0;
+            it.code = row.code.0;
+            it.links = row.links.0;
+            it.recoveries += u32::from(recovers);
+        });
+        if from != 0 && from != row.status.0 {
+            let (to, code) = (row.status.0, row.code.0);
+            self.tell(device, now, Event::State { from, to, code });
+        }
+        let Some(before) = before else { return };
+        for port in 0..4 {
+            match (before.links.link(port), row.links.link(port)) {
+                (true, false) => self.tell(device, now, Event::LinkDown { port }),
+                (false, true) => self.tell(device, now, Event::LinkUp { port }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes whether it is as it is to be, and whether it was so before: whether it came back to that. Where
+    /// somebody wanted another state of it, it did not leave the first by itself.
+    fn note_way(&mut self, device: usize, status: AlStatus) -> bool {
+        let wanted = self.wanted(device);
+        let watched = &mut self.watched[device];
+        if status == AlStatus::new(wanted, false) {
+            watched.reached = Some(wanted);
+            return std::mem::take(&mut watched.missed);
+        }
+        watched.missed |= watched.reached == Some(wanted);
+        false
+    }
+}
+
+/// Where a station is, if it is there once.
+fn position_of(rows: &[Row], station: u16) -> Option<u16> {
+    let mut found = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| it.station == station);
+    let (position, _) = found.next()?;
+    found.next().is_none().then_some(position as u16)
+}

@@ -1,0 +1,463 @@
+//! Set-ups of many devices side by side.
+//!
+//! A set-up asks its device question after question, and waits for each answer. Each runs on a thread of its
+//! own that does nothing but compute: its questions are the supervisor's to send. The supervisor waits until
+//! everyone has asked, pauses or is done, sends what they ask in as few frames as hold it, whoever waits
+//! longest first, and gives the answers back. So what happens does not depend on when which thread runs, time
+//! may be virtual, and a device that does not answer holds up nobody else.
+//!
+//! A frame that got lost is sent again with the questions in it, but for those that may be asked only once:
+//! their set-ups are told, and see to it themselves.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::{DeviceTable, Setup};
+use crate::main_device::configure::ConfigureError;
+use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
+use crate::wire::register::DC_RECEIVE_TIME;
+use crate::wire::{
+    DATAGRAM_OVERHEAD, Datagram, Datagrams, DatagramsMut, FrameError, FrameWriter, OverflowError,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Set-ups at once; further ones wait until one of these is done.
+const MAX: usize = 64;
+/// Bytes of a set-up's stack, of which memory that is locked takes all.
+const STACK: usize = 512 * 1024;
+
+/// What became of a set-up; `None` where somebody else had the device.
+type Ended = Option<Result<(), ConfigureError>>;
+
+/// What a set-up asks of the segment.
+struct Question {
+    frame: Box<FrameBuffer>,
+    /// It must not be asked twice unnoticed: reading a mailbox empties it.
+    once: bool,
+}
+
+impl Question {
+    fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
+        let all = Datagrams::of(self.frame.bytes()).into_iter().flatten();
+        all.filter_map(Result::ok)
+    }
+
+    /// Bytes of its datagrams.
+    fn length(&self) -> usize {
+        let lengths = self.datagrams().map(|it| it.data.len());
+        lengths.map(|it| it + DATAGRAM_OVERHEAD).sum()
+    }
+
+    /// Whether it lets controllers take receive times. They cannot be read by the same frame (Beckhoff's
+    /// ESC data sheet, section II, register 0x0900), so whoever reads them must not be aboard.
+    fn takes_times(&self) -> bool {
+        let mut all = self.datagrams();
+        all.any(|it| it.command.writes() && it.address.register() == DC_RECEIVE_TIME)
+    }
+}
+
+/// What a set-up says.
+enum Word {
+    Asks(Question),
+    Pauses(Duration),
+    Done(Ended),
+}
+
+/// What it is told: what time it is, and the answer where it asked; none where that got lost.
+struct Reply {
+    now: MonotonicTime,
+    answer: Option<Box<FrameBuffer>>,
+}
+
+/// What a set-up is at.
+enum Stage {
+    /// It computes: its next word is waited for.
+    Computes,
+    /// Its question waits to be sent.
+    Asks(Question),
+    /// Until that time.
+    Pauses(MonotonicTime),
+    Done(Ended),
+}
+
+struct Job {
+    replies: SyncSender<Reply>,
+    words: Receiver<Word>,
+    thread: JoinHandle<()>,
+    stage: Stage,
+}
+
+/// How far a device's set-up is.
+#[derive(Debug)]
+pub(super) enum Progress {
+    Done,
+    UnderWay,
+    Failed(ConfigureError),
+}
+
+/// All set-ups that are under way.
+pub(super) struct SetupPool {
+    device_table: Arc<DeviceTable>,
+    setup: Option<Arc<Setup>>,
+    jobs: BTreeMap<usize, Job>,
+    /// Target questions wait, the one that waits longest first.
+    waiting: VecDeque<usize>,
+}
+
+impl SetupPool {
+    /// Nobody is set up yet; without a set-up every device is done at once.
+    pub(super) fn new(device_table: Arc<DeviceTable>, setup: Option<Setup>) -> Self {
+        Self {
+            device_table,
+            setup: setup.map(Arc::new),
+            jobs: BTreeMap::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Whether no set-up is under way, or waits to be looked at.
+    pub(super) fn is_idle(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Whether some set-up is not done.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.jobs.values().all(Job::is_done)
+    }
+
+    /// How far a device is; begins its set-up where that has not begun. Told once that it is done.
+    pub(super) fn progress(&mut self, device: usize) -> Progress {
+        let Some(setup) = &self.setup else {
+            return Progress::Done;
+        };
+        match self.jobs.get(&device).map(|it| &it.stage) {
+            Some(Stage::Done(_)) => {}
+            Some(_) => return Progress::UnderWay,
+            None if self.jobs.len() >= MAX => return Progress::UnderWay,
+            None => {
+                let setup = Arc::clone(setup);
+                return self.begin(device, setup);
+            }
+        }
+        match self.jobs.remove(&device).map(Job::end) {
+            Some(Some(Ok(()))) => Progress::Done,
+            Some(Some(Err(error))) => Progress::Failed(error),
+            // Somebody else had the device: it begins anew.
+            Some(None) | None => Progress::UnderWay,
+        }
+    }
+
+    /// Begins a device's set-up once nobody else has the device. From now on nobody else gets it.
+    fn begin(&mut self, device: usize, setup: Arc<Setup>) -> Progress {
+        self.device_table.set_up(device, true);
+        if self.device_table.try_with(device, |_| ()).is_none() {
+            return Progress::UnderWay;
+        }
+        match Job::begin(device, Arc::clone(&self.device_table), setup) {
+            Ok(job) => {
+                self.jobs.insert(device, job);
+                Progress::UnderWay
+            }
+            Err(error) => {
+                self.device_table.set_up(device, false);
+                Progress::Failed(ConfigureError::Setup(error.into()))
+            }
+        }
+    }
+
+    /// Ends a device's set-up, where there is one: whatever it asks from now on has no answer.
+    pub(super) fn cancel(&mut self, device: usize) {
+        if let Some(job) = self.jobs.remove(&device) {
+            self.waiting.retain(|it| *it != device);
+            job.end();
+        }
+        self.device_table.set_up(device, false);
+    }
+
+    /// Carries questions and answers until all are done, for `most` at the longest, and no longer than
+    /// `least` where one is done already; by frames of `frame_bytes` of datagrams, but for a question that
+    /// is longer than that alone.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] when nothing was sent or what came is damaged. What was asked is asked again
+    /// then, but for what may be asked only once.
+    pub(super) fn serve(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        (least, most): (Duration, Duration),
+        frame_bytes: usize,
+    ) -> Result<(), ExchangeError> {
+        let start = exchange.now();
+        loop {
+            let now = exchange.now();
+            self.wake(now);
+            self.hear(now);
+            let until = match self.jobs.values().any(Job::is_done) {
+                true => start + least,
+                false => start + most,
+            };
+            if !self.is_busy() || now >= until {
+                return Ok(());
+            }
+            if self.waiting.is_empty() {
+                let pauses = self.jobs.values().filter_map(Job::pauses_until);
+                let next = pauses.min().map_or(until, |it| it.min(until));
+                exchange.pause(next.remaining(now));
+            } else {
+                self.carry(exchange, frame_bytes)?;
+            }
+        }
+    }
+
+    /// Ends the pauses that are over.
+    fn wake(&mut self, now: MonotonicTime) {
+        for job in self.jobs.values_mut() {
+            if job.pauses_until().is_some_and(|it| it <= now) {
+                job.reply(now, None);
+            }
+        }
+    }
+
+    /// Waits for the next word of everyone who computes.
+    fn hear(&mut self, now: MonotonicTime) {
+        for (device, job) in &mut self.jobs {
+            if !matches!(job.stage, Stage::Computes) {
+                continue;
+            }
+            job.stage = match job.words.recv() {
+                Ok(Word::Asks(question)) => {
+                    self.waiting.push_back(*device);
+                    Stage::Asks(question)
+                }
+                Ok(Word::Pauses(span)) => Stage::Pauses(now + span),
+                Ok(Word::Done(result)) => Stage::Done(result),
+                Err(_) => Stage::Done(Some(Err(ConfigureError::Setup(
+                    "it panicked, which is an error of the program".into(),
+                )))),
+            };
+            if matches!(job.stage, Stage::Done(_)) {
+                self.device_table.set_up(*device, false);
+            }
+        }
+    }
+
+    /// Sends one frame of questions, and hands out the answers.
+    fn carry(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        frame_bytes: usize,
+    ) -> Result<(), ExchangeError> {
+        let mut frame = FrameBuffer::default();
+        let aboard = frame.write(|writer| self.load(writer, frame_bytes))?;
+        let came = exchange.exchange_once(&mut frame);
+        let now = exchange.now();
+        let unloaded = match came {
+            Ok(true) => self.unload(&frame, &aboard, now),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.tell_losses(&aboard, now);
+        unloaded
+    }
+
+    /// Puts in what fits, at least one; whose questions these are.
+    fn load(
+        &self,
+        writer: &mut FrameWriter<'_>,
+        frame_bytes: usize,
+    ) -> Result<Vec<usize>, OverflowError> {
+        let most = frame_bytes.min(writer.room() + DATAGRAM_OVERHEAD);
+        let (mut aboard, mut taken) = (Vec::new(), 0);
+        for device in &self.waiting {
+            let Some(Stage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
+                continue;
+            };
+            let (alone, length) = (question.takes_times(), question.length());
+            if !aboard.is_empty() && (alone || taken + length > most) {
+                continue;
+            }
+            for it in question.datagrams() {
+                let slot = writer.push(it.command, 0, it.address, it.data.len())?;
+                writer.data(slot).copy_from_slice(it.data);
+            }
+            aboard.push(*device);
+            taken += length;
+            if alone {
+                break;
+            }
+        }
+        Ok(aboard)
+    }
+
+    /// Tells those whose question has no answer and may be asked only once. The others' waits on.
+    fn tell_losses(&mut self, aboard: &[usize], now: MonotonicTime) {
+        for device in aboard {
+            let Some(job) = self.jobs.get_mut(device) else {
+                continue;
+            };
+            if matches!(&job.stage, Stage::Asks(question) if question.once) {
+                self.waiting.retain(|it| it != device);
+                job.reply(now, None);
+            }
+        }
+    }
+
+    fn unload(
+        &mut self,
+        frame: &FrameBuffer,
+        aboard: &[usize],
+        now: MonotonicTime,
+    ) -> Result<(), ExchangeError> {
+        let mut answers = Datagrams::of(frame.bytes())?;
+        for device in aboard {
+            let Some(job) = self.jobs.get_mut(device) else {
+                continue;
+            };
+            let Stage::Asks(question) = &job.stage else {
+                continue;
+            };
+            let mut answered = question.frame.clone();
+            for asked in DatagramsMut::of(answered.bytes_mut())? {
+                let mut asked = asked?;
+                let answer = answers.next().ok_or(FrameError::Overrun)??;
+                if answer.data.len() != asked.data.len() {
+                    return Err(FrameError::Overrun.into());
+                }
+                asked.data.copy_from_slice(answer.data);
+                asked.count(answer.working_counter);
+            }
+            self.waiting.retain(|it| it != device);
+            job.reply(now, Some(answered));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SetupPool {
+    fn drop(&mut self) {
+        for device in 0..self.device_table.len() {
+            self.cancel(device);
+        }
+    }
+}
+
+impl Job {
+    fn begin(device: usize, device_table: Arc<DeviceTable>, setup: Arc<Setup>) -> io::Result<Self> {
+        let (says, words) = sync_channel(1);
+        let (replies, told) = sync_channel(1);
+        let work = move || {
+            let mut way = Way {
+                says,
+                told,
+                // The first reply tells; until then no time has passed.
+                now: MonotonicTime::from_ns(0),
+            };
+            way.pause(Duration::ZERO);
+            let result =
+                device_table.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut way)));
+            // Where nobody listens any more, it is not missed.
+            let _ = way.says.send(Word::Done(result));
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("set-up {device}"))
+            .stack_size(STACK)
+            .spawn(work)?;
+        Ok(Self {
+            replies,
+            words,
+            thread,
+            stage: Stage::Computes,
+        })
+    }
+
+    const fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done(_))
+    }
+
+    const fn pauses_until(&self) -> Option<MonotonicTime> {
+        match self.stage {
+            Stage::Pauses(until) => Some(until),
+            _ => None,
+        }
+    }
+
+    fn reply(&mut self, now: MonotonicTime, answer: Option<Box<FrameBuffer>>) {
+        // That it is gone shows when it is heard.
+        let _ = self.replies.send(Reply { now, answer });
+        self.stage = Stage::Computes;
+    }
+
+    /// Waits for its end. One that is not done gets no more answers.
+    fn end(self) -> Ended {
+        drop((self.replies, self.words));
+        // If it panicked, that was heard.
+        let _ = self.thread.join();
+        match self.stage {
+            Stage::Done(result) => result,
+            _ => None,
+        }
+    }
+}
+
+/// A set-up's way to the segment.
+struct Way {
+    says: SyncSender<Word>,
+    told: Receiver<Reply>,
+    now: MonotonicTime,
+}
+
+impl Way {
+    /// Says a word and waits for the reply; `None` when nobody listens any more.
+    fn say(&mut self, word: Word) -> Option<Reply> {
+        self.says.send(word).ok()?;
+        let reply = self.told.recv().ok()?;
+        self.now = reply.now;
+        Some(reply)
+    }
+
+    /// Asks; whether there is an answer.
+    fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> Result<bool, ExchangeError> {
+        let question = Question {
+            frame: Box::new(frame.clone()),
+            once,
+        };
+        let reply = self.say(Word::Asks(question));
+        let reply = reply.ok_or(ExchangeError::Ended)?;
+        let Some(answer) = reply.answer else {
+            return Ok(false);
+        };
+        frame.replace(answer.bytes());
+        Ok(true)
+    }
+}
+
+impl Exchange for Way {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        // Who asks for as long as it takes is told of no loss.
+        let answered = self.ask(frame, false)?;
+        answered.then_some(()).ok_or(ExchangeError::Ended)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        self.ask(frame, true)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        if self.say(Word::Pauses(span)).is_none() {
+            // Who waits for a time comes to it all the same.
+            self.now = self.now + span;
+        }
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.now
+    }
+}

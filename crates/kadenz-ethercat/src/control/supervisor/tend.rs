@@ -1,0 +1,291 @@
+//! Bringing each device to the state that it is to be in, all of them at once, step by step.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::batch::{Batch, Number};
+use super::setup_pool::Progress;
+use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, Watched};
+use crate::main_device::configure::{self, ConfigureError};
+use crate::main_device::device::{Piece, SubDevice};
+use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::main_device::mailbox::Numbering;
+use crate::main_device::states::longest;
+use crate::wire::register::{
+    AL_CONTROL, FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE,
+};
+use crate::wire::{AlControl, Configured, Fmmu, State};
+
+/// How long a device must be as it should before its troubles are forgotten.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
+/// The pause after the second trouble; each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// How long an error that was acknowledged may stand, where there is firmware that has to look first.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// What is to be done with a device now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    Nothing,
+    /// It was asked, or refused, and has its time.
+    Wait,
+    /// It did not come in time.
+    GiveUp(State),
+    Acknowledge(State),
+    Ask(State, State),
+}
+
+fn rank(state: State) -> u8 {
+    match state {
+        State::Init | State::Bootstrap => 0,
+        State::PreOp => 1,
+        State::SafeOp => 2,
+        State::Op => 3,
+    }
+}
+
+impl Watched {
+    fn task(&self, wanted: State, now: MonotonicTime) -> Task {
+        let Some(row) = self.row.filter(|_| self.position.is_some()) else {
+            return Task::Nothing;
+        };
+        let Some(state) = row.status.state() else {
+            return Task::Wait;
+        };
+        if now < self.not_before {
+            return Task::Wait;
+        }
+        if row.status.error() {
+            return match self.grace {
+                Some(until) if now < until => Task::Wait,
+                _ => Task::Acknowledge(state),
+            };
+        }
+        if let Some((_, to, until)) = self.pending {
+            return if now < until {
+                Task::Wait
+            } else {
+                Task::GiveUp(to)
+            };
+        }
+        match state {
+            _ if state == wanted && (self.configured || rank(state) < 2) => Task::Nothing,
+            _ if rank(wanted) < rank(state) => Task::Ask(state, wanted),
+            State::Init => Task::Ask(state, State::PreOp),
+            State::PreOp => Task::Ask(state, State::SafeOp),
+            State::SafeOp if self.configured => Task::Ask(state, State::Op),
+            _ => Task::Ask(state, State::Init),
+        }
+    }
+
+    /// Counts a trouble and says when the next try is.
+    fn trouble(&mut self, now: MonotonicTime) {
+        self.troubles = self.troubles.saturating_add(1);
+        self.well = None;
+        if let Some(doublings) = self.troubles.checked_sub(2) {
+            let pause = FIRST_PAUSE * (1 << doublings.min(10));
+            self.not_before = now + pause.min(MAX_PAUSE);
+        }
+    }
+}
+
+impl SegmentSupervisor {
+    /// One step with each device that is not as it should be.
+    pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
+        let now = exchange.now();
+        let mut batch = self.batch();
+        let mut asked = Vec::new();
+        for device in 0..self.watched.len() {
+            let task = self.watched[device].task(self.wanted(device), now);
+            if task != Task::Ask(State::PreOp, State::SafeOp) {
+                self.pool.cancel(device);
+                self.watched[device].set_up = false;
+            }
+            match task {
+                Task::Nothing => self.forget_troubles(device, now),
+                // It has its time; looking all the while would take others' questions theirs.
+                Task::Wait => {}
+                Task::GiveUp(to) => self.give_up(device, to, now),
+                Task::Acknowledge(state) => {
+                    let from = batch.next();
+                    // One without firmware shows the acknowledgement itself as an error, until it is
+                    // asked for its state without one.
+                    let watched = &mut self.watched[device];
+                    let again = std::mem::replace(&mut watched.acknowledged, true);
+                    watched.acknowledged &= !again || watched.has_firmware;
+                    let control = match again && !watched.has_firmware {
+                        true => AlControl::request(state),
+                        false => AlControl::acknowledge(state),
+                    };
+                    self.write(&mut batch, device, &control);
+                    asked.push((device, state, state, from, batch.next()));
+                }
+                Task::Ask(State::PreOp, State::SafeOp) if !self.is_set_up(device, now) => {}
+                Task::Ask(from, to) => {
+                    if let Some(first) = self.prepare(&mut batch, device, (from, to), now) {
+                        asked.push((device, from, to, first, batch.next()));
+                    }
+                }
+            }
+        }
+        batch.send(exchange)?;
+        let now = exchange.now();
+        for (device, from, to, first, behind) in &asked {
+            let did = batch.all_did(*first, *behind);
+            self.note_asked(*device, *from, *to, did, now);
+        }
+        Ok(match asked.is_empty() {
+            true => Looked::Calm,
+            false => Looked::Moving,
+        })
+    }
+
+    fn forget_troubles(&mut self, device: usize, now: MonotonicTime) {
+        let watched = &mut self.watched[device];
+        if watched.position.is_none() {
+            return;
+        }
+        match watched.well {
+            None => watched.well = Some(now),
+            Some(since) if now >= since + FORGOTTEN_AFTER => watched.troubles = 0,
+            Some(_) => {}
+        }
+    }
+
+    fn give_up(&mut self, device: usize, to: State, now: MonotonicTime) {
+        let watched = &mut self.watched[device];
+        watched.pending = None;
+        watched.trouble(now);
+        let (wanted, tries) = (to.number(), watched.troubles);
+        self.tell(device, now, Event::Stuck { wanted, tries });
+    }
+
+    fn note_asked(&mut self, device: usize, from: State, to: State, did: bool, now: MonotonicTime) {
+        let watched = &mut self.watched[device];
+        if !did || from == to {
+            watched.trouble(now);
+            watched.grace = (did && watched.has_firmware).then(|| now + GRACE);
+            let (wanted, tries) = (to.number(), watched.troubles);
+            if tries >= 8 && tries.is_power_of_two() {
+                self.tell(device, now, Event::Stuck { wanted, tries });
+            }
+            return;
+        }
+        watched.pending = Some((from, to, now + longest(to)));
+        match to {
+            State::SafeOp if from == State::PreOp => watched.configured = true,
+            State::Init => watched.configured = false,
+            _ => {}
+        }
+    }
+
+    fn write(&self, batch: &mut Batch, device: usize, control: &AlControl) {
+        batch.together();
+        batch.write(self.whose(device), AL_CONTROL, &control.0.to_le_bytes());
+    }
+
+    fn whose(&self, device: usize) -> Target {
+        Target::Of(Configured(self.watched[device].who.station))
+    }
+
+    /// Whether a device in PREOP has got what its user wants it to have; begins that where it has not begun.
+    fn is_set_up(&mut self, device: usize, now: MonotonicTime) -> bool {
+        if !self.watched[device].set_up {
+            match self.pool.progress(device) {
+                Progress::Done => self.watched[device].set_up = true,
+                Progress::UnderWay => {}
+                Progress::Failed(error) => self.note_failed(device, &error, now),
+            }
+        }
+        self.watched[device].set_up
+    }
+
+    fn note_failed(&mut self, device: usize, error: &ConfigureError, now: MonotonicTime) {
+        self.watched[device].trouble(now);
+        let why = error.to_string();
+        self.tell(device, now, Event::Setup { why });
+    }
+
+    /// Writes all that a change of state needs, and asks for it: the number of the first question that
+    /// must be answered. `None` where it could not be prepared, or somebody else has the device just now.
+    fn prepare(
+        &mut self,
+        batch: &mut Batch,
+        device: usize,
+        (from, to): (State, State),
+        now: MonotonicTime,
+    ) -> Option<Number> {
+        let share = self.watched[device].share.clone();
+        let prepared = self.device_table.try_with(device, |it| match (from, to) {
+            (State::Init, State::PreOp) => {
+                batch.together();
+                clear(batch, it);
+                let first = batch.next();
+                mailboxes(batch, it);
+                Ok(first)
+            }
+            (State::PreOp, State::SafeOp) => {
+                let fmmus = configure::mapping(it, &share)?;
+                batch.together();
+                let first = batch.next();
+                process_data(batch, it, &fmmus);
+                it.process_data.fmmus = fmmus;
+                Ok(first)
+            }
+            _ => {
+                batch.together();
+                Ok(batch.next())
+            }
+        });
+        match prepared? {
+            Ok(first) => {
+                let control = AlControl::request(to).0.to_le_bytes();
+                batch.write(self.whose(device), AL_CONTROL, &control);
+                Some(first)
+            }
+            Err(error) => {
+                self.note_failed(device, &error, now);
+                None
+            }
+        }
+    }
+}
+
+/// Forgets what somebody configured before. Not every controller has all of these.
+fn clear(batch: &mut Batch, device: &SubDevice) {
+    let fmmus = vec![0; usize::from(device.fmmus.min(16)) * usize::from(FMMU_SIZE)];
+    let managers = usize::from(device.sync_managers.min(16)) * usize::from(SYNC_MANAGER_SIZE);
+    for (register, bytes) in [(FMMU, fmmus), (SYNC_MANAGER, vec![0; managers])] {
+        if !bytes.is_empty() {
+            batch.write(device.whose(), register, &bytes);
+        }
+    }
+}
+
+fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
+    if !device.has_mailbox() {
+        return;
+    }
+    device.counter = Numbering::fresh();
+    for piece in device.mailbox_managers() {
+        sync_manager(batch, device, piece);
+    }
+    // From PREOP on the application may want its EEPROM.
+    batch.write(device.whose(), SII_CONFIGURATION, &[1]);
+}
+
+fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
+    let data = &device.process_data;
+    for piece in data.outputs.iter().chain(&data.inputs) {
+        sync_manager(batch, device, *piece);
+    }
+    for (number, fmmu) in (0_u16..).zip(fmmus) {
+        let register = FMMU + number * FMMU_SIZE;
+        batch.write(device.whose(), register, &fmmu.to_bytes());
+    }
+}
+
+fn sync_manager(batch: &mut Batch, device: &SubDevice, piece: Piece) {
+    batch.write(device.whose(), piece.register(), &piece.manager.to_bytes());
+}

@@ -1,0 +1,255 @@
+//! The supervisor in virtual time, by a rig whose ways and clocks are out of the ordinary.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::control::inline_loop::InlineLoop;
+use crate::control::notice::Subscription;
+use crate::main_device::bring_up::{find, prepare};
+use crate::main_device::clocks::{self, Bounds, Clocks, Epoch};
+use crate::main_device::exchange::{BlockingExchange, FrameBuffer, RetryPolicy};
+use crate::main_device::link::Link;
+use crate::port::WirePort;
+use crate::sim::fault::{Fault, WireFault};
+use crate::sim::humanoid::humanoid;
+use crate::sim::{DeviceId, Side};
+use crate::wire::register::RX_ERRORS;
+use crate::wire::{AlStatusCode, Command, DatagramsMut};
+
+const MS: Duration = Duration::from_millis(1);
+const DEVICES: usize = 10;
+
+/// Clocks that the first one leads; those of the others are set whenever they come back.
+fn aligned(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
+    let clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    let epoch = Epoch::Now(1_000_000_000_000_000);
+    clocks.set(registers, epoch).unwrap();
+    let bounds = Bounds::default();
+    clocks.align(registers, &bounds, &mut |_| {}).unwrap();
+    clocks
+}
+
+fn set_again(clocks: Clocks) -> Setup {
+    Box::new(move |device, registers| {
+        let set = clocks.set_again(registers, device.position);
+        set.map_err(|error| ConfigureError::Setup(error.into()))
+    })
+}
+
+struct Rig {
+    inline_loop: InlineLoop<WirePort>,
+    supervisor: SegmentSupervisor,
+    device_table: Arc<DeviceTable>,
+    notices: Subscription,
+}
+
+impl Rig {
+    /// All in OP for half a second.
+    fn in_op() -> Self {
+        let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
+        let mut way = BlockingExchange {
+            link: &mut link,
+            patience: RetryPolicy::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut devices = find(&mut registers).unwrap();
+        let clocks = aligned(&mut registers, &devices);
+        let cycle = prepare(&mut registers, &mut devices, clocks.reference()).unwrap();
+        let layout = cycle.layout().clone();
+        let inline_loop = InlineLoop::new(link, cycle, MS);
+        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
+            .with_setup(set_again(clocks));
+        let mut rig = Self {
+            device_table: supervisor.device_table(),
+            notices: supervisor.notices().subscribe(10_000),
+            inline_loop,
+            supervisor,
+        };
+        rig.until_well("at the start");
+        rig.run(MS * 500);
+        rig
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.inline_loop.now() + span;
+        while self.inline_loop.now() < end {
+            let pause = self.supervisor.step(&mut self.inline_loop).unwrap();
+            self.inline_loop.pause(pause);
+        }
+    }
+
+    fn until_well(&mut self, what: &str) {
+        let end = self.inline_loop.now() + MS * 10_000;
+        loop {
+            self.run(MS);
+            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
+                return;
+            }
+            assert!(
+                self.inline_loop.now() < end,
+                "{what}: {:#?}",
+                self.device_table.all()
+            );
+        }
+    }
+
+    fn inflict(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
+        let port = self.inline_loop.link_mut().port_mut();
+        let now = port.time();
+        let device = port.segment_mut().positions(Side::Primary)[position];
+        let fault = Fault::Wire(fault(device));
+        port.segment_mut().inflict(fault, now);
+    }
+
+    fn power_cycle(&mut self, position: usize, ns: u64) {
+        self.inflict(position, |device| WireFault::PowerCycle(device, ns));
+        self.run(Duration::from_nanos(ns));
+        self.until_well("power cycle");
+    }
+
+    fn told(&mut self) -> Vec<Event> {
+        let told = std::iter::from_fn(|| self.notices.try_next());
+        told.map(|it| it.event).collect()
+    }
+
+    fn recoveries(&self) -> Vec<u32> {
+        self.device_table
+            .all()
+            .iter()
+            .map(|it| it.recoveries)
+            .collect()
+    }
+}
+
+#[test]
+fn who_was_brought_back_is_counted_and_who_came_first_or_was_sent_elsewhere_is_not() {
+    let mut rig = Rig::in_op();
+    assert_eq!(rig.recoveries(), [0; DEVICES]);
+    let last = DEVICES - 1;
+    let of_last = |times| {
+        let mut all = [0; DEVICES];
+        all[last] = times;
+        all
+    };
+    rig.power_cycle(last, 100_000_000);
+    assert_eq!(rig.recoveries(), of_last(1));
+    for state in [State::PreOp, State::Op] {
+        rig.device_table.want(last, state).unwrap();
+        rig.run(MS * 300);
+        assert!(rig.device_table.is_well(), "{state}");
+    }
+    assert_eq!(rig.recoveries(), of_last(1));
+    let leave = |device| WireFault::Leave(device, State::SafeOp, AlStatusCode::WATCHDOG);
+    rig.inflict(last, leave);
+    rig.run(MS * 20);
+    rig.until_well("who left");
+    assert_eq!(rig.recoveries(), of_last(2));
+}
+
+/// A way on which all devices tell that so many frames were invalid at port 0, and of errors of the
+/// application's interface as many as a counter holds.
+struct Counting<'f> {
+    inline_loop: &'f mut InlineLoop<WirePort>,
+    invalid: u8,
+}
+
+impl Exchange for Counting<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.inline_loop.exchange(frame)?;
+        for datagram in DatagramsMut::of(frame.bytes_mut())? {
+            let datagram = datagram?;
+            let reads = datagram.command() == Some(Command::Fprd);
+            if reads && datagram.address().register() == RX_ERRORS {
+                datagram.data[0] = self.invalid;
+                datagram.data[0x0D] = u8::MAX;
+            }
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.inline_loop.pause(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.inline_loop.now()
+    }
+}
+
+#[test]
+fn errors_at_ports_are_told_however_full_the_counters_beside_them_are() {
+    let mut rig = Rig::in_op();
+    for (invalid, more) in [(10, None), (14, Some(4)), (19, Some(5))] {
+        rig.told();
+        let mut way = Counting {
+            inline_loop: &mut rig.inline_loop,
+            invalid,
+        };
+        let end = way.now() + MS * 1_500;
+        while way.now() < end {
+            let pause = rig.supervisor.step(&mut way).unwrap();
+            way.pause(pause);
+        }
+        let told = rig.told();
+        let errors = told.iter().filter_map(|it| match it {
+            Event::PortErrors { invalid, .. } => Some(*invalid),
+            _ => None,
+        });
+        let errors: Vec<_> = errors.collect();
+        if let Some(more) = more {
+            assert_eq!(errors, [more; DEVICES]);
+        }
+    }
+}
+
+/// When it was, and what each clock showed then.
+type Sample = (u64, Vec<u64>);
+
+/// How far a clock is from where it would be, had it gone on as from the first sample to the second, in ns.
+fn astray(first: &Sample, second: &Sample, now: &Sample, clock: usize) -> f64 {
+    let since = |a: &Sample, b: &Sample| (b.1[clock] - a.1[clock]) as f64 - (b.0 - a.0) as f64;
+    let rate = since(first, second) / (second.0 - first.0) as f64;
+    since(first, now) - rate * (now.0 - first.0) as f64
+}
+
+#[test]
+fn a_reference_that_comes_back_leads_nobody_astray() {
+    let mut rig = Rig::in_op();
+    let port = rig.inline_loop.link_mut().port_mut();
+    let now = port.time();
+    let all = port.segment_mut().positions(Side::Primary);
+    let segment = port.segment();
+    let time = |it: &DeviceId| segment.device(*it).unwrap().system_time(now);
+    // One without power for its clock shows whatever it likes.
+    let with_clock = all
+        .iter()
+        .filter(|it| time(it).abs_diff(time(&all[0])) < 1_000);
+    let with_clock: Vec<_> = with_clock.copied().collect();
+    assert!(with_clock.len() > DEVICES / 2 && with_clock[0] == all[0]);
+
+    let samples = Arc::new(Mutex::new(Vec::<Sample>::new()));
+    let noted = Arc::clone(&samples);
+    rig.inline_loop.after_beat(move |link, _, _| {
+        let port = link.port_mut();
+        let now = port.time();
+        let time = |it: &DeviceId| port.segment().device(*it).unwrap().system_time(now);
+        let times = with_clock.iter().map(time).collect();
+        noted.lock().unwrap().push((now.0, times));
+    });
+    rig.run(MS * 1_000);
+    let before = samples.lock().unwrap().len() - 1;
+    rig.power_cycle(0, 200_000_000);
+    rig.run(MS * 1_000);
+
+    let samples = samples.lock().unwrap();
+    let (first, second) = (&samples[0], &samples[before]);
+    for sample in &samples[before..] {
+        for clock in 1..sample.1.len() {
+            let astray = astray(first, second, sample, clock);
+            assert!(astray.abs() < 1_000.0, "{astray} ns, clock {clock}");
+        }
+    }
+    let last = samples.last().unwrap();
+    let apart = |it: &u64| it.abs_diff(last.1[0]);
+    assert!(last.1.iter().all(|it| apart(it) < 1_000), "{last:?}");
+}

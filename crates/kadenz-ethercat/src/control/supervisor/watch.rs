@@ -1,0 +1,214 @@
+//! What is told besides states: frames that go wrong, errors at ports, emergencies.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::{Event, SegmentSupervisor};
+use crate::control::health::Vitals;
+use crate::main_device::exchange::{Exchange, ExchangeError, Registers, Target};
+use crate::main_device::mailbox::Mail;
+use crate::wire::Configured;
+use crate::wire::coe::Emergency;
+use crate::wire::register::{LOST_LINKS, RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use crate::wire::sync_manager::{self, Status};
+
+/// What goes on and on is told once in that time, with how often it was.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// How often mailboxes are looked into.
+const MAIL_EVERY: Duration = Duration::from_millis(100);
+/// Counters stop at 255; from here on they are set back.
+const NEARLY_FULL: u8 = 200;
+
+/// What was told last.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    counter: Vitals,
+    counter_again: MonotonicTime,
+    frames: Vitals,
+    frames_again: MonotonicTime,
+}
+
+/// Bytes from the first counter of errors to the last one's end.
+pub(super) const COUNTERS: usize = 20;
+/// Where those of lost links are among them.
+const LOST_LINKS_AT: usize = 16;
+
+/// The counters that are told: three for each port, and its lost links.
+fn told(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
+    let (errors, links) = (&counters[..12], &counters[LOST_LINKS_AT..]);
+    errors.iter().chain(links).copied()
+}
+
+impl SegmentSupervisor {
+    /// Tells what the loop noted of its frames.
+    pub(super) fn tell_frames(&mut self, now: MonotonicTime) {
+        let vitals = self.health.vitals();
+        let told = &mut self.told;
+        let frames = vitals.wrong.saturating_sub(told.counter.wrong);
+        if frames > 0 && now >= told.counter_again {
+            told.counter = vitals;
+            told.counter_again = now + TELL_EVERY;
+            let (got, expected) = (vitals.wrong_last, vitals.wrong_expected);
+            let event = Event::WorkingCounter {
+                frames,
+                got,
+                expected,
+            };
+            self.notices.publish(now, None, event);
+        }
+        let (before, link) = (told.frames, vitals.link);
+        // A loop that was started anew counts from zero.
+        let risen = |now: u64, before: u64| now.saturating_sub(before);
+        let lost = risen(vitals.lost, before.lost);
+        let late = risen(link.late, before.link.late);
+        let refused = risen(link.refused, before.link.refused);
+        let foreign = risen(link.foreign, before.link.foreign);
+        let damaged = risen(link.damaged, before.link.damaged);
+        if lost + late + refused + foreign + damaged > 0 && now >= told.frames_again {
+            told.frames = vitals;
+            told.frames_again = now + TELL_EVERY;
+            let event = Event::Frames {
+                lost,
+                refused,
+                late,
+                foreign,
+                damaged,
+            };
+            self.notices.publish(now, None, event);
+        }
+    }
+
+    /// Devices that are there.
+    fn there(&self) -> Vec<(usize, Configured)> {
+        let all = self.watched.iter().enumerate();
+        all.filter(|(_, it)| it.position.is_some())
+            .map(|(device, it)| (device, Configured(it.who.station)))
+            .collect()
+    }
+
+    /// Fetches emergencies, where nobody else is at the mailbox just now.
+    pub(super) fn fetch_mail(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+        let now = exchange.now();
+        if now < self.mail {
+            return Ok(());
+        }
+        self.mail = now + MAIL_EVERY;
+        let register = SYNC_MANAGER + SYNC_MANAGER_SIZE + sync_manager::STATUS;
+        let mut batch = self.batch();
+        let mut asked = Vec::new();
+        for (device, station) in self.there() {
+            let watched = &self.watched[device];
+            // In INIT there are no mailboxes.
+            if watched.has_coe && watched.status & 0x0F > 1 {
+                batch.together();
+                asked.push((device, batch.read(Target::Of(station), register, 1)));
+            }
+        }
+        batch.send(exchange)?;
+        for (device, number) in asked {
+            let full = batch.answer(number).is_some_and(|[it]| Status(it).full());
+            let emergencies = self.device_table.try_with(device, |it| {
+                if full {
+                    let drain = |mut mail: Mail<'_>| mail.drain(&mut Registers::by(exchange));
+                    // What fails now is tried again the next time.
+                    let _ = it.mail().and_then(drain);
+                }
+                std::mem::take(&mut it.emergencies)
+            });
+            self.tell_emergencies(device, &emergencies.unwrap_or_default(), now);
+        }
+        Ok(())
+    }
+
+    fn tell_emergencies(&self, device: usize, emergencies: &[Emergency], now: MonotonicTime) {
+        for emergency in emergencies {
+            let Emergency {
+                code,
+                register,
+                data,
+            } = *emergency;
+            let event = Event::Emergency {
+                code,
+                register,
+                data,
+            };
+            self.tell(device, now, event);
+            self.device_table.note(device, |it| it.emergencies += 1);
+        }
+    }
+
+    /// Reads counters of errors and tells what has risen.
+    pub(super) fn count_errors(
+        &mut self,
+        exchange: &mut dyn Exchange,
+    ) -> Result<(), ExchangeError> {
+        let now = exchange.now();
+        if now < self.count {
+            return Ok(());
+        }
+        self.count = now + self.settings.count_every;
+        let mut batch = self.batch();
+        let there = self.there();
+        let asked: Vec<_> = there
+            .iter()
+            .map(|(device, station)| {
+                batch.together();
+                (
+                    *device,
+                    *station,
+                    batch.read(Target::Of(*station), RX_ERRORS, COUNTERS),
+                )
+            })
+            .collect();
+        batch.send(exchange)?;
+        let mut reset = self.batch();
+        for (device, station, number) in asked {
+            let Some(counters) = batch.answer(number) else {
+                continue;
+            };
+            if let Some(before) = self.watched[device].counters.replace(counters) {
+                self.tell_port_errors(device, before, counters, now);
+            }
+            // What else stands between them is not told, and is not set back either.
+            if told(&counters).any(|it| it >= NEARLY_FULL) {
+                reset.together();
+                for register in [RX_ERRORS, LOST_LINKS] {
+                    reset.write(Target::Of(station), register, &[0; 4]);
+                }
+                self.watched[device].counters = None;
+            }
+        }
+        reset.send(exchange)
+    }
+
+    fn tell_port_errors(
+        &self,
+        device: usize,
+        before: [u8; COUNTERS],
+        counters: [u8; COUNTERS],
+        now: MonotonicTime,
+    ) {
+        // A counter that is less than before began anew.
+        let risen = |at: usize| match counters[at].checked_sub(before[at]) {
+            Some(more) => u32::from(more),
+            None => u32::from(counters[at]),
+        };
+        for port in 0..4_u8 {
+            let at = usize::from(port);
+            let (invalid, physical) = (risen(2 * at), risen(2 * at + 1));
+            let (forwarded, lost_links) = (risen(8 + at), risen(LOST_LINKS_AT + at));
+            if invalid + physical + forwarded + lost_links == 0 {
+                continue;
+            }
+            let event = Event::PortErrors {
+                port,
+                invalid,
+                physical,
+                forwarded,
+                lost_links,
+            };
+            self.tell(device, now, event);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Questions of other threads, carried by the loop's: at most one is sent a cycle.
+//!
+//! The loop never waits for a lock, and no answer that came is lost to one: a slot is locked by the side whose
+//! turn it is, and by nobody else.
+//!
+//! One slot is the supervisor's alone, and every other question at least is its: however many ask, who brings
+//! devices back has half of the wire.
+
+use std::array;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
+use super::link::{Arrived, Link, Ticket};
+use crate::port::Port;
+use place::{Place, Stage};
+
+mod place;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// Questions of everybody that may wait at once.
+const SHARED: usize = 4;
+/// The slot of who must not wait for everybody.
+const OWN: usize = SHARED;
+const SLOTS: usize = SHARED + 1;
+
+/// In which slots a question may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// In those of everybody.
+    Shared,
+    /// In the supervisor's.
+    Own,
+}
+
+#[derive(Debug, Default)]
+struct Question {
+    frame: FrameBuffer,
+    patience: RetryPolicy,
+    waiting: Option<Thread>,
+    /// On the wire, and given up at that time.
+    out: Option<(Ticket, MonotonicTime)>,
+}
+
+/// Where questions and answers lie.
+#[derive(Debug, Default)]
+pub struct AcyclicQueue {
+    slots: [Place<Question>; SLOTS],
+    /// The slot of everybody that is looked at first: behind the one whose question was sent last, so that
+    /// nobody who asks again and again keeps others waiting.
+    first: AtomicUsize,
+    /// Whether the last question was of the supervisor's slot.
+    was_own: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl AcyclicQueue {
+    /// The loop's part before it sleeps: sends one question that waits, by turns of the supervisor's slot and
+    /// of the others, each of these in turn. Neither allocates, locks nor waits.
+    pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
+        for place in self.turns() {
+            let Some(mut question) = self.slots[place].turn(Stage::Asked) else {
+                continue;
+            };
+            self.was_own.store(place == OWN, Ordering::Relaxed);
+            if place != OWN {
+                self.first.store((place + 1) % SHARED, Ordering::Relaxed);
+            }
+            let until = link.now() + question.patience.answer;
+            match link.send(question.frame.bytes_mut()) {
+                Ok(ticket) => {
+                    question.out = Some((ticket, until));
+                    question.to(Stage::Out);
+                }
+                Err(_) => {
+                    question.to(Stage::Lost);
+                    question.wake();
+                }
+            }
+            return;
+        }
+    }
+
+    /// In which order slots are looked at.
+    fn turns(&self) -> [usize; SLOTS] {
+        let first = self.first.load(Ordering::Relaxed);
+        let mut turns = array::from_fn(|it| (first + it) % SHARED);
+        turns[SHARED] = OWN;
+        if !self.was_own.load(Ordering::Relaxed) {
+            turns.rotate_right(1);
+        }
+        turns
+    }
+
+    /// The loop's part for an answer that is none of its own. Neither allocates, locks nor waits.
+    pub fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
+        for slot in &self.slots {
+            let Some(mut question) = slot.turn(Stage::Out) else {
+                continue;
+            };
+            let out = question.out.as_ref();
+            if out.is_some_and(|(ticket, _)| Link::<P>::is_answer(ticket, arrived)) {
+                question.frame.replace(answer);
+                question.to(Stage::Answered);
+                question.wake();
+                return;
+            }
+        }
+    }
+
+    /// The loop's part once a cycle: gives up what is out for too long. Neither allocates, locks nor waits.
+    pub fn expire<P: Port>(&self, link: &mut Link<P>) {
+        for slot in &self.slots {
+            let Some(question) = slot.turn(Stage::Out) else {
+                continue;
+            };
+            let Some((ticket, until)) = &question.out else {
+                continue;
+            };
+            if link.now() >= *until || !link.is_out(ticket) {
+                link.give_up(ticket);
+                question.to(Stage::Lost);
+                question.wake();
+            }
+        }
+    }
+
+    /// Says that the loop, which is over, carries no more questions; who waits for an answer gets an error.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        for slot in &self.slots {
+            slot.lock().wake();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Puts a question in; which slot it has. `None` when all that it may have are taken.
+    pub(crate) fn ask(
+        &self,
+        frame: &FrameBuffer,
+        patience: RetryPolicy,
+        seat: Seat,
+    ) -> Option<usize> {
+        let mut slots = match seat {
+            Seat::Shared => 0..SHARED,
+            Seat::Own => OWN..SLOTS,
+        };
+        slots.find(|slot| {
+            self.slots[*slot].fill(|question| {
+                question.frame = frame.clone();
+                question.patience = patience;
+                question.waiting = Some(std::thread::current());
+                question.out = None;
+            })
+        })
+    }
+
+    /// Waits for the slot's end; whether there is an answer, which is put into `frame`.
+    fn answer(&self, slot: usize, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        loop {
+            // Asked before: an answer that came just before the loop's end counts.
+            let ended = self.has_ended();
+            if let Some(answered) = self.take(slot, frame) {
+                return Ok(answered);
+            }
+            if ended {
+                self.slots[slot].leave();
+                return Err(ExchangeError::Ended);
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    /// Takes the slot's answer into `frame`: whether there is one, `None` as long as that is not known.
+    pub(crate) fn take(&self, slot: usize, frame: &mut FrameBuffer) -> Option<bool> {
+        self.slots[slot].take(|question, end| {
+            let answered = end == Stage::Answered;
+            if answered {
+                frame.replace(question.frame.bytes());
+            }
+            question.waiting = None;
+            answered
+        })
+    }
+}
+
+impl Question {
+    /// Wakes who asked.
+    fn wake(&self) {
+        if let Some(waiting) = &self.waiting {
+            waiting.unpark();
+        }
+    }
+}
+
+/// A thread's access to the segment while the loop runs. Waits.
+#[derive(Debug, Clone, Copy)]
+pub struct AcyclicClient<'p> {
+    queue: &'p AcyclicQueue,
+    patience: RetryPolicy,
+    seat: Seat,
+}
+
+impl<'p> AcyclicClient<'p> {
+    /// By this queue.
+    #[must_use]
+    pub fn of(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
+        Self {
+            queue,
+            patience,
+            seat: Seat::Shared,
+        }
+    }
+
+    /// By this queue, for the one who must not wait for all others, the
+    /// [supervisor](crate::control::supervisor): every other question at least is its. Of several of them one
+    /// waits for the other.
+    #[must_use]
+    pub fn of_supervisor(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
+        Self {
+            seat: Seat::Own,
+            ..Self::of(queue, patience)
+        }
+    }
+}
+
+impl Exchange for AcyclicClient<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.patience.exchange(self, frame)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        let slot = loop {
+            if self.queue.has_ended() {
+                return Err(ExchangeError::Ended);
+            }
+            match self.queue.ask(frame, self.patience, self.seat) {
+                Some(slot) => break slot,
+                None => std::thread::sleep(Duration::from_micros(500)),
+            }
+        };
+        self.queue.answer(slot, frame)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        std::thread::sleep(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        clock::now()
+    }
+}

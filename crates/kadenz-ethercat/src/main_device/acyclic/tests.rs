@@ -1,0 +1,118 @@
+use std::sync::atomic::AtomicU32;
+
+use super::*;
+use crate::main_device::exchange::{Registers, Target};
+use crate::port::WirePort;
+use crate::sim::Segment;
+use crate::sim::humanoid::humanoid;
+use crate::wire::register::TYPE;
+
+#[test]
+fn who_asks_again_and_again_keeps_nobody_waiting() {
+    let queue = AcyclicQueue::default();
+    let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
+    let mut frame = FrameBuffer::default();
+    let ask = |seat| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), seat);
+    while ask(Seat::Shared).is_some() {}
+    let mut serve = || {
+        // An empty frame is not sent, and so lost at once.
+        queue.send_one(&mut link);
+        let place = (0..SLOTS).find(|it| queue.take(*it, &mut frame).is_some());
+        let place = place.unwrap();
+        let seat = match place {
+            OWN => Seat::Own,
+            _ => Seat::Shared,
+        };
+        // It asks anew at once.
+        assert_eq!(ask(seat), Some(place));
+        place
+    };
+    let served: Vec<_> = (0..SHARED).map(|_| serve()).collect();
+    assert_eq!(served, [0, 1, 2, 3]);
+
+    // Whoever has a slot of its own waits for one of the others at most, and they for it.
+    assert_eq!(ask(Seat::Own), Some(OWN));
+    assert_eq!(ask(Seat::Own), None, "it has one");
+    let served: Vec<_> = (0..6).map(|_| serve()).collect();
+    assert_eq!(served, [OWN, 0, OWN, 1, OWN, 2]);
+}
+
+/// Cycles of a loop that carries questions and nothing else, until all who ask are done.
+fn carry(queue: &AcyclicQueue, link: &mut Link<WirePort>, asking: &AtomicU32) {
+    let mut answer = [0; crate::wire::MAX_FRAME];
+    while asking.load(Ordering::Acquire) > 0 {
+        queue.send_one(link);
+        let beat = link.now() + Duration::from_millis(1);
+        while link.now() < beat {
+            link.wait(beat).expect("a virtual wire waits");
+            while let Some(arrived) = link.receive(&mut answer) {
+                queue.deliver::<WirePort>(arrived, &answer[..arrived.length]);
+            }
+        }
+        queue.expire(link);
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn no_answer_is_lost_however_many_ask_at_once() {
+    const ASKING: u32 = 6;
+    const TIMES: u32 = 100;
+    let queue = AcyclicQueue::default();
+    let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
+    let asking = AtomicU32::new(ASKING);
+    // Of the segment's time, so that a machine that is busy has no part in it.
+    let patience = RetryPolicy {
+        answer: Duration::from_millis(5),
+        tries: 1,
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..ASKING {
+            scope.spawn(|| {
+                let mut way = AcyclicClient::of(&queue, patience);
+                let mut registers = Registers::by(&mut way);
+                let lost = (0..TIMES)
+                    .filter(|_| registers.get::<1>(Target::All(1), TYPE).is_err())
+                    .count();
+                asking.fetch_sub(1, Ordering::Release);
+                assert_eq!(lost, 0, "answers that came were dropped");
+            });
+        }
+        carry(&queue, &mut link, &asking);
+    });
+    assert_eq!(link.counts().lost, 0);
+    assert_eq!(link.counts().answered, u64::from(ASKING * TIMES));
+}
+
+#[test]
+fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
+    let queue = AcyclicQueue::default();
+    let frame = FrameBuffer::default();
+    let ask = || queue.ask(&frame, RetryPolicy::default(), Seat::Shared);
+    while ask().is_some() {}
+    // The loop holds every question; who asked for one of them now would wait for this very thread.
+    let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(Stage::Asked).unwrap());
+    assert_eq!(ask(), None);
+    let mut answer = FrameBuffer::default();
+    assert_eq!(queue.take(0, &mut answer), None);
+    held.iter().for_each(|it| it.to(Stage::Out));
+    assert_eq!((ask(), queue.take(0, &mut answer)), (None, None));
+}
+
+#[test]
+fn when_the_loop_is_over_who_waits_is_told_so() {
+    let queue = AcyclicQueue::default();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut way = AcyclicClient::of(&queue, RetryPolicy::default());
+            Registers::by(&mut way).get::<1>(Target::All(1), TYPE)
+        });
+        while !queue.slots.iter().any(|it| it.is(Stage::Asked)) {
+            std::thread::yield_now();
+        }
+        queue.end();
+        let error = waiting.join().unwrap().unwrap_err();
+        assert!(matches!(error, ExchangeError::Ended), "{error}");
+    });
+    assert!(queue.slots.iter().all(|it| it.is(Stage::Free)));
+}

@@ -1,0 +1,383 @@
+//! All axes together: enabled, brought to where their programs begin, played, stopped.
+
+use std::sync::Arc;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::control::cyclic::{Controller, CycleContext};
+use crate::control::supervisor::DeviceTable;
+use crate::main_device::states::longest;
+use crate::wire::State;
+use crate::wire::cia402::DriveState;
+
+use super::axis_runner::WAITED_FOR;
+use super::handle::{MotionHandle, Report, Telling};
+use super::safety::{Cause, Policy, Safety};
+
+pub use super::axis_runner::{AxisRunner, Tracking};
+
+/// What the group is doing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stage {
+    /// Waits until all axes are enabled; one that still moves comes to rest before.
+    Enabling,
+    /// Brings them to where their programs begin; so many seconds of that have passed.
+    Approaching(f64),
+    /// Plays the programs; so many seconds of them have passed.
+    Playing(f64),
+    /// All are stopped until somebody resets that.
+    Stopped(Cause),
+    /// Brings all to rest, and ends the loop.
+    Ending,
+}
+
+impl Stage {
+    const fn moves(self) -> bool {
+        matches!(self, Self::Approaching(_) | Self::Playing(_))
+    }
+}
+
+/// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
+const PARTING: f64 = 0.1;
+
+/// Time as motion has it, in s.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// What passed since the cycle before.
+    passed: f64,
+    /// How far trajectories go on.
+    onward: f64,
+}
+
+impl Step {
+    /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
+    /// that passed is lost to all axes alike, and none is asked to make up for it by a jump.
+    fn of(context: &CycleContext<'_>) -> Self {
+        let interval = context.interval().as_ns_f64() * 1e-9;
+        let since = context.elapsed().as_secs_f64();
+        // A beat's jitter is not motion's.
+        let passed = if (since - interval).abs() < interval / 2.0 {
+            interval
+        } else {
+            since
+        };
+        Self {
+            passed,
+            onward: passed.min(interval),
+        }
+    }
+}
+
+/// What is counted from a reset to the stop after it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempt {
+    /// Seconds of whole cycles in which some axis was not enabled though all drives were in OP.
+    waited: f64,
+    /// Seconds of whole cycles in which some drive was not.
+    starting: f64,
+    /// Cycles in a row in which some axis did not hear its target.
+    unheard: u32,
+    /// Why, in which cycle and when it ended.
+    stopped: Option<(Cause, u64, MonotonicTime)>,
+}
+
+/// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
+///
+/// When the loop is to end ([`Settings::shutdown_cycles`](crate::control::cyclic::Settings::shutdown_cycles)), or the
+/// [`MotionHandle`] says so, it stops all axes, takes their power away and ends the loop, after little more than
+/// [`Policy::braking`] at the latest.
+#[derive(Debug)]
+pub struct AxisGroup<'s> {
+    runners: Vec<AxisRunner>,
+    safety: Safety,
+    handle: &'s MotionHandle,
+    telling: Option<Telling<'s>>,
+    device_table: Option<Arc<DeviceTable>>,
+    stage: Stage,
+    /// For so many seconds.
+    seconds: f64,
+    attempt: Attempt,
+    stops: u64,
+    ends: bool,
+}
+
+impl<'s> AxisGroup<'s> {
+    /// Runs these axes. What they do is told by the handle, where no other group has it. Allocates.
+    #[must_use]
+    pub fn new(runners: Vec<AxisRunner>, policy: Policy, handle: &'s MotionHandle) -> Self {
+        Self {
+            telling: handle.seat(&runners),
+            runners,
+            safety: Safety::new(policy),
+            handle,
+            device_table: None,
+            stage: Stage::Enabling,
+            seconds: 0.0,
+            attempt: Attempt::default(),
+            stops: 0,
+            ends: false,
+        }
+    }
+
+    /// Knows by a supervisor's device_table which drives are in OP, each by itself; without one they are when all devices
+    /// of the segment are, and where one does not come to OP, the first axis is named as the cause of the stop.
+    #[must_use]
+    pub fn with_device_table(mut self, device_table: Arc<DeviceTable>) -> Self {
+        self.device_table = Some(device_table);
+        self
+    }
+
+    /// Ends the loop when all programs are played; else the axes stay where they ended.
+    #[must_use]
+    pub const fn ending_when_played(mut self) -> Self {
+        self.ends = true;
+        self
+    }
+
+    /// The axes.
+    #[must_use]
+    pub fn runners(&self) -> &[AxisRunner] {
+        &self.runners
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// How often all axes were stopped.
+    #[must_use]
+    pub const fn stops(&self) -> u64 {
+        self.stops
+    }
+
+    /// Reads all axes.
+    fn read(&mut self, context: &CycleContext<'_>, step: Step) {
+        let outcome = context.outcome();
+        let states = outcome.and_then(|it| it.states);
+        let all_operate = states.map(|(it, _)| it.state() == Some(State::Op));
+        for runner in &mut self.runners {
+            let device = runner.axis().device();
+            let took_part = outcome.map(|_| context.took_part(device));
+            runner.read(context.inputs_of(device), took_part, step.passed);
+            if let Some(all_operate) = all_operate {
+                let device_table = self.device_table.as_ref();
+                let operates = all_operate || device_table.is_some_and(|it| it.operates(device));
+                runner.set_operates(operates);
+            }
+        }
+    }
+
+    /// What comes after what it was doing.
+    fn go_on(&mut self, context: &CycleContext<'_>, step: Step) {
+        let before = self.stage;
+        let reset = self.safety.hear(self.handle);
+        let onward = match before.moves() {
+            true => self.onward(step),
+            false => 0.0,
+        };
+        self.stage = match before {
+            Stage::Ending => Stage::Ending,
+            _ if context.is_ending() || self.handle.ends() => Stage::Ending,
+            Stage::Stopped(_) if reset => self.begin(),
+            Stage::Stopped(cause) => Stage::Stopped(cause),
+            Stage::Enabling => self.enable(context, step),
+            Stage::Approaching(seconds) if self.is_at_start(seconds) => self.play(),
+            Stage::Approaching(seconds) => Stage::Approaching(seconds + onward),
+            Stage::Playing(seconds) if self.ends && self.is_played(seconds) => Stage::Ending,
+            Stage::Playing(seconds) => Stage::Playing(seconds + onward),
+        };
+        self.watch(context);
+        let is_same = std::mem::discriminant(&self.stage) == std::mem::discriminant(&before);
+        self.seconds = if is_same {
+            self.seconds + step.passed
+        } else {
+            0.0
+        };
+        if self.stage == Stage::Ending && !is_same {
+            self.runners.iter_mut().for_each(AxisRunner::end);
+        }
+    }
+
+    /// How far trajectories go on. While an axis may not have heard its last target, none goes further. Where it
+    /// does not hear for long and that is tolerated, the others go on without it.
+    fn onward(&mut self, step: Step) -> f64 {
+        let goes = |it: &AxisRunner| it.is_out() || it.is_heard();
+        if self.runners.iter().all(goes) {
+            self.attempt.unheard = 0;
+            return step.onward;
+        }
+        self.attempt.unheard = self.attempt.unheard.saturating_add(1);
+        if self.attempt.unheard <= WAITED_FOR || !self.runners.iter().any(AxisRunner::is_heard) {
+            return 0.0;
+        }
+        for runner in self.runners.iter_mut().filter(|it| !goes(it)) {
+            runner.fall_behind(step.onward);
+        }
+        step.onward
+    }
+
+    /// Everything anew, with one reset for each fault.
+    fn begin(&mut self) -> Stage {
+        self.attempt = Attempt::default();
+        self.safety.begin();
+        self.handle.set_in_force(None, 0);
+        for runner in &mut self.runners {
+            runner.begin();
+        }
+        Stage::Enabling
+    }
+
+    /// Waits for all; for those that answer up to a limit. What a device told before it was gone is no reason
+    /// to do anything, and its return is the supervisor's.
+    fn enable(&mut self, context: &CycleContext<'_>, step: Step) -> Stage {
+        if !context.is_whole() {
+            return Stage::Enabling;
+        }
+        self.reset_faults(step);
+        let waits = |it: &AxisRunner| !it.is_out() && !it.is_ready();
+        let Some(late) = self.runners.iter().position(waits) else {
+            return match self.safety.cause() {
+                None => self.approach(),
+                Some(_) => Stage::Enabling,
+            };
+        };
+        if self.waits_too_long(step) {
+            // One that is not in OP keeps all others waiting.
+            let starts = self.runners.iter().position(AxisRunner::starts);
+            let axis = starts.unwrap_or(late);
+            let reading = self.runners[axis].reading();
+            let status = reading.map_or(0, |it| it.status.0);
+            self.safety.stop(Cause::NotEnabled { axis, status });
+        }
+        Stage::Enabling
+    }
+
+    /// Goes on with the time to be enabled; whether it is over. It does not run while axes brake, and while a drive
+    /// is on its way to OP that has its own.
+    fn waits_too_long(&mut self, step: Step) -> bool {
+        let policy = self.safety.policy();
+        let (enabling, braking) = (policy.enabling, policy.braking.as_secs_f64());
+        if self.runners.iter().any(AxisRunner::starts) {
+            self.attempt.starting += step.passed;
+        } else if !self.runners.iter().any(|it| it.brakes(braking)) {
+            self.attempt.waited += step.passed;
+        }
+        let starting = enabling + longest(State::Op);
+        self.attempt.waited > enabling.as_secs_f64()
+            || self.attempt.starting > starting.as_secs_f64()
+    }
+
+    fn reset_faults(&mut self, step: Step) {
+        for (axis, runner) in self.runners.iter_mut().enumerate() {
+            if runner.is_out() || !runner.reset_fault(step.passed) {
+                continue;
+            }
+            if self.safety.policy().stop_on_fault {
+                let code = runner.error_code();
+                self.safety.stop(Cause::Fault { axis, code });
+            } else {
+                runner.leave();
+            }
+        }
+    }
+
+    fn approach(&mut self) -> Stage {
+        for runner in &mut self.runners {
+            runner.approach();
+        }
+        Stage::Approaching(0.0)
+    }
+
+    fn play(&mut self) -> Stage {
+        self.runners.iter_mut().for_each(AxisRunner::play);
+        Stage::Playing(0.0)
+    }
+
+    fn is_at_start(&self, seconds: f64) -> bool {
+        self.runners.iter().all(|it| it.is_at_start(seconds))
+    }
+
+    fn is_played(&self, seconds: f64) -> bool {
+        self.runners.iter().all(|it| it.is_played(seconds))
+    }
+
+    /// Stops all where something is wrong. Before the axes move, a device that is not there yet is none; but who
+    /// holds an axis in place must see it, and in time.
+    fn watch(&mut self, context: &CycleContext<'_>) {
+        let outcome = context.outcome();
+        if self.stage.moves() {
+            let mut fault = None;
+            for (axis, runner) in self.runners.iter_mut().enumerate() {
+                if !runner.is_enabled() {
+                    runner.leave();
+                    let code = runner.error_code();
+                    fault = fault.or(Some(Cause::Fault { axis, code }));
+                }
+            }
+            // Where nothing was sent before, nothing is lost.
+            let whole = outcome.is_none_or(|it| it.is_whole());
+            self.safety.look(whole, context.missed(), fault);
+        } else if self.stage == Stage::Enabling && self.runners.iter().any(AxisRunner::is_held) {
+            let answered = outcome.is_none_or(|it| it.answered == it.sent);
+            self.safety.look(answered, context.missed(), None);
+        }
+        if matches!(self.stage, Stage::Stopped(_) | Stage::Ending) {
+            return;
+        }
+        if let Some(cause) = self.safety.cause() {
+            self.stops += 1;
+            self.attempt.stopped = Some((cause, context.number(), context.woken()));
+            self.stage = Stage::Stopped(cause);
+            self.handle.set_in_force(Some(cause), self.safety.by());
+        }
+    }
+
+    fn write(&mut self, context: &mut CycleContext<'_>, step: Step) {
+        let stage = self.stage;
+        let braking = self.safety.policy().braking.as_secs_f64();
+        for runner in &mut self.runners {
+            let target = runner.next(stage, step.passed);
+            runner.write(context, stage, braking, target);
+        }
+    }
+
+    /// Whether everything is done that can be.
+    fn is_done(&self) -> bool {
+        let rests = |it: &AxisRunner| {
+            matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault)
+        };
+        let is_late = self.seconds >= self.safety.policy().braking.as_secs_f64() + PARTING;
+        self.stage == Stage::Ending && (is_late || self.runners.iter().all(rests))
+    }
+
+    fn tell(&mut self, context: &CycleContext<'_>) {
+        let Some(telling) = &mut self.telling else {
+            return;
+        };
+        let report = Report {
+            cycle: context.number(),
+            now: context.woken(),
+            stage: self.stage,
+            seconds: self.seconds,
+            stops: self.stops,
+            stopped: self.attempt.stopped,
+            by: self.safety.by(),
+        };
+        telling.tell(&report, &self.runners);
+    }
+}
+
+impl Controller for AxisGroup<'_> {
+    fn beat(&mut self, context: &mut CycleContext<'_>) {
+        let step = Step::of(context);
+        self.read(context, step);
+        self.go_on(context, step);
+        self.write(context, step);
+        self.tell(context);
+        if self.is_done() {
+            context.stop();
+        }
+    }
+}

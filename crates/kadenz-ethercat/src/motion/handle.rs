@@ -1,0 +1,234 @@
+//! What other threads ask of all axes, and what they are told.
+
+mod post;
+mod status;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::axis_group::AxisRunner;
+use super::safety::Cause;
+use crate::control::process_image::ProcessImageWriter;
+use crate::wire::cia402::DriveState;
+use post::Told;
+
+pub(super) use post::{Report, Telling};
+pub use status::{AxisStatus, StageName, Status, Stopped};
+
+/// Nobody.
+const NOBODY: u32 = 0;
+/// Who stops without a name.
+const PROGRAM: u32 = 1;
+/// Names that are kept.
+const MAX_NAMES: usize = 16;
+/// Characters of a name that are kept.
+const MAX_NAME: usize = 100;
+
+/// The handle of all axes, for any thread: stop, reset, end, and what became of it.
+///
+/// It is of one [`AxisGroup`](super::AxisGroup), which hears it once a cycle and posts there what it does. The
+/// loop's side neither waits, locks nor allocates, whatever others do with it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use kadenz_ethercat::motion::{AxisGroup, Policy, MotionHandle};
+///
+/// let handle = Arc::new(MotionHandle::default());
+/// let group = AxisGroup::new(Vec::new(), Policy::default(), &handle);
+/// handle.stop_by("the operator");
+/// assert!(handle.status().is_none(), "the loop has not run yet");
+/// # drop(group);
+/// ```
+#[derive(Debug, Default)]
+pub struct MotionHandle {
+    stop: AtomicU32,
+    reset: AtomicBool,
+    end: AtomicBool,
+    /// Target stop stands.
+    in_force: AtomicU32,
+    names: Mutex<Names>,
+    told: OnceLock<Told>,
+}
+
+/// Who stopped, by the number that the loop is given. The loop never sees this.
+#[derive(Debug, Default)]
+struct Names {
+    last: u32,
+    all: VecDeque<(u32, String)>,
+}
+
+impl Names {
+    /// The number of a name. Of those that stand for nothing any more the oldest is forgotten.
+    fn number(&mut self, who: &str, in_force: u32) -> u32 {
+        let name: String = who.chars().take(MAX_NAME).collect();
+        if let Some((number, _)) = self.all.iter().find(|it| it.1 == name) {
+            return *number;
+        }
+        self.last = self.last.wrapping_add(1).max(PROGRAM + 1);
+        if self.all.len() >= MAX_NAMES {
+            let oldest = self.all.iter().position(|it| it.0 != in_force);
+            self.all.remove(oldest.unwrap_or(0));
+        }
+        self.all.push_back((self.last, name));
+        self.last
+    }
+}
+
+impl MotionHandle {
+    /// Stops all axes, in the next cycle. Wait-free.
+    pub fn stop(&self) {
+        self.stop_for(PROGRAM);
+    }
+
+    /// The same, in the name of somebody, whom [`Status`] tells; 100 characters of it are kept. Locks, not
+    /// against the loop; allocates.
+    pub fn stop_by(&self, who: &str) {
+        let in_force = self.in_force.load(Ordering::Relaxed);
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = names.number(who, in_force);
+        // Before another number of the name's can be given: under the lock.
+        self.stop_for(number);
+    }
+
+    /// Who asks first until the loop hears it, is told of.
+    fn stop_for(&self, number: u32) {
+        let first = self
+            .stop
+            .compare_exchange(NOBODY, number, Ordering::AcqRel, Ordering::Relaxed);
+        // Then somebody's stop stands there, which is all that matters.
+        let _ = first;
+    }
+
+    /// Lets them go on after a stop, whatever its cause: those that still brake come to rest, each drive's fault is
+    /// reset once. Heard while they are stopped, else forgotten. Wait-free.
+    pub fn reset(&self) {
+        self.reset.store(true, Ordering::Release);
+    }
+
+    /// Brings all axes to rest and ends the loop, as its flag would. Wait-free.
+    pub fn end(&self) {
+        self.end.store(true, Ordering::Release);
+    }
+
+    /// Whether a group has told of its axes. Wait-free.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.told.get().is_some_and(Told::has_begun)
+    }
+
+    /// What all axes do as of the last cycle; `None` before the first of the group that this handle was
+    /// given to first ([`has_begun`](Self::has_begun)), and where reading it was overtaken a hundred times in a
+    /// row. Does not disturb the loop; locks against others, allocates.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        let told = self.told.get()?;
+        let by = |number| {
+            let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = names.all.iter().find(|it| it.0 == number);
+            match number {
+                PROGRAM => Some("the program".to_owned()),
+                _ => found.map(|it| it.1.clone()),
+            }
+        };
+        told.status(by)
+    }
+
+    /// Asks the error codes (object 0x603F) of drives that have a fault and no code in their process data, so
+    /// that [`status`](Self::status) can tell them. `read` is given a device's position, and may wait.
+    pub fn learn_codes(&self, mut read: impl FnMut(usize) -> Option<u16>) {
+        let (Some(told), Some(status)) = (self.told.get(), self.status()) else {
+            return;
+        };
+        let fault = DriveState::Fault.to_string();
+        for axis in &status.axes {
+            if axis.state == fault
+                && axis.error_code.is_none()
+                && let Some(code) = read(axis.device)
+            {
+                told.note_code(&status, axis.axis, code);
+            }
+        }
+    }
+
+    /// Target stop was asked for since the last call.
+    pub(crate) fn take_stop(&self) -> Option<u32> {
+        let number = self.stop.swap(NOBODY, Ordering::AcqRel);
+        (number != NOBODY).then_some(number)
+    }
+
+    /// Whether a reset was asked for since the last call.
+    pub(super) fn take_reset(&self) -> bool {
+        self.reset.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether the end was asked for.
+    pub(super) fn ends(&self) -> bool {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// Target stop stands.
+    pub(super) fn set_in_force(&self, cause: Option<Cause>, by: u32) {
+        let by = if cause == Some(Cause::Asked) {
+            by
+        } else {
+            NOBODY
+        };
+        self.in_force.store(by, Ordering::Relaxed);
+    }
+
+    /// Makes room for what is told of these axes; `None` where another group tells already.
+    pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<Telling<'_>> {
+        let mut is_new = false;
+        let told = self.told.get_or_init(|| {
+            is_new = true;
+            Told::of(runners)
+        });
+        if !is_new {
+            return None;
+        }
+        let poster = ProcessImageWriter::begin(told.words(), told.bytes()).ok()?;
+        Some(Telling::new(poster, told))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_stopped_first_is_known_until_the_loop_has_heard_it() {
+        let handle = MotionHandle::default();
+        assert_eq!(handle.take_stop(), None);
+        handle.stop_by("anna");
+        handle.stop_by("ben");
+        handle.stop();
+        let number = handle.take_stop().unwrap();
+        assert_eq!(
+            handle.names.lock().unwrap().all[0],
+            (number, "anna".to_owned())
+        );
+        assert_eq!(handle.take_stop(), None);
+        handle.stop_by("anna");
+        assert_eq!(
+            handle.take_stop(),
+            Some(number),
+            "the same name, the same number"
+        );
+    }
+
+    #[test]
+    fn names_are_bounded_and_the_one_that_stands_is_kept() {
+        let handle = MotionHandle::default();
+        handle.stop_by("operator");
+        let number = handle.take_stop().unwrap();
+        handle.set_in_force(Some(Cause::Asked), number);
+        for other in 0..1000 {
+            handle.stop_by(&format!("{other} {}", "x".repeat(1000)));
+        }
+        let names = handle.names.lock().unwrap();
+        assert_eq!(names.all.len(), MAX_NAMES);
+        assert!(names.all.iter().all(|it| it.1.len() <= MAX_NAME));
+        assert_eq!(names.all[0], (number, "operator".to_owned()));
+    }
+}

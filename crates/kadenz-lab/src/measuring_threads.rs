@@ -1,0 +1,289 @@
+//! The threads of one measurement: tuned, started together, watched and joined.
+
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_record::run::folder::Progress;
+pub use kadenz_record::run::model::BEATS_NOT_RUN;
+use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
+use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
+use kadenz_rt::shield::Entrance;
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::{self, Tuning};
+
+use crate::session::{self, Cover, Ongoing};
+use crate::stop::Stop;
+
+/// Where a measuring loop stands: when it starts, what it reads and what it sleeps with.
+pub struct LoopContext<'a> {
+    /// Common start of all threads.
+    pub start: MonotonicTime,
+    /// Start of the run, on the context's clock; sample times count from here.
+    pub origin: MonotonicTime,
+    /// The clock that is read.
+    pub clock: &'a dyn Clock,
+    /// The sleeper.
+    pub sleeper: &'a mut dyn Sleeper,
+    /// Ends the loop early.
+    pub stop: &'a Stop,
+    /// Beats that the loop still owed when it gave up ([`GRACE`]); the run says so.
+    pub owed: u64,
+}
+
+/// How long after the last beat of its plan a loop still serves beats that it is behind with. Then it
+/// gives up, so that a run ends whatever rate was asked for.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// What one thread does once it is tuned and its time has come.
+pub type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
+
+/// One thread among them.
+pub struct Member {
+    /// Names of the series it fills; its tuning is noted on each.
+    pub series: Vec<String>,
+    /// What is asked for.
+    pub tuning: Tuning,
+    /// Whether it goes into the shield, where the run has one.
+    pub shielded: bool,
+    /// How it sleeps.
+    pub sleeper: SleeperKind,
+    /// Options of the sleeper.
+    pub sleeper_options: SleeperOptions,
+    /// The clock it reads.
+    pub clock: ClockKind,
+    /// Its loop.
+    pub work: Work,
+}
+
+/// What the user is shown while the threads measure.
+pub trait Watch {
+    /// Called several times a second, never from a measuring thread.
+    fn tick(&mut self, progress: &Progress);
+
+    /// Called once, before measuring, with what a thread was granted.
+    fn tuned(&mut self, _series: &[String], _measures: &[TuningMeasure]) {}
+}
+
+/// Watches nothing.
+#[derive(Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn tick(&mut self, _progress: &Progress) {}
+}
+
+/// Why measuring threads could not work.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasuringThreadError {
+    /// The system refused a thread.
+    #[error("cannot start a measuring thread: {0}; see `ulimit -u`")]
+    Thread(#[from] std::io::Error),
+    /// The clock cannot be had on this machine.
+    #[error("cannot use the clock: {0}")]
+    Clock(String),
+    /// The sleeper cannot be had on this machine.
+    #[error("cannot use the sleeper `{0}`: {1}")]
+    Sleeper(SleeperKind, String),
+    /// A thread among them ended before it began to measure.
+    #[error(
+        "a measuring thread ended before it began; this is a defect of Kadenz, please report it"
+    )]
+    Lost,
+}
+
+/// Time between the last word of the main thread and the first beat: enough for every thread to
+/// be asleep by then.
+const HEAD_START: Duration = Duration::from_millis(50);
+/// The clock that runs, beats and sleepers count on.
+const CLOCK_MONOTONIC: &str = "CLOCK_MONOTONIC";
+const TICK: Duration = Duration::from_millis(100);
+
+type Ready = Result<Vec<TuningMeasure>, MeasuringThreadError>;
+
+struct Hired {
+    series: Vec<String>,
+    ready: mpsc::Receiver<Ready>,
+    start: mpsc::SyncSender<MonotonicTime>,
+    thread: JoinHandle<u64>,
+}
+
+/// Runs all members until each has ended, and says how it ended.
+///
+/// Every thread is tuned first; what it was granted is noted in the run. Then all start together.
+///
+/// # Errors
+/// [`MeasuringThreadError`], before anything is measured.
+pub fn work(
+    ongoing: &Ongoing,
+    members: Vec<Member>,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<EndedBy, MeasuringThreadError> {
+    let hired = members
+        .into_iter()
+        .map(|member| hire(member, stop.clone(), ongoing))
+        .collect::<Result<Vec<_>, _>>()?;
+    for member in &hired {
+        let measures = member
+            .ready
+            .recv()
+            .map_err(|_| MeasuringThreadError::Lost)??;
+        watch.tuned(&member.series, &measures);
+        for warning in refusals(&measures) {
+            ongoing.running.add_warning(warning);
+        }
+        for series in &member.series {
+            ongoing.running.add_series_tuning(series, measures.clone());
+        }
+    }
+    let start = clock::now() + HEAD_START;
+    for member in &hired {
+        member
+            .start
+            .send(start)
+            .map_err(|_| MeasuringThreadError::Lost)?;
+    }
+    while !hired.iter().all(|member| member.thread.is_finished()) {
+        std::thread::sleep(TICK);
+        watch.tick(&ongoing.running.progress());
+    }
+    for member in hired {
+        let owed = member
+            .thread
+            .join()
+            .map_err(|_| MeasuringThreadError::Lost)?;
+        if owed > 0 {
+            let name = member.series.first().map_or("", String::as_str);
+            ongoing.running.add_warning(not_run(name, owed));
+        }
+    }
+    Ok(if stop.requested() {
+        EndedBy::Interrupted
+    } else {
+        EndedBy::Finished
+    })
+}
+
+fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, MeasuringThreadError> {
+    let origin = ongoing.origin;
+    let cover = member.shielded.then(|| ongoing.cover.clone()).flatten();
+    let (ready_sender, ready) = mpsc::sync_channel(1);
+    let (start, start_receiver) = mpsc::sync_channel(1);
+    let series = member.series.clone();
+    let name = series.first().cloned().unwrap_or_default();
+    let thread = std::thread::Builder::new()
+        .name(name.chars().take(15).collect())
+        .spawn(move || {
+            serve(
+                member,
+                cover.as_ref(),
+                &stop,
+                origin,
+                &ready_sender,
+                &start_receiver,
+            )
+        })?;
+    Ok(Hired {
+        series,
+        ready,
+        start,
+        thread,
+    })
+}
+
+/// The life of one measuring thread; how many beats it owed when it gave up.
+fn serve(
+    member: Member,
+    cover: Option<&Cover>,
+    stop: &Stop,
+    origin: MonotonicTime,
+    ready: &mpsc::SyncSender<Ready>,
+    start: &mpsc::Receiver<MonotonicTime>,
+) -> u64 {
+    let tools = clock::open(member.clock)
+        .map_err(|error| MeasuringThreadError::Clock(error.to_string()))
+        .and_then(|clock| {
+            sleep::open(member.sleeper, member.sleeper_options)
+                .map(|sleeper| (clock, sleeper))
+                .map_err(|error| MeasuringThreadError::Sleeper(member.sleeper, error.to_string()))
+        });
+    let (clock, mut sleeper) = match tools {
+        Ok(tools) => tools,
+        Err(error) => {
+            // The main thread has gone only if it failed itself.
+            let _ = ready.send(Err(error));
+            return 0;
+        }
+    };
+    // The shield before the CPUs: it offers no others. Leaving goes the other way round.
+    let inside = cover
+        .and_then(|cover| cover.entrance.as_ref())
+        .map(Entrance::enter);
+    let applied = tuning::apply(&member.tuning);
+    let of_shield = cover.iter().flat_map(|cover| &cover.measures);
+    let of_thread = inside
+        .iter()
+        .map(|inside| &inside.measure)
+        .chain(&applied.measures);
+    let mut measures: Vec<TuningMeasure> = of_shield
+        .chain(of_thread)
+        .map(session::measure_of)
+        .collect();
+    measures.push(sleeper_measure(member.sleeper, &member.sleeper_options));
+    let _ = ready.send(Ok(measures));
+    let Ok(start) = start.recv() else {
+        return 0;
+    };
+    let origin = origin_on(clock.as_ref(), origin);
+    let mut context = LoopContext {
+        start,
+        origin,
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop,
+        owed: 0,
+    };
+    (member.work)(&mut context);
+    context.owed
+}
+
+/// The warning that a loop gave up.
+fn not_run(series: &str, owed: u64) -> Warning {
+    Warning {
+        id: BEATS_NOT_RUN.to_owned(),
+        text: format!(
+            "`{series}` was still {owed} beats behind when its time and {} s of grace were over, and gave up: this \
+             machine cannot keep the rate that was asked for",
+            GRACE.as_secs()
+        ),
+        remedy: Some("ask for a lower --rate".to_owned()),
+    }
+}
+
+/// The run's start, told on `clock`, which need not count from where `CLOCK_MONOTONIC` does.
+fn origin_on(clock: &dyn Clock, origin: MonotonicTime) -> MonotonicTime {
+    if clock.name() == CLOCK_MONOTONIC {
+        return origin;
+    }
+    clock.now().offset_by_ns(-clock::now().since(origin))
+}
+
+fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure {
+    let words = match kind {
+        SleeperKind::Spin => format!("{kind}, margin {} us", options.spin_margin.as_micros()),
+        _ => kind.to_string(),
+    };
+    TuningMeasure {
+        name: "sleeper".to_owned(),
+        requested: words.clone(),
+        granted: words,
+        ok: true,
+        reason: None,
+        remedy: None,
+    }
+}
+
+pub(crate) fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
+    measures.iter().filter_map(TuningMeasure::refusal)
+}

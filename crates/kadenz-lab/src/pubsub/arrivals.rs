@@ -1,0 +1,171 @@
+//! What became of every message to one subscriber. Sans-IO: it is told of what came.
+
+use kadenz_record::run::messages::Subscriber;
+use kadenz_udp::controller::{Arrival, TrackWord, Tracker};
+use kadenz_udp::wire::Sequence;
+
+use super::probe::Probe;
+
+/// Words of a tracker's window: 65,536 messages.
+const WINDOW_WORDS: usize = 1024;
+
+/// A subscriber's arrivals.
+///
+/// Memory is taken when it is made. Real-time safety: no allocation, lock or system call after.
+#[derive(Debug)]
+pub struct ArrivalCounts {
+    run: i64,
+    count: u64,
+    /// The first number that no message has been heard of, nor of one behind it.
+    next: u64,
+    tracker: Tracker<Vec<TrackWord>>,
+    heard: u64,
+    damaged: u64,
+    foreign: u64,
+}
+
+/// What a message that came is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// One that counts, for the first time.
+    First,
+    /// One that came before, shows the way, or is of somebody else: no value is to be recorded.
+    Ignored,
+}
+
+impl ArrivalCounts {
+    /// Empty arrivals for the messages 0 to `count` - 1 of a run.
+    #[must_use]
+    pub fn new(run: i64, count: u64) -> Self {
+        Self {
+            run,
+            count,
+            next: 0,
+            // Nothing is late: who waits for it decides.
+            tracker: Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], u64::MAX),
+            heard: 0,
+            damaged: 0,
+            foreign: 0,
+        }
+    }
+
+    /// Takes a message; tells whether its times are to be recorded.
+    pub fn heard(&mut self, probe: &Probe) -> Heard {
+        let number = u64::try_from(probe.sequence);
+        if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
+            self.foreign += 1;
+            return Heard::Ignored;
+        }
+        let Ok(number) = number else {
+            return Heard::Ignored;
+        };
+        self.expect_through(number);
+        let arrival = self.tracker.received(sequence(number), 0);
+        if !matches!(arrival, Arrival::First { .. }) {
+            return Heard::Ignored;
+        }
+        self.heard += 1;
+        self.damaged += u64::from(probe.damaged);
+        Heard::First
+    }
+
+    /// Something came on the channel that is no probe.
+    pub fn heard_a_stranger(&mut self) {
+        self.foreign += 1;
+    }
+
+    /// Whether every message has come.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.heard == self.count
+    }
+
+    /// What became of the first `published` messages, when nothing more is waited for.
+    #[must_use]
+    pub fn close(mut self, name: &str, published: u64) -> Subscriber {
+        if let Some(last) = published.min(self.count).checked_sub(1) {
+            self.expect_through(last);
+        }
+        let counts = self.tracker.finish();
+        Subscriber {
+            name: name.to_owned(),
+            received: counts.in_time,
+            lost: counts.sent - counts.in_time,
+            duplicates: counts.duplicates + counts.too_old,
+            reordered: counts.reordered,
+            longest_loss: counts.longest_loss,
+            damaged: self.damaged,
+            foreign: self.foreign,
+            ..Subscriber::default()
+        }
+    }
+
+    fn expect_through(&mut self, number: u64) {
+        while self.next <= number {
+            // In order, so it is never out of turn.
+            let _ = self.tracker.expect(sequence(self.next));
+            self.next += 1;
+        }
+    }
+}
+
+/// Wraps after 4 billion messages: 49 days at 1 kHz.
+fn sequence(number: u64) -> Sequence {
+    Sequence((number & u64::from(u32::MAX)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hear(arrivals: &mut ArrivalCounts, sequence: i64) -> Heard {
+        arrivals.heard(&Probe {
+            run: 7,
+            sequence,
+            ..Probe::default()
+        })
+    }
+
+    #[test]
+    fn every_message_is_counted_once_as_what_became_of_it() {
+        let mut arrivals = ArrivalCounts::new(7, 10);
+        for greeting in [-3, -1] {
+            assert_eq!(hear(&mut arrivals, greeting), Heard::Ignored);
+        }
+        for first in [0, 1, 5, 3, 6] {
+            assert_eq!(hear(&mut arrivals, first), Heard::First, "{first}");
+        }
+        assert_eq!(hear(&mut arrivals, 5), Heard::Ignored);
+        assert!(!arrivals.is_complete());
+        let closed = arrivals.close("subscriber-1", 10);
+        // 2, 4 and, after the last that came, 7, 8 and 9.
+        assert_eq!((closed.received, closed.lost), (5, 5));
+        assert_eq!((closed.duplicates, closed.reordered), (1, 1));
+        assert_eq!(closed.longest_loss, 3);
+    }
+
+    #[test]
+    fn what_was_never_published_is_not_lost() {
+        let mut arrivals = ArrivalCounts::new(7, 1000);
+        (0..4).for_each(|it| assert_eq!(hear(&mut arrivals, it), Heard::First));
+        let closed = arrivals.close("a", 4);
+        assert_eq!((closed.received, closed.lost), (4, 0));
+        assert_eq!(ArrivalCounts::new(7, 3).close("a", 0).lost, 0);
+    }
+
+    #[test]
+    fn strangers_are_told_apart() {
+        let mut arrivals = ArrivalCounts::new(7, 2);
+        let of_another_run = Probe {
+            run: 8,
+            ..Probe::default()
+        };
+        assert_eq!(arrivals.heard(&of_another_run), Heard::Ignored);
+        assert_eq!(hear(&mut arrivals, i64::MAX), Heard::Ignored);
+        arrivals.heard_a_stranger();
+        (0..2).for_each(|it| assert_eq!(hear(&mut arrivals, it), Heard::First));
+        assert!(arrivals.is_complete());
+        let closed = arrivals.close("a", 2);
+        assert_eq!((closed.foreign, closed.received, closed.lost), (3, 2, 0));
+    }
+}

@@ -1,0 +1,231 @@
+//! What became of every packet. Sans-IO: it is told of departures and answers, and when.
+
+use std::net::SocketAddr;
+
+use kadenz_record::run::network::{Broadcasts, Flow};
+use kadenz_udp::controller::{
+    Arrival, Counts, DeviceId, DeviceKey, Order, Outstanding, OutstandingSlot, Roster, RosterSlot,
+    Sending, Timing, TrackWord, Tracker,
+};
+use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
+
+use super::bursts::{Bursts, Ranking};
+use super::plan::{Destination, Device, ProbePlan};
+
+/// Words of a tracker's window: 65,536 packets.
+const WINDOW_WORDS: usize = 1024;
+/// Sendings that are remembered.
+const REMEMBERED: usize = WINDOW_WORDS * 64;
+
+/// An answer that counts: the first to its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Who answered, as an index into the plan's devices.
+    pub device: usize,
+    /// The number of the packet.
+    pub sequence: u32,
+    /// The packet's beat, in ns since the start of the run.
+    pub intended_ns: i64,
+    /// When it was handed to the system.
+    pub sent_ns: i64,
+    /// When the answer was there.
+    pub received_ns: i64,
+    /// Whether it came in time.
+    pub timing: Timing,
+    /// Whether it came after the answer to a later packet.
+    pub order: Order,
+    /// The device's own times, where they were asked for and given.
+    pub device_stamps: Option<DeviceStamps>,
+    /// Its place among the answers to the packet, 0 for the first; `None` if the packet was given up,
+    /// 64 beats later.
+    pub place: Option<usize>,
+    /// With this answer all devices have answered the packet.
+    pub completes: bool,
+}
+
+/// The controller's counts: every packet to every device, and what became of it.
+///
+/// Memory is taken when it is made. Real-time safety: no allocation, lock or system call after.
+#[derive(Debug)]
+pub struct PacketCounts {
+    token: Option<Token>,
+    first_sequence: u32,
+    roster: Roster<Vec<RosterSlot>>,
+    outstanding: Outstanding<Vec<OutstandingSlot>>,
+    trackers: Vec<Tracker<Vec<TrackWord>>>,
+    bursts: Bursts,
+    foreign: u64,
+    damaged: u64,
+    unsent: u64,
+}
+
+impl PacketCounts {
+    /// Empty counts for the devices of a plan.
+    ///
+    /// Two devices at one address are one; [`PacketCounts::answered`] counts for the first.
+    #[must_use]
+    pub fn new(plan: &ProbePlan, run: RunId) -> Self {
+        let devices = plan.devices.len();
+        let mut roster = Roster::over(vec![RosterSlot::default(); 2 * devices.max(1)]);
+        for device in &plan.devices {
+            // There is room for each of them.
+            let _ = roster.add(DeviceKey::from(device.address));
+        }
+        let timeout_ns = u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX);
+        let tracker = || Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], timeout_ns);
+        let ranking = match plan.destination {
+            Destination::Each => Ranking::Unranked,
+            Destination::Broadcast(_) => Ranking::Ranked,
+        };
+        Self {
+            token: plan.token.clone(),
+            first_sequence: plan.warm_up,
+            roster,
+            outstanding: Outstanding::over(vec![OutstandingSlot::default(); REMEMBERED], run),
+            trackers: (0..devices).map(|_| tracker()).collect(),
+            bursts: Bursts::new(devices, ranking),
+            foreign: 0,
+            damaged: 0,
+            unsent: 0,
+        }
+    }
+
+    /// A packet is about to leave for every device.
+    pub fn leaving(&mut self, sequence: u32, intended_ns: i64, sent_ns: i64) {
+        let number = Sequence(sequence);
+        let sending = Sending {
+            intended_ns: intended_ns.cast_unsigned(),
+            stamp: Stamp(sent_ns.cast_unsigned()),
+        };
+        self.outstanding.sent(number, sending);
+        if self.warms_up(sequence) {
+            return;
+        }
+        for tracker in &mut self.trackers {
+            // Sequences are sent in order; a repeated one would be told by the counts.
+            let _ = tracker.expect(number);
+        }
+        self.bursts.begin(number, sent_ns);
+    }
+
+    /// The system refused so many packets of a beat.
+    pub fn refused(&mut self, packets: u32) {
+        self.unsent += u64::from(packets);
+    }
+
+    /// Takes a datagram that came at `received_ns`; tells what is to be recorded of it.
+    pub fn answered(&mut self, from: SocketAddr, bytes: &[u8], received_ns: i64) -> Option<Reply> {
+        let Some((device, packet, sending)) = self.believed(from, bytes) else {
+            self.foreign += 1;
+            return None;
+        };
+        let sequence = packet.sequence().0;
+        if self.warms_up(sequence) {
+            return None;
+        }
+        self.damaged += u64::from(packet.damaged_bytes() > 0);
+        let sent_ns = sending.stamp.0.cast_signed();
+        let round_trip_ns = u64::try_from(received_ns - sent_ns).unwrap_or(0);
+        let tracker = self.trackers.get_mut(device.index())?;
+        let arrival = tracker.received(packet.sequence(), round_trip_ns);
+        let Arrival::First { order, timing } = arrival else {
+            return None;
+        };
+        let place = self.bursts.answered(packet.sequence(), device, received_ns);
+        Some(Reply {
+            device: device.index(),
+            sequence,
+            intended_ns: sending.intended_ns.cast_signed(),
+            sent_ns,
+            received_ns,
+            timing,
+            order,
+            device_stamps: packet.device_stamps(),
+            place: place.map(|it| it.place),
+            completes: place.is_some() && self.bursts.is_complete(packet.sequence()),
+        })
+    }
+
+    fn warms_up(&self, sequence: u32) -> bool {
+        sequence < self.first_sequence
+    }
+
+    /// Who sent it, and what it answers: of a known device, made with the token, with what was sent.
+    fn believed<'b>(
+        &mut self,
+        from: SocketAddr,
+        bytes: &'b [u8],
+    ) -> Option<(DeviceId, Packet<'b>, Sending)> {
+        let device = self.roster.heard(&DeviceKey::from(from))?;
+        let packet = Packet::open(bytes, self.token.as_ref()).ok()?;
+        if packet.kind() != Kind::Reply {
+            return None;
+        }
+        let sending = self.outstanding.verify(&packet).ok()?;
+        Some((device, packet, sending))
+    }
+
+    /// Whether every packet was answered or is lost already: nothing is waited for.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let mut trackers = self.trackers.iter();
+        trackers.all(|tracker| tracker.counts().waiting() == 0)
+    }
+
+    /// Whether every device has answered this packet.
+    #[must_use]
+    pub fn is_complete(&self, sequence: u32) -> bool {
+        self.bursts.is_complete(Sequence(sequence))
+    }
+
+    /// Packets that the system refused to send.
+    #[must_use]
+    pub fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Datagrams that belonged to no flow.
+    #[must_use]
+    pub fn foreign(&self) -> u64 {
+        self.foreign
+    }
+
+    /// Answers whose payload was not what was sent.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// How the devices answered broadcasts together, when nothing more is waited for; `None` where each
+    /// got packets of its own.
+    #[must_use]
+    pub fn broadcasts(&mut self) -> Option<Broadcasts> {
+        self.bursts.give_up();
+        self.bursts.broadcasts()
+    }
+
+    /// What became of the packets to each device, when nothing more is waited for.
+    #[must_use]
+    pub fn close(mut self, devices: &[Device]) -> Vec<Flow> {
+        self.bursts.give_up();
+        let bursts = self.bursts;
+        let several = devices.len() > 1;
+        let counts = self.trackers.into_iter().map(Tracker::finish);
+        let flow = |(at, (device, counts)): (usize, (&Device, Counts))| Flow {
+            device: device.name.clone(),
+            address: device.address.to_string(),
+            sent: counts.sent,
+            answered: counts.in_time,
+            lost: counts.sent - counts.in_time,
+            duplicates: counts.duplicates,
+            reordered: counts.reordered,
+            late: counts.late + counts.too_old,
+            longest_loss: counts.longest_loss,
+            places: bursts.places(at).filter(|_| several),
+        };
+        devices.iter().zip(counts).enumerate().map(flow).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

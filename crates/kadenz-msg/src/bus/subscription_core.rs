@@ -1,0 +1,326 @@
+//! What every subscription has: a mailbox, its route, and the way to wait for a letter.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::contract::{Contract, Judgement};
+use super::delivery::RecvError;
+use super::leader_followers::{LeaderFollowers, Leadership};
+use super::mailbox::{Envelope, Letter, Mailbox};
+use super::routes::{Route, RouteId, Visit, Visitor};
+use super::subscription::SubscriptionOptions;
+use crate::channel::Pattern;
+use crate::provider::{ProviderError, Received, Wait};
+use crate::sync::{Arc, thread};
+
+/// One end of the bus that hears. Dropping it ends the subscription.
+#[derive(Debug)]
+pub(crate) struct SubscriptionCore {
+    leader_followers: Arc<LeaderFollowers>,
+    id: RouteId,
+    patterns: Vec<Pattern>,
+    pub(crate) mailbox: Arc<Mailbox>,
+    /// What was taken last.
+    pub(crate) letter: Letter,
+    /// What was collected last; it becomes the letter once it is known to keep the contract.
+    incoming: Letter,
+    contract: Contract,
+    last_taken: Option<MonotonicTime>,
+}
+
+/// Reads a message, and is told when it was taken out of the queue.
+pub(crate) type Read<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
+
+/// How many batches for others one look passes on.
+const MAX_BATCHES: u32 = 1000;
+
+/// What a wait for a letter came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// It is in the letter.
+    Letter,
+    /// The visitor saw it in place.
+    Visited,
+    /// The time is over.
+    Nothing,
+    /// Something may have come.
+    GoOn,
+}
+
+impl SubscriptionCore {
+    pub(crate) fn open(
+        leader_followers: Arc<LeaderFollowers>,
+        id: RouteId,
+        patterns: Vec<Pattern>,
+        options: &SubscriptionOptions,
+    ) -> Result<Self, ProviderError> {
+        let mailbox = Mailbox::new(options.queue, options.room, options.when_full);
+        let letter = || Letter {
+            payload: Vec::with_capacity(options.room),
+            ..Letter::default()
+        };
+        let core = Self {
+            leader_followers,
+            id,
+            patterns,
+            mailbox: Arc::new(mailbox),
+            letter: letter(),
+            incoming: letter(),
+            contract: options.contract,
+            last_taken: None,
+        };
+        core.tell()?;
+        Ok(core)
+    }
+
+    /// Hears another pattern too.
+    pub(crate) fn add(&mut self, pattern: Pattern) -> Result<(), ProviderError> {
+        self.patterns.push(pattern);
+        let told = self.tell();
+        if told.is_err() {
+            self.patterns.pop();
+        }
+        told
+    }
+
+    fn tell(&self) -> Result<(), ProviderError> {
+        self.leader_followers.set(Route {
+            id: self.id,
+            mailbox: Arc::clone(&self.mailbox),
+            patterns: self.patterns.clone(),
+        })
+    }
+
+    /// Waits for a message that keeps the contract and puts it into the letter. `false` after the
+    /// timeout; a timeout of zero looks once, and [`Duration::MAX`] waits for ever. Where there is
+    /// none, or an error, the letter stays the one that was taken last.
+    pub(crate) fn next(&mut self, timeout: Duration) -> Result<bool, RecvError> {
+        let until = Deadline::after(timeout);
+        while self.wait(until, None)? == Waited::Letter {
+            if self.takes_incoming() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// As [`SubscriptionCore::next`], but shows the message to `read`: where it lies, if none waits in the queue
+    /// already. That spares the way through the queue.
+    pub(crate) fn read(
+        &mut self,
+        timeout: Duration,
+        read: &mut Read<'_>,
+    ) -> Result<bool, RecvError> {
+        let in_place: &mut Visit<'_> =
+            &mut |envelope, payload| read(envelope, payload, envelope.stamps.taken);
+        match self.next_in_place(timeout, in_place)? {
+            Waited::Letter => {
+                let Letter { envelope, payload } = &self.letter;
+                read(envelope, payload, clock::now());
+                Ok(true)
+            }
+            Waited::Visited => Ok(true),
+            Waited::Nothing | Waited::GoOn => Ok(false),
+        }
+    }
+
+    /// As [`SubscriptionCore::next`], and shows a message in place where none waits already. One that is too old is
+    /// shown to nobody.
+    pub(crate) fn next_in_place(
+        &mut self,
+        timeout: Duration,
+        visit: &mut Visit<'_>,
+    ) -> Result<Waited, RecvError> {
+        let until = Deadline::after(timeout);
+        loop {
+            let (contract, last) = (self.contract, self.last_taken);
+            let mut judgement = None;
+            let judging: &mut Visit<'_> = &mut |envelope, payload| {
+                let judged = contract.judge(last, &envelope.stamps, envelope.stamps.taken);
+                judgement = Some(judged);
+                if !judged.is_too_old {
+                    visit(envelope, payload);
+                }
+            };
+            let waited = self.wait(until, Some(judging))?;
+            let keeps = match (waited, judgement) {
+                (Waited::Letter, _) => self.takes_incoming(),
+                (_, Some(judgement)) => self.keeps_contract(judgement),
+                (_, None) => return Ok(waited),
+            };
+            if keeps {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// Takes what was collected, if it keeps the contract.
+    fn takes_incoming(&mut self) -> bool {
+        let stamps = &self.incoming.envelope.stamps;
+        let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
+        let keeps = self.keeps_contract(judgement);
+        if keeps {
+            std::mem::swap(&mut self.letter, &mut self.incoming);
+        }
+        keeps
+    }
+
+    fn wait(
+        &mut self,
+        until: Deadline,
+        mut visit: Option<&mut Visit<'_>>,
+    ) -> Result<Waited, RecvError> {
+        let mut waiting = false;
+        let ended = loop {
+            if self.mailbox.collect(&mut self.incoming) {
+                break Ok(Waited::Letter);
+            }
+            match self.lead_or_park(until, &mut waiting, visit.as_deref_mut()) {
+                Ok(Waited::GoOn) => {}
+                Ok(Waited::Nothing) if self.mailbox.collect(&mut self.incoming) => {
+                    break Ok(Waited::Letter);
+                }
+                ended => break ended,
+            }
+        };
+        if waiting {
+            self.leader_followers.leave();
+        }
+        ended
+    }
+
+    fn lead_or_park(
+        &self,
+        until: Deadline,
+        waiting: &mut bool,
+        visit: Option<&mut Visit<'_>>,
+    ) -> Result<Waited, RecvError> {
+        if until == Deadline::Now {
+            return match self.leader_followers.try_lead() {
+                Some(lead) => self.lead(lead, until, visit),
+                None => Ok(Waited::Nothing),
+            };
+        }
+        if let Some(lead) = self.leader_followers.lead_or_follow() {
+            return self.lead(lead, until, visit);
+        }
+        *waiting = true;
+        if until.is_over() {
+            return Ok(Waited::Nothing);
+        }
+        if !self.mailbox.wait_for_letter() {
+            until.park();
+        }
+        Ok(Waited::GoOn)
+    }
+
+    /// Receives for the whole bus until something has come for this end.
+    fn lead(
+        &self,
+        mut lead: Leadership<'_>,
+        until: Deadline,
+        mut visit: Option<&mut Visit<'_>>,
+    ) -> Result<Waited, RecvError> {
+        // The last leader may have posted between the look into the mailbox and this lead.
+        if self.mailbox.waiting() > 0 {
+            return Ok(Waited::GoOn);
+        }
+        for look in 0_u32.. {
+            let visited = Cell::new(false);
+            let visitor = visit.as_deref_mut().map(|visit| Visitor {
+                of: self.id,
+                visit,
+                visited: &visited,
+            });
+            let received = lead.receive_for(until.wait(), Some(&self.mailbox), visitor);
+            match received? {
+                _ if visited.get() => return Ok(Waited::Visited),
+                _ if self.mailbox.waiting() > 0 => return Ok(Waited::GoOn),
+                Received::Ended => return Err(RecvError::Ended),
+                // A look that found messages for others looks again, but not for ever in their flood.
+                Received::Messages(_) if until == Deadline::Now && look < MAX_BATCHES => {}
+                _ if until.is_over() => return Ok(Waited::Nothing),
+                _ if lead.must_end() => return Ok(Waited::GoOn),
+                _ => {}
+            }
+        }
+        Ok(Waited::GoOn)
+    }
+
+    /// Counts what breaks the contract; whether the message is to be handed over.
+    fn keeps_contract(&mut self, judgement: Judgement) -> bool {
+        self.last_taken = Some(judgement.taken);
+        let tallies = &self.mailbox.tallies;
+        if judgement.is_missed {
+            tallies.missed_deadlines.add_one();
+        }
+        if judgement.is_too_old {
+            tallies.too_old.add_one();
+        }
+        !judgement.is_too_old
+    }
+
+    /// How long ago the last message came; `None` before the first.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        let last = self.last_taken?;
+        Some(clock::now().remaining(last))
+    }
+}
+
+impl Drop for SubscriptionCore {
+    fn drop(&mut self) {
+        // The thread that receives may wait for room here, and would wait for this one.
+        self.mailbox.close();
+        self.leader_followers.remove(self.id);
+    }
+}
+
+/// When a wait ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deadline {
+    Now,
+    At(MonotonicTime),
+    Never,
+}
+
+impl Deadline {
+    fn after(timeout: Duration) -> Self {
+        match timeout {
+            Duration::ZERO => Self::Now,
+            Duration::MAX => Self::Never,
+            timeout => Self::At(clock::now() + timeout),
+        }
+    }
+
+    fn wait(self) -> Wait {
+        match self {
+            Self::Now => Wait::Poll,
+            Self::At(until) => Wait::Until(until),
+            Self::Never => Wait::Forever,
+        }
+    }
+
+    fn is_over(self) -> bool {
+        match self {
+            Self::Now => true,
+            Self::At(until) => clock::now() >= until,
+            Self::Never => false,
+        }
+    }
+
+    #[cfg(not(loom))]
+    fn park(self) {
+        match self {
+            Self::Now => {}
+            Self::At(until) => thread::park_timeout(until.remaining(clock::now())),
+            Self::Never => thread::park(),
+        }
+    }
+
+    #[cfg(loom)]
+    fn park(self) {
+        thread::park();
+    }
+}

@@ -1,0 +1,462 @@
+//! Hearing many peers from the thread that waits, without a second one between.
+
+mod connection;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
+
+use super::acceptor::Acceptor;
+use super::budget::Budget;
+use super::seats::{GREETING, Seats, Standing};
+use super::socket::{Door, Place};
+use super::{Broken, Read};
+use crate::channel::Pattern;
+use crate::provider::{Arrival, InletCounters, More, ReceiveError, Received, Wait, Wake};
+use connection::Connection;
+
+/// A connection that is lost or was refused is tried again after so long.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Room for what comes, at first; it grows with the messages.
+const FIRST_ROOM: usize = 1 << 16;
+
+/// Seats for peers.
+const MAX_PEERS: usize = 1024;
+
+/// Memory for all peers together, in bytes: what they have sent of messages that are not whole yet, and answers that
+/// they have not read. More where messages are longer.
+const MEMORY: usize = 256 << 20;
+
+/// A peer that has begun a message must send more of it within that span.
+const UNFINISHED: Duration = Duration::from_secs(30);
+
+/// Peers that are let in between two looks at those that are there.
+const BATCH: usize = 16;
+
+/// What an receiver says and hears on one connection, sans-IO.
+pub(in crate::provider) trait Talk: Send {
+    /// Says that these are wanted from now on, where it can be said already.
+    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
+
+    /// Reads the front of what came. What is to be answered goes to `words`.
+    fn read<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken>;
+
+    /// How well the peer is known.
+    fn standing(&self) -> Standing;
+}
+
+/// Makes the talk with a new peer, and says what is said first.
+type Make<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
+
+/// Where a peer is, and what to say to it.
+struct Target<T> {
+    /// By which whoever asked for it knows it.
+    id: u64,
+    place: Place,
+    make: Make<T>,
+    /// `None` while it is connected.
+    next_try: Option<MonotonicTime>,
+}
+
+pub(in crate::provider) struct PeerReceiver<T> {
+    watch: Watch,
+    door: Option<(Acceptor, Make<T>)>,
+    targets: Vec<Target<T>>,
+    connections: Vec<Connection<T>>,
+    seats: Seats,
+    memory: Arc<Budget>,
+    wanted: Vec<Pattern>,
+    /// The longest message, with all that is around it.
+    longest: usize,
+    /// How long a message may make no progress.
+    unfinished: Duration,
+    pub(in crate::provider) counters: InletCounters,
+}
+
+impl<T> fmt::Debug for PeerReceiver<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("PeerReceiver");
+        shown.field("connections", &self.connections.len());
+        shown.field("wanted", &self.wanted);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Ends an receiver's wait.
+#[derive(Debug)]
+pub(in crate::provider) struct EarWaker(pub(in crate::provider) Waker);
+
+impl Wake for EarWaker {
+    fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+impl<T: Talk> PeerReceiver<T> {
+    pub(in crate::provider) fn new(longest: usize) -> io::Result<Self> {
+        Ok(Self {
+            watch: Watch::new()?,
+            door: None,
+            targets: Vec::new(),
+            connections: Vec::new(),
+            seats: Seats::new(MAX_PEERS, GREETING),
+            memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
+            wanted: Vec::new(),
+            longest,
+            unfinished: UNFINISHED,
+            counters: InletCounters::default(),
+        })
+    }
+
+    /// Lets peers in.
+    pub(in crate::provider) fn open(&mut self, door: Door, make: Make<T>) {
+        self.door = Some((Acceptor::new(door), make));
+    }
+
+    /// Connects there, and again whenever it is lost.
+    pub(in crate::provider) fn connect(&mut self, id: u64, place: Place, make: Make<T>) {
+        self.targets.push(Target {
+            id,
+            place,
+            make,
+            next_try: Some(clock::now()),
+        });
+        self.connect_again();
+    }
+
+    /// Whether a connection to that one stands now.
+    pub(in crate::provider) fn is_connected(&self, id: u64) -> bool {
+        self.connections.iter().any(|it| it.target == Some(id))
+    }
+
+    /// Whether it connects to that one.
+    pub(in crate::provider) fn has(&self, id: u64) -> bool {
+        self.targets.iter().any(|target| target.id == id)
+    }
+
+    /// Connects no more to those for which it says `false`, and hangs up.
+    pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
+        self.targets.retain(|target| keeps(target.id));
+        let Self {
+            connections, seats, ..
+        } = self;
+        connections.retain(|it| {
+            let kept = it.target.is_none_or(&keeps);
+            if !kept {
+                seats.leave(it.seat);
+            }
+            kept
+        });
+    }
+
+    pub(in crate::provider) fn waker(&self) -> Waker {
+        self.watch.waker()
+    }
+
+    pub(in crate::provider) fn want(&mut self, wanted: &[Pattern]) {
+        self.wanted = wanted.to_vec();
+        for connection in &mut self.connections {
+            let mut words = Vec::new();
+            connection.talk.want(wanted, &mut words);
+            // A connection that is lost now is found lost by the next wait.
+            let _ = connection.say(&words);
+        }
+    }
+
+    pub(in crate::provider) fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        loop {
+            let count = self.hand_over(take)?;
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            self.connect_again();
+            match self.wait(wait) {
+                Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
+                Woke::Ready => self.hear()?,
+                // Perhaps because somebody's time is over.
+                Woke::Nothing => self.change_peers()?,
+            }
+            let count = self.hand_over(take)?;
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            let is_over = match wait {
+                Wait::Poll => true,
+                Wait::Until(end) => end.remaining(clock::now()) == Duration::ZERO,
+                Wait::Forever => false,
+            };
+            if is_over {
+                return Ok(Received::Nothing);
+            }
+        }
+    }
+
+    /// Hands over what is there whole.
+    fn hand_over(
+        &mut self,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<usize, ReceiveError> {
+        let mut count = 0;
+        for place in 0..self.connections.len() {
+            let mut words = Vec::new();
+            let outcome = self.hand_over_of(place, &mut words, &mut count, take);
+            let is_lost = outcome.is_err() || (!words.is_empty() && !self.say(place, &words));
+            match (is_lost, outcome) {
+                (true, _) if count == 0 => {
+                    return Err(self.hang_up(place, io::ErrorKind::InvalidData));
+                }
+                (true, _) | (false, Ok(More::Enough)) => break,
+                (false, _) => {}
+            }
+        }
+        Ok(count)
+    }
+
+    /// Hands over what is there whole of one peer. What is to be answered goes to `words`.
+    fn hand_over_of(
+        &mut self,
+        place: usize,
+        words: &mut Vec<u8>,
+        count: &mut usize,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<More, Broken> {
+        let Self {
+            connections,
+            wanted,
+            counters,
+            ..
+        } = self;
+        let connection = &mut connections[place];
+        loop {
+            let bytes = &connection.room[connection.start..connection.end];
+            match connection.talk.read(bytes, wanted, words)? {
+                Read::Short => {
+                    if connection.is_within() && connection.stalled_since.is_none() {
+                        connection.stalled_since = Some(clock::now());
+                    }
+                    return Ok(More::GoOn);
+                }
+                Read::Other(used) => connection.start += used,
+                Read::Malformed(used) => {
+                    connection.start += used;
+                    counters.malformed += 1;
+                }
+                Read::Message(used, heard) => {
+                    connection.start += used;
+                    if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
+                        continue;
+                    }
+                    *count += 1;
+                    if take(heard.arrival()) == More::Enough {
+                        return Ok(More::Enough);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Answers a peer; whether it could be. Where there is no memory, who holds more than it makes room.
+    fn say(&mut self, place: usize, words: &[u8]) -> bool {
+        loop {
+            let connection = &mut self.connections[place];
+            let Err(error) = connection.say(words) else {
+                return true;
+            };
+            let held = connection.held();
+            let lacks_memory = error.kind() == io::ErrorKind::OutOfMemory;
+            if !lacks_memory || !self.give_up_the_greediest(place, held) {
+                return false;
+            }
+        }
+    }
+
+    fn wait(&mut self, wait: Wait) -> Woke {
+        self.watch.clear();
+        for connection in &self.connections {
+            let interest = match connection.outgoing.is_empty() {
+                true => Interest::Read,
+                false => Interest::ReadAndWrite,
+            };
+            connection.socket.watch(&mut self.watch, interest);
+        }
+        let mut pause = None;
+        if let Some((acceptor, _)) = &self.door {
+            acceptor.watch(&mut self.watch);
+            pause = acceptor.deadline();
+        }
+        let tries = self.targets.iter().filter_map(|target| target.next_try);
+        let stalled = self.connections.iter().filter_map(|it| it.stalled_since);
+        let stalled = stalled.map(|since| since + self.unfinished);
+        let next = tries.chain(stalled);
+        let next = next.chain(self.seats.deadline()).chain(pause).min();
+        let until = match (wait, next) {
+            (Wait::Until(end), Some(next)) => Wait::Until(end.min(next)),
+            (Wait::Forever, Some(next)) => Wait::Until(next),
+            (wait, _) => wait,
+        };
+        // Without memory in the kernel nothing can be waited for; it looks like a signal.
+        self.watch.wait(until).unwrap_or(Woke::Interrupted)
+    }
+
+    /// Reads from whoever has something, and lets in who stands at the door.
+    fn hear(&mut self) -> Result<(), ReceiveError> {
+        let mut lost = None;
+        for place in 0..self.connections.len() {
+            let mut outcome = Ok(());
+            if self.watch.readable(place) {
+                outcome = self.fill(place);
+            }
+            let connection = &mut self.connections[place];
+            if outcome.is_ok() && self.watch.writable(place) {
+                outcome = connection.flush();
+            }
+            if let Err(error) = outcome {
+                lost = Some((place, error.kind()));
+                break;
+            }
+        }
+        match lost {
+            // Of those behind it, what has come is not read yet: nobody is too late.
+            Some((place, kind)) => Err(self.hang_up(place, kind)),
+            None => self.change_peers(),
+        }
+    }
+
+    /// Hangs up on whose time is over, and lets others in.
+    fn change_peers(&mut self) -> Result<(), ReceiveError> {
+        self.hang_up_on_the_silent();
+        self.let_in();
+        let news = self.door.as_mut().map(|(acceptor, _)| acceptor.take_news());
+        match news {
+            Some(true) => Err(ReceiveError::NoDescriptor),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads as much as is there and there is room for, and makes room where a message needs it.
+    fn fill(&mut self, place: usize) -> io::Result<()> {
+        let connection = &mut self.connections[place];
+        let needed = connection.make_room(self.longest)?;
+        while !self.connections[place].memory.resize(needed) {
+            if !self.give_up_the_greediest(place, needed) {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+        }
+        self.connections[place].fill(needed)
+    }
+
+    /// Takes the memory of the peer that holds the most, where that is more than another one needs, and hangs up on it
+    /// later, where it loses something by that; whether there was one. Its place stays, so that others' do.
+    fn give_up_the_greediest(&mut self, but: usize, than: usize) -> bool {
+        let others = self.connections.iter_mut().enumerate();
+        let others = others.filter(|(place, it)| *place != but && it.held() > than);
+        let Some((_, greediest)) = others.max_by_key(|(_, it)| it.held()) else {
+            return false;
+        };
+        self.counters.incomplete += u64::from(greediest.is_within());
+        greediest.empty(&self.memory);
+        true
+    }
+
+    /// Hangs up on those who have not greeted in time or go on with no message that they have begun, and those who
+    /// were given up.
+    fn hang_up_on_the_silent(&mut self) {
+        let Self {
+            connections, seats, ..
+        } = self;
+        for connection in &*connections {
+            seats.note(connection.seat, connection.talk.standing());
+        }
+        let now = clock::now();
+        for place in (0..self.connections.len()).rev() {
+            let connection = &self.connections[place];
+            let stalled = connection.stalled_since;
+            let is_stalled = stalled.is_some_and(|since| since + self.unfinished <= now);
+            let is_overdue = self.seats.is_overdue(connection.seat, now);
+            if connection.is_given_up || is_stalled || is_overdue {
+                let _ = self.hang_up(place, io::ErrorKind::TimedOut);
+            }
+        }
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..BATCH {
+            let Some((acceptor, make)) = &mut self.door else {
+                return;
+            };
+            let Some(socket) = acceptor.accept(clock::now()) else {
+                return;
+            };
+            if !self.seats.has_room() {
+                let seat = self.seats.least_known(clock::now());
+                let mut seated = self.connections.iter();
+                let Some(place) = seated.position(|it| Some(it.seat) == seat) else {
+                    continue;
+                };
+                self.seats.leave(self.connections.remove(place).seat);
+            }
+            let seat = self.seats.take(clock::now());
+            match Connection::greet(socket, make, None, seat, &self.memory) {
+                Some(connection) => self.connections.push(connection),
+                None => self.seats.leave(seat),
+            }
+        }
+    }
+
+    fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
+        let connection = self.connections.remove(place);
+        self.seats.leave(connection.seat);
+        self.counters.incomplete += u64::from(connection.is_within());
+        if let Some((acceptor, _)) = &mut self.door {
+            acceptor.resume();
+        }
+        let mut peer = "a sender that came".to_owned();
+        let mut targets = self.targets.iter_mut();
+        if let Some(target) = targets.find(|target| Some(target.id) == connection.target) {
+            target.next_try = Some(clock::now() + RETRY);
+            peer = format!("{:?}", target.place);
+        }
+        ReceiveError::Disconnected { peer, reason }
+    }
+
+    /// Connects to whom it is time for.
+    fn connect_again(&mut self) {
+        let now = clock::now();
+        for target in &mut self.targets {
+            if target.next_try.is_none_or(|next| next > now) {
+                continue;
+            }
+            let socket = target.place.connect();
+            let id = Some(target.id);
+            let seat = self.seats.take(now);
+            // Who was asked for is no stranger.
+            self.seats.note(seat, Standing::Active);
+            let (make, memory) = (&mut target.make, &self.memory);
+            let greeted = socket.ok();
+            let greeted = greeted.and_then(|it| Connection::greet(it, make, id, seat, memory));
+            if greeted.is_none() {
+                self.seats.leave(seat);
+                target.next_try = Some(clock::now() + RETRY);
+            } else {
+                target.next_try = None;
+            }
+            self.connections.extend(greeted);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use super::*;
+use crate::provider::stream::Heard;
+use crate::provider::{SenderId, Sequence};
+
+/// A message is its length and so many bytes; `?` is a question, answered by a thousand bytes.
+struct Words(Standing);
+
+impl Talk for Words {
+    fn want(&mut self, _: &[Pattern], _: &mut Vec<u8>) {}
+
+    fn read<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        _: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken> {
+        let Some((first, rest)) = bytes.split_first() else {
+            return Ok(Read::Short);
+        };
+        self.0 = Standing::Active;
+        if *first == b'?' {
+            words.extend_from_slice(&[b'!'; 1000]);
+            return Ok(Read::Other(1));
+        }
+        let length = usize::from(*first);
+        let Some(payload) = rest.get(..length) else {
+            return Ok(Read::Short);
+        };
+        let heard = Heard {
+            channel: "A",
+            payload,
+            sender: SenderId(1),
+            sequence: None::<Sequence>,
+        };
+        Ok(Read::Message(1 + length, heard))
+    }
+
+    fn standing(&self) -> Standing {
+        self.0
+    }
+}
+
+fn receiver() -> (PeerReceiver<Words>, String) {
+    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let place = format!("127.0.0.1:{}", door.port().unwrap());
+    (ear_at(door), place)
+}
+
+fn ear_at(door: Door) -> PeerReceiver<Words> {
+    let mut receiver = PeerReceiver::new(1000).unwrap();
+    receiver.open(door, Box::new(|_| Words(Standing::Stranger)));
+    receiver.want(&[Pattern::new("A").unwrap()]);
+    receiver
+}
+
+/// Listens for so long; how many messages came.
+fn listen(receiver: &mut PeerReceiver<Words>, ms: u64) -> usize {
+    let until = Wait::Until(clock::now() + Duration::from_millis(ms));
+    let mut count = 0;
+    loop {
+        let outcome = receiver.receive(until, &mut |_| {
+            count += 1;
+            More::GoOn
+        });
+        if matches!(outcome, Ok(Received::Nothing)) {
+            return count;
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
+    let (mut receiver, place) = receiver();
+    receiver.unfinished = Duration::from_millis(300);
+    let mut begun = TcpStream::connect(&place).unwrap();
+    let idle = TcpStream::connect(&place).unwrap();
+    begun.write_all(&[1, 7, 200, 7]).unwrap();
+    (&idle).write_all(&[1, 7]).unwrap();
+    assert_eq!(listen(&mut receiver, 100), 2);
+    assert_eq!(receiver.connections.len(), 2);
+    // Each byte is progress.
+    begun.write_all(&[7]).unwrap();
+    listen(&mut receiver, 220);
+    assert_eq!(receiver.connections.len(), 2);
+    listen(&mut receiver, 400);
+    assert_eq!(receiver.connections.len(), 1, "who only says nothing stays");
+    assert_eq!(receiver.counters.incomplete, 1);
+    let mut room = [0; 1];
+    begun
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    assert!(matches!(begun.read(&mut room), Ok(0)));
+}
+
+#[test]
+fn what_waits_in_the_system_while_nobody_listens_is_no_stall() {
+    let (mut receiver, place) = receiver();
+    receiver.unfinished = Duration::from_millis(50);
+    let mut peer = TcpStream::connect(&place).unwrap();
+    peer.write_all(&[3, 7]).unwrap();
+    listen(&mut receiver, 20);
+    peer.write_all(&[7, 7]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(listen(&mut receiver, 20), 1);
+    assert_eq!(receiver.connections.len(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn answers_that_nobody_reads_stay_within_the_memory_of_all() {
+    use std::os::unix::net::UnixStream;
+
+    const LIMIT: usize = 4 << 20;
+    // Whose sockets hold little.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("receiver");
+    let mut receiver = ear_at(Place::Unix(path.clone()).listen().unwrap());
+    receiver.memory = Budget::new(LIMIT);
+    let connect = || UnixStream::connect(&path).unwrap();
+    let mut asking: Vec<_> = (0..20).map(|_| connect()).collect();
+    let mut most = 0;
+    for _ in 0..30 {
+        // Who was hung up on cannot ask any more.
+        for peer in &mut asking {
+            let _ = peer.write(&[b'?'; 400]);
+        }
+        listen(&mut receiver, 2);
+        let waiting = receiver.connections.iter().map(|it| it.outgoing.waiting());
+        most = most.max(waiting.sum());
+    }
+    assert!(most > LIMIT / 2, "sockets took it all: {most}");
+    assert!(most <= LIMIT, "{most}");
+    // An honest peer is answered.
+    let mut honest = connect();
+    honest.write_all(b"?").unwrap();
+    listen(&mut receiver, 50);
+    honest
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    honest.read_exact(&mut [0; 1000]).unwrap();
+    drop(asking);
+}
+
+#[test]
+fn a_peer_for_whom_no_descriptor_is_left_does_not_end_the_wait() {
+    let (mut receiver, place) = receiver();
+    receiver.door.as_mut().unwrap().0.pause(clock::now());
+    let mut peer = TcpStream::connect(&place).unwrap();
+    peer.write_all(&[1, 7]).unwrap();
+    assert_eq!(receiver.wait(Wait::Poll), Woke::Nothing);
+    let told = receiver.receive(Wait::Forever, &mut |_| More::GoOn);
+    assert!(matches!(told, Err(ReceiveError::NoDescriptor)), "{told:?}");
+    assert_eq!(
+        listen(&mut receiver, 100),
+        1,
+        "it was let in after the pause"
+    );
+}

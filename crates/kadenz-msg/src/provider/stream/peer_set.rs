@@ -1,0 +1,430 @@
+//! Where outlets publish to many peers from.
+//!
+//! A thread of its own lets peers in, hears what they want and sends what a full socket would not
+//! take; publishing writes to the peers' sockets itself, under a lock that inherits priority, so that
+//! no second thread stands between a message and the kernel.
+
+mod connection;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Interest, Waker, Watch};
+
+use super::Broken;
+use super::acceptor::Acceptor;
+use super::budget::Budget;
+use super::outgoing::{Outgoing, PARTS};
+use super::seats::{GREETING, IDLE, Seat, Seats, Standing};
+use super::socket::{Place, Socket};
+use crate::provider::Wait;
+use crate::sync::Lock;
+use connection::Connection;
+
+/// A connection that is lost is tried again after so long.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A peers that is closed waits so long for peers to take what was published.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Seats for peers.
+const MAX_PEERS: usize = 1024;
+
+/// Memory for all peers together, in bytes: what waits for them, what they have begun to say, and what
+/// they have subscribed to.
+const MEMORY: usize = 256 << 20;
+
+/// Peers that are let in between two looks at those that are there.
+const BATCH: usize = 16;
+
+/// What a peer of a peers says and hears, sans-IO.
+pub(in crate::provider) trait Peer: Send + 'static {
+    /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
+    /// answered goes to `reply`.
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken>;
+
+    /// How well it is known.
+    fn standing(&self) -> Standing;
+
+    /// How much memory is held for what it said, in bytes.
+    fn held(&self) -> usize {
+        0
+    }
+}
+
+/// How the peers reaches its peers.
+pub(in crate::provider) enum Side {
+    /// They come.
+    Door(Acceptor),
+    /// It goes there.
+    Place(Place),
+}
+
+impl Side {
+    /// A connection has ended, and its descriptor is free.
+    fn resume(&mut self) {
+        if let Self::Door(acceptor) = self {
+            acceptor.resume();
+        }
+    }
+}
+
+/// What became of a message, by peers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::provider) struct Sent {
+    pub(in crate::provider) taken: usize,
+    /// Their buffers were full.
+    pub(in crate::provider) dropped: usize,
+}
+
+/// Makes the talk with a new peer, and says what is said first.
+type Make<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
+
+pub(in crate::provider) struct PeerSet<P> {
+    shared: Arc<Shared<P>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared<P> {
+    connections: Lock<Vec<Connection<P>>>,
+    waker: Waker,
+    ends: AtomicBool,
+}
+
+impl<P> fmt::Debug for PeerSet<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PeerSet").finish_non_exhaustive()
+    }
+}
+
+impl<P: Peer> PeerSet<P> {
+    /// Begins. At most `limit` bytes wait for one peer.
+    pub(in crate::provider) fn start(side: Side, limit: usize, make: Make<P>) -> io::Result<Self> {
+        let watch = Watch::new()?;
+        let shared = Arc::new(Shared {
+            connections: Lock::new(Vec::new()),
+            waker: watch.waker(),
+            ends: AtomicBool::new(false),
+        });
+        let keeper = Keeper {
+            shared: Arc::clone(&shared),
+            watch,
+            side,
+            limit,
+            make,
+            seats: Seats::new(MAX_PEERS, GREETING),
+            memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
+        };
+        let thread = thread::Builder::new()
+            .name("kadenz-peers".to_owned())
+            .spawn(move || keeper.keep())?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// What the first peer says, where there is one.
+    pub(in crate::provider) fn first_peer<R>(&self, says: impl Fn(&P) -> R) -> Option<R> {
+        let connections = &self.shared.connections;
+        connections.with(|connections| connections.first().map(|first| says(&first.peer)))
+    }
+
+    /// Sends to every peer for which `parts` gives something.
+    pub(in crate::provider) fn publish<'a>(
+        &self,
+        parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
+    ) -> Sent {
+        let now = clock::now();
+        let (sent, tell) = self.shared.connections.with(|connections| {
+            let (mut sent, mut tell) = (Sent::default(), false);
+            let mut lacks = None;
+            for connection in connections.iter_mut().filter(|it| !it.is_lost) {
+                let Some(parts) = parts(&connection.peer) else {
+                    continue;
+                };
+                match connection.outgoing.send(&mut connection.socket, parts) {
+                    Ok(true) => {
+                        sent.taken += 1;
+                        let waits = !connection.outgoing.is_empty();
+                        tell |= waits;
+                        if !waits {
+                            connection.last = now;
+                        }
+                    }
+                    Ok(false) => {
+                        sent.dropped += 1;
+                        let is_empty = connection.outgoing.is_empty();
+                        lacks = lacks.or(is_empty.then(|| connection.held()));
+                    }
+                    Err(_) => {
+                        connection.is_lost = true;
+                        tell = true;
+                    }
+                }
+            }
+            // Not even the first message could be kept: the greediest makes room for the next one.
+            if let Some(held) = lacks {
+                tell |= give_up_the_greediest(connections, held);
+            }
+            (sent, tell)
+        });
+        if tell {
+            self.shared.waker.wake();
+        }
+        sent
+    }
+}
+
+impl<P> Drop for PeerSet<P> {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Release);
+        self.shared.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // It ends by itself; had it panicked, there were nothing to mend.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The peers's thread. It alone adds and removes connections, so that places stay what they are while
+/// it waits.
+struct Keeper<P> {
+    shared: Arc<Shared<P>>,
+    watch: Watch,
+    side: Side,
+    limit: usize,
+    make: Make<P>,
+    seats: Seats,
+    memory: Arc<Budget>,
+}
+
+impl<P: Peer> Keeper<P> {
+    fn keep(mut self) {
+        let mut room = vec![0; 1 << 16];
+        while !self.shared.ends.load(Ordering::Acquire) {
+            let (count, unheard) = self.prepare();
+            let retry = matches!(self.side, Side::Place(_)) && count == 0;
+            let retried = retry.then(|| clock::now() + RETRY);
+            let until = retried.or_else(|| self.deadline());
+            let wait = match unheard.is_empty() {
+                true => until.map_or(Wait::Forever, Wait::Until),
+                false => Wait::Poll,
+            };
+            if self.watch.wait(wait).is_err() {
+                thread::sleep(RETRY);
+            }
+            self.tend(&mut room, count, &unheard);
+            if retry {
+                self.connect();
+            } else {
+                self.hang_up_on_the_silent();
+                self.let_in();
+            }
+        }
+        self.linger();
+    }
+
+    /// When there is something to do without a word from anybody.
+    fn deadline(&self) -> Option<MonotonicTime> {
+        let accepts = match &self.side {
+            Side::Door(acceptor) => acceptor.deadline(),
+            Side::Place(_) => None,
+        };
+        [self.seats.deadline(), accepts].into_iter().flatten().min()
+    }
+
+    /// Gives up lost connections and watches the others; how many there are, and the places of those of
+    /// which more has been read than heard.
+    fn prepare(&mut self) -> (usize, Vec<usize>) {
+        let Self {
+            shared,
+            watch,
+            side,
+            seats,
+            ..
+        } = self;
+        watch.clear();
+        let mut unheard = Vec::new();
+        let count = shared.connections.with(|connections| {
+            connections.retain(|connection| {
+                if connection.is_lost {
+                    seats.leave(connection.seat);
+                    side.resume();
+                }
+                !connection.is_lost
+            });
+            for (place, connection) in connections.iter().enumerate() {
+                if connection.is_unheard {
+                    unheard.push(place);
+                }
+                let interest = match connection.outgoing.is_empty() {
+                    true => Interest::Read,
+                    false => Interest::ReadAndWrite,
+                };
+                connection.socket.watch(watch, interest);
+            }
+            connections.len()
+        });
+        if let Side::Door(acceptor) = side {
+            acceptor.watch(watch);
+        }
+        (count, unheard)
+    }
+
+    /// Hears and sends what the wait has found, and hears on whom a turn was not enough for. Between two
+    /// peers others may publish.
+    fn tend(&mut self, room: &mut [u8], count: usize, unheard: &[usize]) {
+        let Self {
+            shared,
+            watch,
+            seats,
+            ..
+        } = self;
+        let mut unheard = unheard.iter().copied().peekable();
+        for place in 0..count {
+            let is_unheard = unheard.next_if_eq(&place).is_some();
+            let (readable, writable) = (watch.readable(place), watch.writable(place));
+            if !readable && !writable && !is_unheard {
+                continue;
+            }
+            shared.connections.with(|connections| {
+                let Some(connection) = connections.get_mut(place) else {
+                    return;
+                };
+                let outcome = connection.tend(room, readable || is_unheard, writable);
+                seats.note(connection.seat, connection.peer.standing());
+                connection.is_lost |= outcome.is_err();
+                let held = connection.held();
+                if !connection.is_lost && !connection.claim() {
+                    // Who holds more makes room; it itself may say no more before it is there.
+                    let has_room = give_up_the_greediest(connections, held);
+                    connections[place].is_lost |= !has_room;
+                }
+            });
+        }
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..BATCH {
+            let Side::Door(acceptor) = &mut self.side else {
+                return;
+            };
+            match acceptor.accept(clock::now()) {
+                Some(socket) => self.add(socket),
+                None => {
+                    // No descriptor is left for who waits: that of a silent peer, where there is one.
+                    if acceptor.deadline().is_some() {
+                        self.send_one_away();
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn hang_up_on_the_silent(&mut self) {
+        if let Some(seat) = self.seats.overdue(clock::now()) {
+            self.lose(seat);
+        }
+    }
+
+    /// Sends the least known peer away, or else the one that has been idle for the longest; whether
+    /// there was one.
+    fn send_one_away(&mut self) -> bool {
+        let now = clock::now();
+        let seat = self.seats.least_needed(now, self.idle(now));
+        seat.map(|seat| self.lose(seat)).is_some()
+    }
+
+    /// The peer that has been idle for the longest, where that is long enough.
+    fn idle(&self, now: MonotonicTime) -> Option<Seat> {
+        self.shared.connections.with(|connections| {
+            let longest_idle = connections.iter().min_by_key(|it| it.last);
+            let idle = longest_idle.filter(|it| now > it.last + IDLE);
+            idle.map(|it| it.seat)
+        })
+    }
+
+    fn lose(&mut self, seat: Seat) {
+        self.shared.connections.with(|connections| {
+            connections.retain(|connection| connection.seat != seat);
+        });
+        self.seats.leave(seat);
+        self.side.resume();
+    }
+
+    fn connect(&mut self) {
+        let Side::Place(place) = &self.side else {
+            return;
+        };
+        if let Ok(socket) = place.connect() {
+            self.add(socket);
+        }
+    }
+
+    fn add(&mut self, socket: Socket) {
+        if !self.seats.has_room() && !self.send_one_away() {
+            return;
+        }
+        let now = clock::now();
+        let seat = self.seats.take(now);
+        if matches!(self.side, Side::Place(_)) {
+            // Who was asked for is no stranger.
+            self.seats.note(seat, Standing::Active);
+        }
+        let mut words = Vec::new();
+        let peer = (self.make)(&mut words);
+        let mut connection = Connection {
+            seat,
+            socket,
+            peer,
+            outgoing: Outgoing::new(self.limit, Some(self.memory.share())),
+            heard: Vec::new(),
+            is_unheard: false,
+            memory: self.memory.share(),
+            last: now,
+            is_lost: false,
+        };
+        let said = connection.say(&words);
+        connection.is_lost = said.is_err();
+        let connections = &self.shared.connections;
+        connections.with(|connections| connections.push(connection));
+    }
+
+    /// Gives peers time to take what was published before the end.
+    fn linger(&mut self) {
+        let end = clock::now() + LINGER;
+        while clock::now() < end {
+            let is_done = self.shared.connections.with(|connections| {
+                for connection in connections.iter_mut() {
+                    let flushed = connection.outgoing.flush(&mut connection.socket);
+                    connection.is_lost |= flushed.is_err();
+                }
+                let mut left = connections.iter().filter(|it| !it.is_lost);
+                left.all(|connection| connection.outgoing.is_empty())
+            });
+            if is_done {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Gives up the peer that holds the most, where that is more than another one does; whether there was
+/// one.
+fn give_up_the_greediest<P: Peer>(connections: &mut [Connection<P>], than: usize) -> bool {
+    let kept = connections.iter_mut().filter(|it| !it.is_lost);
+    let greediest = kept.max_by_key(|it| it.held());
+    let greedier = greediest.filter(|it| it.held() > than);
+    greedier.map(|it| it.is_lost = true).is_some()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! One peer of a peers: what it says is heard in turns, what waits for it is sent.
+
+use std::io;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::Peer;
+use crate::provider::stream::Broken;
+use crate::provider::stream::budget::Share;
+use crate::provider::stream::outgoing::Outgoing;
+use crate::provider::stream::seats::{Seat, Standing};
+use crate::provider::stream::socket::Socket;
+
+/// What a peer says is heard in turns of so many frames: publishing waits for one at most.
+pub(super) const TURN: usize = 64;
+
+/// A peer of a peers.
+pub(super) struct Connection<P> {
+    pub(super) seat: Seat,
+    pub(super) socket: Socket,
+    pub(super) peer: P,
+    pub(super) outgoing: Outgoing,
+    pub(super) heard: Vec<u8>,
+    /// A turn ended before all that was read was heard.
+    pub(super) is_unheard: bool,
+    /// For what it said.
+    pub(super) memory: Share,
+    /// When it last said or took something.
+    pub(super) last: MonotonicTime,
+    pub(super) is_lost: bool,
+}
+
+impl<P: Peer> Connection<P> {
+    /// Hears and sends as much as one turn allows.
+    pub(super) fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
+        if hears {
+            self.hear(room)?;
+        }
+        if sends {
+            self.outgoing.flush(&mut self.socket)?;
+            self.outgoing.trim();
+            if self.outgoing.is_empty() {
+                self.last = clock::now();
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
+        if !self.is_unheard {
+            let Some(count) = self.socket.read(room)? else {
+                return Ok(());
+            };
+            self.heard.extend_from_slice(&room[..count]);
+            self.last = clock::now();
+        }
+        let was = self.peer.standing();
+        let mut reply = Vec::new();
+        let mut used = 0;
+        self.is_unheard = true;
+        for _ in 0..TURN {
+            let heard = self.peer.hear(&self.heard[used..], &mut reply);
+            let count = heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))?;
+            used += count;
+            self.is_unheard = count > 0;
+            if count == 0 {
+                break;
+            }
+        }
+        self.heard.drain(..used);
+        if !self.is_unheard && self.heard.len() > room.len() {
+            // Nothing that a peer of a peers has to say is that long.
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.heard.shrink_to_fit();
+        if was == Standing::Stranger && self.peer.standing() > was {
+            self.outgoing.reserve();
+        }
+        self.say(&reply)
+    }
+
+    pub(super) fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.outgoing.say(words)?;
+        self.outgoing.flush(&mut self.socket)
+    }
+
+    /// How much memory it keeps from others.
+    pub(super) fn held(&self) -> usize {
+        self.outgoing.held() + self.said()
+    }
+
+    fn said(&self) -> usize {
+        self.heard.capacity() + self.peer.held()
+    }
+
+    /// Takes memory for what it has said; whether it was there.
+    pub(super) fn claim(&mut self) -> bool {
+        let said = self.said();
+        self.memory.resize(said)
+    }
+}

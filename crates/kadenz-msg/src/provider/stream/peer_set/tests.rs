@@ -1,0 +1,129 @@
+#![cfg(unix)]
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicUsize;
+
+use super::connection::TURN;
+use super::*;
+
+/// Counts single bytes.
+#[derive(Default)]
+struct Bytes(Arc<AtomicUsize>);
+
+impl Peer for Bytes {
+    fn hear(&mut self, bytes: &[u8], _reply: &mut Vec<u8>) -> Result<usize, Broken> {
+        self.0.fetch_add(bytes.len().min(1), Ordering::Relaxed);
+        Ok(bytes.len().min(1))
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::Active
+    }
+}
+
+impl Bytes {
+    fn heard(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn connection(seat: u64, memory: &Arc<Budget>) -> (Connection<Bytes>, UnixStream) {
+    let (near, far) = UnixStream::pair().unwrap();
+    near.set_nonblocking(true).unwrap();
+    let connection = Connection {
+        seat: Seat(seat),
+        socket: Socket::Unix(near),
+        peer: Bytes::default(),
+        outgoing: Outgoing::new(1000, Some(memory.share())),
+        heard: Vec::new(),
+        is_unheard: false,
+        memory: memory.share(),
+        last: clock::now(),
+        is_lost: false,
+    };
+    (connection, far)
+}
+
+#[test]
+fn a_turn_hears_so_many_frames_and_the_rest_is_heard_before_more_is_read() {
+    let (mut connection, mut far) = connection(0, &Budget::new(1 << 20));
+    let mut room = [0; 1000];
+    far.write_all(&[1; TURN + 10]).unwrap();
+    connection.tend(&mut room, true, false).unwrap();
+    assert_eq!(
+        (connection.peer.heard(), connection.is_unheard),
+        (TURN, true)
+    );
+    far.write_all(&[1; 5]).unwrap();
+    connection.tend(&mut room, true, false).unwrap();
+    let heard = (connection.peer.heard(), connection.is_unheard);
+    assert_eq!(heard, (TURN + 10, false));
+    connection.tend(&mut room, true, false).unwrap();
+    assert_eq!(connection.peer.heard(), TURN + 15);
+}
+
+/// Waits until so many bytes were heard.
+fn wait_for(heard: &AtomicUsize, count: usize) {
+    let end = clock::now() + Duration::from_secs(20);
+    while heard.load(Ordering::Relaxed) < count {
+        assert!(clock::now() < end, "it hangs");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_peer_for_whom_no_descriptor_was_left_is_let_in_once_the_pause_is_over() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::clone(&heard);
+    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let port = door.port().unwrap();
+    let mut acceptor = Acceptor::new(door);
+    acceptor.pause(clock::now());
+    let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
+    let peers = PeerSet::start(Side::Door(acceptor), 1000, make).unwrap();
+    let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    far.write_all(&[1; 3]).unwrap();
+    wait_for(&heard, 3);
+    drop(peers);
+}
+
+#[test]
+fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::clone(&heard);
+    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let port = door.port().unwrap();
+    let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
+    let peers = PeerSet::start(Side::Door(Acceptor::new(door)), 1000, make).unwrap();
+    let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    far.write_all(&[1; 20 * TURN]).unwrap();
+    wait_for(&heard, 20 * TURN);
+    drop(peers);
+}
+
+#[test]
+fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
+    let memory = Budget::new(1 << 20);
+    let watch = Watch::new().unwrap();
+    let (mut first, _far) = connection(0, &memory);
+    let (mut second, _far) = connection(1, &memory);
+    let start = clock::now();
+    (first.last, second.last) = (start + IDLE, start);
+    let keeper = Keeper {
+        shared: Arc::new(Shared {
+            connections: Lock::new(vec![first, second]),
+            waker: watch.waker(),
+            ends: AtomicBool::new(false),
+        }),
+        watch,
+        side: Side::Place(Place::of("127.0.0.1:1")),
+        limit: 1000,
+        make: Box::new(|_: &mut Vec<u8>| Bytes::default()),
+        seats: Seats::new(2, GREETING),
+        memory,
+    };
+    assert_eq!(keeper.idle(start + IDLE), None);
+    assert_eq!(keeper.idle(start + IDLE + IDLE), Some(Seat(1)));
+}

@@ -1,0 +1,166 @@
+//! What a server counts.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::provider::stream::seats::Seat;
+
+/// What a server did until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerCounters {
+    /// Clients that are connected.
+    pub clients: u64,
+    /// Clients that came, and went again or were hung up on.
+    pub left: u64,
+    /// Messages that came.
+    pub messages: u64,
+    /// Messages that were passed on, once for each client.
+    pub delivered: u64,
+    /// Messages that were dropped for clients that do not read, or are gone.
+    pub dropped: u64,
+    /// Clients that were turned away or hung up on: too many, silent for too long, no LCM, or more
+    /// memory than there is.
+    pub refused: u64,
+}
+
+/// What one client of a server was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCounters {
+    /// Its address, as the system tells it.
+    pub address: String,
+    /// Messages that were passed on to it.
+    pub delivered: u64,
+    /// Messages that were dropped because it does not read. From the second on, a message counts for each
+    /// of its patterns that matches.
+    pub dropped: u64,
+}
+
+/// The counters of one client.
+#[derive(Debug, Default)]
+pub(super) struct AtomicClientCounters {
+    address: String,
+    delivered: AtomicU64,
+    dropped: AtomicU64,
+    /// What is dropped for it while it is skipped.
+    skipped: Mutex<Vec<Since>>,
+}
+
+/// A counter of messages, and what it was.
+#[derive(Debug)]
+struct Since {
+    messages: Arc<AtomicU64>,
+    before: u64,
+}
+
+impl AtomicClientCounters {
+    /// What these count is dropped for it from now on.
+    pub(super) fn skip(&self, messages: Vec<Arc<AtomicU64>>) {
+        let since = messages.into_iter().map(|messages| Since {
+            before: of(&messages),
+            messages,
+        });
+        lock(&self.skipped).extend(since);
+    }
+
+    /// Nothing that others count is dropped for it any more.
+    pub(super) fn resume(&self) {
+        let mut skipped = lock(&self.skipped);
+        let dropped = skipped.drain(..).map(|it| it.count()).sum();
+        self.dropped.fetch_add(dropped, Ordering::Relaxed);
+    }
+
+    fn counters(&self) -> ClientCounters {
+        let skipped = lock(&self.skipped);
+        let dropped: u64 = skipped.iter().map(Since::count).sum();
+        ClientCounters {
+            address: self.address.clone(),
+            delivered: of(&self.delivered),
+            dropped: of(&self.dropped) + dropped,
+        }
+    }
+}
+
+impl Since {
+    fn count(&self) -> u64 {
+        of(&self.messages).saturating_sub(self.before)
+    }
+}
+
+/// What the serving thread writes and others read.
+#[derive(Debug, Default)]
+pub(super) struct AtomicServerCounters {
+    pub(super) ends: AtomicBool,
+    left: AtomicU64,
+    pub(super) messages: AtomicU64,
+    delivered: AtomicU64,
+    dropped: AtomicU64,
+    pub(super) refused: AtomicU64,
+    /// Locked for a client that comes or goes, not for a message.
+    clients: Mutex<BTreeMap<Seat, Arc<AtomicClientCounters>>>,
+}
+
+impl AtomicServerCounters {
+    pub(super) fn remember(&self, seat: Seat, address: String) -> Arc<AtomicClientCounters> {
+        let client = Arc::new(AtomicClientCounters {
+            address,
+            ..AtomicClientCounters::default()
+        });
+        self.lock().insert(seat, Arc::clone(&client));
+        client
+    }
+
+    pub(super) fn forget(&self, gone: Seat) {
+        self.lock().remove(&gone);
+        count(&self.left);
+    }
+
+    pub(super) fn delivered(&self, client: &AtomicClientCounters) {
+        count(&self.delivered);
+        count(&client.delivered);
+    }
+
+    pub(super) fn dropped(&self, client: &AtomicClientCounters) {
+        count(&self.dropped);
+        count(&client.dropped);
+    }
+
+    /// A message was dropped for so many that are skipped.
+    pub(super) fn skipped(&self, clients: usize) {
+        self.dropped.fetch_add(clients as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn counters(&self) -> ServerCounters {
+        let clients = self.lock().len() as u64;
+        ServerCounters {
+            clients,
+            left: of(&self.left),
+            messages: of(&self.messages),
+            delivered: of(&self.delivered),
+            dropped: of(&self.dropped),
+            refused: of(&self.refused),
+        }
+    }
+
+    pub(super) fn clients(&self) -> Vec<ClientCounters> {
+        // Others are not kept waiting while thousands are read.
+        let clients: Vec<_> = self.lock().values().cloned().collect();
+        clients.iter().map(|it| it.counters()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Seat, Arc<AtomicClientCounters>>> {
+        lock(&self.clients)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+fn of(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

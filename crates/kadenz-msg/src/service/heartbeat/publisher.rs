@@ -1,0 +1,164 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz_rt::tuning::{self, Tuning};
+
+use super::CHANNEL;
+use crate::bus::{AdvertiseError, Bus, Publisher, SendError};
+use crate::channel::MAX_CHANNEL;
+use crate::service::drawn;
+use crate::service::messages::Heartbeat;
+
+/// The longest text that a beat carries, in bytes.
+const MAX_STATE: usize = 100;
+
+/// Tells others that this program lives.
+#[derive(Debug)]
+pub struct HeartbeatPublisher {
+    publisher: Publisher<Heartbeat>,
+    next: Heartbeat,
+    interval: Duration,
+    due: MonotonicTime,
+}
+
+/// Why there is no heart.
+#[derive(Debug, thiserror::Error)]
+pub enum HeartbeatError {
+    /// The name cannot be shown.
+    #[error("the node's name {name:?} must have 1 to {MAX_CHANNEL} bytes, none of them NUL")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The beats would be too frequent or too rare.
+    #[error("a heart beats every millisecond to every hour, not every {interval:?}")]
+    Interval {
+        /// What was asked for.
+        interval: Duration,
+    },
+    /// Nothing can be sent.
+    #[error(transparent)]
+    Advertise(#[from] AdvertiseError),
+}
+
+impl Bus {
+    /// A heart for a program of that name, to be beaten by the program's own loop, or by a thread
+    /// ([`HeartbeatPublisher::on_thread`]). Not real-time safe itself.
+    ///
+    /// # Errors
+    /// Where the name cannot be shown, the interval is not between a millisecond and an hour, or the
+    /// provider cannot send.
+    pub fn heart(
+        &self,
+        name: &str,
+        interval: Duration,
+    ) -> Result<HeartbeatPublisher, HeartbeatError> {
+        if name.is_empty() || name.len() > MAX_CHANNEL || name.contains('\0') {
+            let name = name.to_owned();
+            return Err(HeartbeatError::Name { name });
+        }
+        if !super::watch::INTERVALS.contains(&interval) {
+            return Err(HeartbeatError::Interval { interval });
+        }
+        Ok(HeartbeatPublisher {
+            publisher: self.publisher(CHANNEL)?,
+            next: Heartbeat {
+                instance: drawn(),
+                number: 0,
+                started_us: WallTime::now().as_unix_ns() / 1000,
+                interval_us: i64::try_from(interval.as_micros()).unwrap_or(i64::MAX),
+                name: name.to_owned(),
+                state: String::with_capacity(MAX_STATE),
+            },
+            interval,
+            due: MonotonicTime::from_ns(0),
+        })
+    }
+}
+
+impl HeartbeatPublisher {
+    /// Beats once. Real-time safe as [`Publisher::publish`]: allocates nothing, takes no lock.
+    ///
+    /// # Errors
+    /// Where the provider does not take it. The heart goes on.
+    pub fn beat(&mut self) -> Result<(), SendError> {
+        let sent = self.publisher.publish(&self.next);
+        // One that was not sent is missed all the same.
+        self.next.number += 1;
+        sent
+    }
+
+    /// Beats where the interval since the last beat is over, for loops that are faster. Tells whether
+    /// it did. Real-time safe as [`HeartbeatPublisher::beat`].
+    ///
+    /// # Errors
+    /// As [`HeartbeatPublisher::beat`].
+    pub fn beat_if_due(&mut self, now: MonotonicTime) -> Result<bool, SendError> {
+        if now < self.due {
+            return Ok(false);
+        }
+        // From beat to beat; after a pause from now.
+        let next = self.due + self.interval;
+        self.due = if next > now {
+            next
+        } else {
+            now + self.interval
+        };
+        self.beat()?;
+        Ok(true)
+    }
+
+    /// What the next beats say of the program; cut after 100 bytes and at a NUL. Allocates nothing.
+    pub fn set_state(&mut self, state: &str) {
+        let mut end = state.find('\0').unwrap_or(state.len()).min(MAX_STATE);
+        while !state.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.next.state.clear();
+        self.next.state.push_str(&state[..end]);
+    }
+
+    /// Beats on a thread of its own from now on. It tells that the process lives, and nothing of the
+    /// program's loop: a loop that hangs is told only where the loop itself beats.
+    ///
+    /// # Errors
+    /// Where no thread is to be had.
+    pub fn on_thread(mut self, tuning: Tuning) -> std::io::Result<BeatingHeart> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("kadenz-heart".to_owned())
+            .spawn(move || {
+                let _applied = tuning::apply(&tuning);
+                while !until.load(Ordering::Acquire) {
+                    // What is not sent is missed by those who watch; there is nobody else to tell.
+                    let _ = self.beat_if_due(clock::now());
+                    std::thread::park_timeout(self.due.remaining(clock::now()));
+                }
+            })?;
+        Ok(BeatingHeart {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// A heart on a thread of its own. Dropping it ends the beats.
+#[derive(Debug)]
+pub struct BeatingHeart {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for BeatingHeart {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
