@@ -160,7 +160,7 @@ fn mapped(memory: &str) -> anyhow::Result<Source> {
         match Reader::of(Box::new(Viewer::open(memory)?)) {
             Ok(reader) => return Ok(Source::Mapped(reader, Viewer::open(memory)?)),
             Err(ProcessImageError::Foreign) if Instant::now() < end => {
-                std::thread::sleep(POLL_INTERVAL)
+                std::thread::sleep(POLL_INTERVAL);
             }
             Err(error) => return Err(anyhow::Error::new(error).context(memory.to_owned())),
         }
