@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | fuzz | attack | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | fuzz | attack | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -39,6 +39,7 @@ Tasks:
   tidy   Check the invariants of docs/ARCHITECTURE.md, format, lints and rustdoc
   bench  Take one of the figures in docs/benchmarks.md
   docs   Build rustdoc, man pages, completions and the command reference; check links
+  book   Build docs/ with mdBook, to be read and searched offline
   fuzz   List the fuzz targets, or run them
   attack Attack the program with hostile files, datagrams and connections
   size   Count lines of code, files and public items, by crate
@@ -70,6 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "tidy" => tidy::main(&repository, options),
         "bench" => bench::main(&repository, options),
         "docs" => docs::main(&repository, options),
+        "book" => docs::book::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
         "attack" => attack::main(&repository, options),
         "size" => size::main(&repository, options),

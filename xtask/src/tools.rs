@@ -64,6 +64,11 @@ pub fn chromium() -> Option<PathBuf> {
     first_file([named, found])
 }
 
+/// mdBook: on the path, or where `cargo install --root target/mdbook` puts it.
+pub fn mdbook(target: &Path) -> Option<PathBuf> {
+    first_file([on_path(&["mdbook"]), Some(target.join("mdbook/bin/mdbook"))])
+}
+
 fn first_file(places: impl IntoIterator<Item = Option<PathBuf>>) -> Option<PathBuf> {
     places.into_iter().flatten().find(|place| place.is_file())
 }

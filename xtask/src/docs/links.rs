@@ -17,6 +17,18 @@ pub fn dead(files: &[SourceFile]) -> Vec<Dead> {
     pages.flat_map(|page| dead_in(files, page)).collect()
 }
 
+/// The files of the repository that a page links to: its line, and the file's path from the root.
+pub fn targets(page: &SourceFile) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, line) in prose(&page.text) {
+        let own = links_in(&line).into_iter().filter(|link| !is_outside(link));
+        let paths = own.map(|link| link.split('#').next().unwrap_or_default());
+        let paths = paths.filter(|path| !path.is_empty());
+        found.extend(paths.filter_map(|path| Some((at, resolve(&page.path, path)?))));
+    }
+    found
+}
+
 fn dead_in(files: &[SourceFile], page: &SourceFile) -> Vec<Dead> {
     let mut found = Vec::new();
     for (at, line) in prose(&page.text) {
@@ -66,7 +78,7 @@ fn links_in(line: &str) -> Vec<&str> {
 }
 
 fn leads_somewhere(files: &[SourceFile], page: &SourceFile, link: &str) -> bool {
-    if link.contains("://") || link.starts_with("mailto:") {
+    if is_outside(link) {
         return true;
     }
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -85,6 +97,11 @@ fn leads_somewhere(files: &[SourceFile], page: &SourceFile, link: &str) -> bool 
     }
     let file = files.iter().find(|it| it.path == target);
     file.is_some_and(|it| anchor.is_empty() || !it.is("md") || has_anchor(&it.text, anchor))
+}
+
+/// Whether a link leads out into the world.
+fn is_outside(link: &str) -> bool {
+    link.contains("://") || link.starts_with("mailto:")
 }
 
 /// A path relative to a page, from the root; `None` when it leads out of the repository.
@@ -154,6 +171,13 @@ mod tests {
             "missing.md",
         ];
         assert_eq!(dead_links(text), expected);
+    }
+
+    #[test]
+    fn targets_are_files_of_the_repository() {
+        let text = "[a](other.md#part) [b](#here)\n[c](../README.md) [d](https://example.org/)\n";
+        let expected = [(1, "docs/other.md".to_owned()), (2, "README.md".to_owned())];
+        assert_eq!(targets(&file("docs/page.md", text)), expected);
     }
 
     #[test]

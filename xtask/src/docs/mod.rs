@@ -1,7 +1,9 @@
 //! `cargo xtask docs`: everything a user reads, in `target/docs`.
 
+pub mod book;
 pub mod links;
 mod reference;
+pub mod summary;
 
 use std::path::{Path, PathBuf};
 
@@ -37,8 +39,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let program = build(repository)?;
     pages(repository, &program, &folder)?;
     completions(repository, &program, &folder)?;
-    let reference = reference::of(&mut |words| help(repository, &program, words))?;
-    write(&folder.join("cli.md"), &reference)?;
+    reference(repository, &program, &folder)?;
     println!("written: {}", folder.display());
     for dead in links::dead(&repository.files()?) {
         println!("{}: the link {} leads nowhere", dead.place, dead.link);
@@ -71,6 +72,12 @@ fn completions(repository: &Repository, program: &Path, folder: &Path) -> Result
         write(&folder.join(format!("kadenz.{shell}")), &script)?;
     }
     Ok(())
+}
+
+fn reference(repository: &Repository, program: &Path, folder: &Path) -> Result<()> {
+    let pages = reference::pages(&mut |words| help(repository, program, words))?;
+    let text: String = pages.into_iter().map(|page| page.text).collect();
+    write(&folder.join("cli.md"), &text)
 }
 
 fn help(repository: &Repository, program: &Path, words: &[String]) -> Result<String> {

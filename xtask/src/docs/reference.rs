@@ -4,11 +4,36 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-/// All help texts as one Markdown page. `help` gives the text for the words after `kadenz`.
-pub fn of(help: &mut dyn FnMut(&[String]) -> Result<String>) -> Result<String> {
-    let mut page = String::from("# The commands of kadenz\n\nWhat `--help` says, of each.\n");
-    add(&mut page, &[], help)?;
-    Ok(page)
+/// A page of the reference: a command, with the commands below it.
+#[derive(Debug)]
+pub struct Page {
+    /// The command, `kadenz timer`.
+    pub name: String,
+    /// The page in Markdown.
+    pub text: String,
+}
+
+impl Page {
+    /// Where the page lies in the book.
+    pub fn path(&self) -> String {
+        format!("docs/commands/{}.md", self.name.replace(' ', "-"))
+    }
+}
+
+/// A page for the program, then one a command. `help` gives the text for the words after `kadenz`.
+pub fn pages(help: &mut dyn FnMut(&[String]) -> Result<String>) -> Result<Vec<Page>> {
+    let top = help(&[])?;
+    let mut pages = vec![Page {
+        name: "kadenz".to_owned(),
+        text: section(1, "kadenz", &top),
+    }];
+    for command in commands(&top) {
+        let name = format!("kadenz {command}");
+        let mut text = String::new();
+        add(&mut text, &[command], help)?;
+        pages.push(Page { name, text });
+    }
+    Ok(pages)
 }
 
 fn add(
@@ -17,14 +42,24 @@ fn add(
     help: &mut dyn FnMut(&[String]) -> Result<String>,
 ) -> Result<()> {
     let text = help(words)?;
-    let name = std::iter::once("kadenz").chain(words.iter().map(String::as_str));
-    let name = name.collect::<Vec<_>>().join(" ");
-    write!(page, "\n## {name}\n\n```text\n{}\n```\n", text.trim_end())?;
+    let name = format!("kadenz {}", words.join(" "));
+    page.push_str(&section(words.len().min(2), &name, &text));
     for command in commands(&text) {
         let words: Vec<String> = words.iter().cloned().chain([command]).collect();
         add(page, &words, help)?;
     }
     Ok(())
+}
+
+fn section(level: usize, name: &str, help: &str) -> String {
+    let mut text = String::new();
+    let marks = "#".repeat(level);
+    let _ = write!(
+        text,
+        "{marks} {name}\n\n```text\n{}\n```\n\n",
+        help.trim_end()
+    );
+    text
 }
 
 /// The names in the list under `Commands:`, without `help`.
@@ -53,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_below_commands_are_found() {
+    fn a_command_has_a_page_with_the_commands_below_it() {
         let mut help = |words: &[String]| {
             Ok(match words.join(" ").as_str() {
                 "" => TOP.to_owned(),
@@ -61,20 +96,21 @@ mod tests {
                 other => format!("help of {other}\n"),
             })
         };
-        let page = of(&mut help).expect("all have help");
-        let headings: Vec<&str> = page
-            .lines()
-            .filter(|line| line.starts_with("## "))
-            .collect();
+        let pages = pages(&mut help).expect("all have help");
+        let headings = |page: &Page| -> Vec<String> {
+            let lines = page.text.lines().filter(|line| line.starts_with('#'));
+            lines.map(str::to_owned).collect()
+        };
+        let headings: Vec<Vec<String>> = pages.iter().map(headings).collect();
         assert_eq!(
             headings,
             [
-                "## kadenz",
-                "## kadenz check",
-                "## kadenz timer",
-                "## kadenz timer cyclic"
+                vec!["# kadenz"],
+                vec!["# kadenz check"],
+                vec!["# kadenz timer", "## kadenz timer cyclic"]
             ]
         );
-        assert!(page.contains("help of timer cyclic"));
+        assert!(pages[2].text.contains("help of timer cyclic"));
+        assert_eq!(pages[2].path(), "docs/commands/kadenz-timer.md");
     }
 }

@@ -147,7 +147,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "book-index",
-        about: "every page of the book stands in docs/README.md",
+        about: "docs/SUMMARY.md lists every page of the book once, and pages link to such pages",
         check: |workspace| papers::book_index(&workspace.files),
     },
     Rule {

@@ -1,7 +1,8 @@
 //! What must be written down, and that what is written down exists.
 
 use super::{Finding, Workspace};
-use crate::docs::links;
+use crate::docs::summary::{self, SUMMARY};
+use crate::docs::{book, links};
 use crate::repository::SourceFile;
 
 const DECISIONS: &str = "docs/decisions/";
@@ -79,20 +80,45 @@ fn decision_number(name: &str) -> Option<&str> {
     (digits && rest.len() > ".md".len() && rest.ends_with(".md")).then_some(number)
 }
 
-/// Rule `book-index`.
+/// Rule `book-index`: every page stands in the table of contents once, no page of the book links to one
+/// outside, and the front page names the parts.
 pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
-    let index = text_of(files, BOOK).unwrap_or_default();
+    let entries = summary::entries(files);
+    let count = |path: &str| entries.iter().filter(|entry| entry.path == path).count();
     let is_page = |file: &&SourceFile| {
-        let name = file.path.strip_prefix("docs/").unwrap_or_default();
-        file.is("md") && file.path != BOOK && !name.is_empty() && !name.contains('/')
+        let decision = file.path.starts_with(DECISIONS) && file.path != summary::DECISIONS;
+        file.is("md") && file.path.starts_with("docs/") && file.path != SUMMARY && !decision
     };
-    let missing = files.iter().filter(is_page).filter(|file| {
-        let name = file.path.trim_start_matches("docs/");
-        !index.contains(&format!("({name})"))
-    });
-    missing
-        .map(|file| Finding::error(&file.path, format!("stands not in {BOOK}")))
-        .collect()
+    let mut findings: Vec<Finding> = files
+        .iter()
+        .filter(is_page)
+        .filter(|file| count(&file.path) == 0)
+        .map(|file| Finding::error(&file.path, format!("stands not in {SUMMARY}")))
+        .collect();
+    for entry in entries.iter().filter(|entry| count(&entry.path) > 1) {
+        let place = format!("{SUMMARY}:{}", entry.line);
+        let text = format!("{} stands there more than once", entry.path);
+        findings.push(Finding::error(place, text));
+    }
+    let pages = book::pages(files);
+    for page in &pages {
+        for (line, path) in links::targets(page) {
+            if path.ends_with(".md") && !pages.iter().any(|page| page.path == path) {
+                let text = format!("{path} is no page of the book: {SUMMARY} does not list it");
+                findings.push(Finding::error(format!("{}:{line}", page.path), text));
+            }
+        }
+    }
+    let front = text_of(files, BOOK).unwrap_or_default();
+    for part in summary::parts(files) {
+        if !front.lines().any(|line| line == format!("## {part}")) {
+            findings.push(Finding::error(
+                BOOK,
+                format!("has no heading for the part {part}"),
+            ));
+        }
+    }
+    findings
 }
 
 /// Rule `toolchain`.
@@ -185,14 +211,30 @@ mod tests {
     }
 
     #[test]
-    fn a_page_outside_the_index_is_found() {
+    fn pages_outside_the_contents_or_in_them_twice_are_found() {
+        let contents = "# Summary\n\n# Measure\n- [Check](check.md)\n- [Again](check.md)\n\
+                        - [Book](README.md)\n- [Decisions](decisions/README.md)\n";
         let files = [
-            file(BOOK, "[Style](STYLE.md)"),
-            file("docs/STYLE.md", ""),
-            file("docs/lost.md", ""),
-            file("docs/decisions/0001-a.md", ""),
+            file(SUMMARY, contents),
+            file(BOOK, "# The book\n"),
+            file("docs/check.md", "[run](start/lost.md)\n"),
+            file("docs/start/lost.md", ""),
+            file("docs/decisions/README.md", "| [0001](0001-a.md) | A |\n"),
+            file(
+                "docs/decisions/0001-a.md",
+                "[in](../check.md) [out](../../notes.md)\n",
+            ),
+            file("notes.md", ""),
         ];
-        assert_eq!(places(&book_index(&files)), ["docs/lost.md"]);
+        let expected = [
+            "docs/start/lost.md",
+            "docs/SUMMARY.md:4",
+            "docs/SUMMARY.md:5",
+            "docs/check.md:1",
+            "docs/decisions/0001-a.md:1",
+            BOOK,
+        ];
+        assert_eq!(places(&book_index(&files)), expected);
     }
 
     #[test]
