@@ -71,6 +71,19 @@ fn the_programs_are_short_and_the_first_stands_in_the_readme() {
 }
 
 #[test]
+fn a_probe_of_ones_own_leaves_a_run_and_stands_in_the_book() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = output_of("probe", folder.path(), &[]);
+    assert!(said.starts_with("control: 2,000 samples, p50 "), "{said}");
+    let summary = kadenz::read(folder.path().join("probe")).unwrap();
+    assert_eq!(summary.series[0].count, 2_000);
+    let page = text("docs/start/own-probe.md");
+    let code = text("examples/probe.rs");
+    let code = code.split_once('\n').unwrap().1;
+    assert!(page.contains(&format!("```rust\n{code}```")), "as it is");
+}
+
+#[test]
 fn a_periodic_loop_says_how_late_it_was_and_leaves_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let said = output_of("periodic", folder.path(), &[]);

@@ -36,7 +36,7 @@ mod tests {
 
     use clap::{Arg, ArgAction, CommandFactory as _};
 
-    use super::examples::examples;
+    use super::examples::{blocks, calls_in_script, examples};
     use super::*;
     use crate::Cli;
 
@@ -138,6 +138,25 @@ mod tests {
             }
         });
         assert!(count > 200, "{count}");
+    }
+
+    /// tests/start_pages.rs runs those that need nothing; the others need hardware, and are understood.
+    #[test]
+    fn every_command_of_the_start_pages_is_understood() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start");
+        let mut count = 0;
+        for page in std::fs::read_dir(folder).expect("the folder of the pages") {
+            let path = page.expect("readable").path();
+            let page = std::fs::read_to_string(&path).expect("a page");
+            let scripts = blocks(&page).into_iter().filter(|it| it.language == "sh");
+            for words in scripts.flat_map(|block| calls_in_script(&block.text)) {
+                count += 1;
+                let parsed = with_old_words(Cli::command()).try_get_matches_from(&words);
+                let path = path.display();
+                assert!(parsed.is_ok(), "{path}: {words:?}: {:?}", parsed.err());
+            }
+        }
+        assert!(count > 40, "{count}");
     }
 
     #[test]

@@ -1,4 +1,8 @@
-//! The examples of a command's help, as a shell would read them.
+//! The examples of a command's help and of the book, as a shell would read them.
+#![allow(
+    dead_code,
+    reason = "who reads pages reads no help, and the other way round"
+)]
 
 /// Every call of `kadenz` under `Examples:`, as its words.
 pub(crate) fn examples(help: &str) -> Vec<Vec<String>> {
@@ -11,7 +15,58 @@ pub(crate) fn examples(help: &str) -> Vec<Vec<String>> {
         .collect::<Vec<_>>()
 }
 
-/// The calls in one line of shell: parted by `|`, `;` and `&&`, until the comment after two spaces.
+/// A fenced block of a page.
+pub(crate) struct Block {
+    /// The line of the fence.
+    pub(crate) line: usize,
+    /// What stands behind the fence: `sh`.
+    pub(crate) language: String,
+    /// What stands between the fences.
+    pub(crate) text: String,
+    /// What an HTML comment in the line above says, which no reader of the rendered page sees.
+    pub(crate) mark: String,
+}
+
+/// The fenced blocks of a page, in its order.
+pub(crate) fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut above = "";
+    for (at, line) in page.lines().enumerate() {
+        match (open.as_mut(), line.strip_prefix("```")) {
+            (Some(block), None) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some(language)) => {
+                let mark = above
+                    .strip_prefix("<!--")
+                    .and_then(|it| it.strip_suffix("-->"));
+                open = Some(Block {
+                    line: at + 1,
+                    language: language.to_owned(),
+                    text: String::new(),
+                    mark: mark.unwrap_or_default().trim().to_owned(),
+                });
+            }
+            (None, None) => {}
+        }
+        above = line;
+    }
+    blocks
+}
+
+/// Every call of `kadenz` in a script, as its words.
+pub(crate) fn calls_in_script(script: &str) -> Vec<Vec<String>> {
+    script
+        .replace("\\\n", " ")
+        .lines()
+        .flat_map(calls)
+        .collect()
+}
+
+/// The calls in one line of shell: parted by `|`, `;`, `&` and `&&`, until the comment after two spaces.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let mut calls = vec![vec![]];
     let (mut word, mut quote, mut spaces) = (None::<String>, None, 0);
@@ -30,7 +85,7 @@ fn calls(line: &str) -> Vec<Vec<String>> {
             ' ' | ';' if quote.is_none() => {
                 let last = word.take();
                 match last.as_deref() {
-                    Some("|" | "&&") => calls.push(vec![]),
+                    Some("|" | "&" | "&&") => calls.push(vec![]),
                     _ => calls
                         .last_mut()
                         .into_iter()
