@@ -21,7 +21,11 @@ fn hiccups_stand_beside_the_posts_table() {
         text(&out),
     ]);
     assert_eq!(said.code, 0, "{}", said.err);
-    for row in ["the post, Ubuntu 16.04", "here, ordinary", "here, realtime"] {
+    for row in [
+        "Enner 2016, Ubuntu 16.04",
+        "here, ordinary",
+        "here, realtime",
+    ] {
         assert!(said.out.contains(row), "{row}: {}", said.out);
     }
     let table = std::fs::read_to_string(out.join("table.md")).unwrap();

@@ -45,7 +45,7 @@ fn dead_in(files: &[SourceFile], page: &SourceFile) -> Vec<Dead> {
 }
 
 /// Lines outside of code, numbered from 1, with inline code taken out.
-fn prose(text: &str) -> Vec<(usize, String)> {
+pub fn prose(text: &str) -> Vec<(usize, String)> {
     let mut in_code = false;
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -75,6 +75,14 @@ fn links_in(line: &str) -> Vec<&str> {
         );
     }
     links
+}
+
+/// A line as its reader sees it: `[text](target)` without the target.
+pub fn without_targets(line: &str) -> String {
+    let mut parts = line.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind = parts.map(|part| part.split_once(')').map_or("", |(_, rest)| rest));
+    std::iter::once(first.as_str()).chain(behind).collect()
 }
 
 fn leads_somewhere(files: &[SourceFile], page: &SourceFile, link: &str) -> bool {

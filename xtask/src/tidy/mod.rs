@@ -136,6 +136,11 @@ pub const RULES: &[Rule] = &[
         check: |workspace| words::authors_tools(&workspace.files),
     },
     Rule {
+        name: "field-terms",
+        about: "pages use the terms of the field and cite sources by key",
+        check: |workspace| words::field_terms(&workspace.files),
+    },
+    Rule {
         name: "front-doors",
         about: "every crate says what it is for in its README or its first documentation lines",
         check: |workspace| papers::front_doors(workspace),

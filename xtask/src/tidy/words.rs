@@ -1,7 +1,8 @@
 //! Words that do not belong into a repository. They are spelled in pieces here, so that this file
 //! passes its own rules.
 
-use super::Finding;
+use super::{Finding, scan};
+use crate::docs::links;
 use crate::repository::SourceFile;
 
 const MACHINE_PATHS: &[&str] = &[
@@ -36,6 +37,36 @@ const AUTHORS_TOOLS: &[&str] = &[
     concat!(".lib", "rary/"),
 ];
 
+/// Words that no reader of the field knows, or by which nobody finds a source, with what stands in their
+/// place. A word comes here once it is gone from the pages.
+const COINED: &[(&str, &str)] = &[
+    ("workspace", "the workspace"),
+    ("crates", "crates"),
+    ("notebook", "kadenz-record"),
+    ("task", "a task"),
+    ("tasks", "tasks"),
+    ("desk", "the control socket"),
+    ("steward", "the segment supervisor"),
+    ("conductor", "the axis group"),
+    ("postbox", "the acyclic queue"),
+    ("ferry", "the inline loop"),
+    ("roster", "the device table"),
+    ("quartz", "the oscillator"),
+    ("field bus", "the fieldbus"),
+    ("the paper", "its key in docs/bibliography.md"),
+    ("the post", "its key in docs/bibliography.md"),
+    ("the thesis", "its key in docs/bibliography.md"),
+    ("the blog", "its key in docs/bibliography.md"),
+];
+
+/// Pages in which the words above still stand. A page leaves the list when its words are gone.
+const NOT_YET: &[&str] = &[
+    "CHANGELOG.md",
+    "docs/ARCHITECTURE.md",
+    "docs/decisions/",
+    "docs/ethercat",
+];
+
 /// Files that are taken over whole, or that a program writes.
 fn is_ours(file: &SourceFile) -> bool {
     let fixture = file.path.starts_with("conformance/") && !file.path.ends_with(".md");
@@ -59,6 +90,43 @@ pub fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
 /// Rule `authors-tools`: a repository speaks of its subject, not of its making.
 pub fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
+}
+
+/// Rule `field-terms`: pages at the root and in docs/ use the terms of the field.
+pub fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
+    let is_page = |file: &&SourceFile| {
+        let prose = file.path.starts_with("docs/") || !file.path.contains('/');
+        file.is("md") && prose && !NOT_YET.iter().any(|it| file.path.starts_with(it))
+    };
+    let mut findings = Vec::new();
+    for file in files.iter().filter(is_page) {
+        for (at, line) in links::prose(&file.text) {
+            for key in keys(&line).filter(|key| !file.text.contains(&format!("\n[{key}]: "))) {
+                let text = format!("[{key}] leads nowhere; add `[{key}]: bibliography.md#...`");
+                findings.push(Finding::error(format!("{}:{at}", file.path), text));
+            }
+            let lower = links::without_targets(&line).to_lowercase();
+            for (word, instead) in COINED
+                .iter()
+                .filter(|(word, _)| scan::has_word(&lower, word))
+            {
+                let text = format!("`{word}` is not a term of the field; write {instead}");
+                findings.push(Finding::error(format!("{}:{at}", file.path), text));
+            }
+        }
+    }
+    findings
+}
+
+/// The keys of works that a line cites: `[Yoon2009]`.
+fn keys(line: &str) -> impl Iterator<Item = &str> {
+    let bracketed = line.split('[').skip(1).filter_map(|it| it.split_once(']'));
+    bracketed.map(|(key, _)| key).filter(|key| {
+        let name = key.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let author = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let lower = author.chars().skip(1).all(|c| c.is_ascii_lowercase());
+        name.len() == author.len() + 4 && author.len() > 1 && lower
+    })
 }
 
 fn find(files: &[SourceFile], words: &[&str], reason: &str) -> Vec<Finding> {
@@ -115,6 +183,29 @@ mod tests {
             &format!("made with {}\n", AUTHORS_TOOLS[0].to_uppercase()),
         );
         assert_eq!(places(&authors_tools(&[tool])), ["README.md:1"]);
+    }
+
+    #[test]
+    fn coined_words_are_found_in_prose_and_whole() {
+        let pages = [
+            file(
+                "docs/a.md",
+                "The Steward asks.\n`desk` is code\n```\nthe paper\n```\n",
+            ),
+            file("README.md", "[a](desk.md) households\n\nas the post says\n"),
+            file("docs/ethercat.md", "the steward\n"),
+            file("crates/a/README.md", "the steward\n"),
+        ];
+        assert_eq!(places(&field_terms(&pages)), ["docs/a.md:1", "README.md:3"]);
+    }
+
+    #[test]
+    fn a_key_without_its_work_is_found() {
+        let text = "as [Yoon2009] and [Enner2016b] say, see [Table2] and [a 2016]\n\n\
+                    [Yoon2009]: bibliography.md#yoon2009\n";
+        let findings = field_terms(&[file("docs/a.md", text)]);
+        assert_eq!(places(&findings), ["docs/a.md:1"]);
+        assert!(findings[0].text.contains("[Enner2016b]"));
     }
 
     #[test]

@@ -27,11 +27,11 @@ pub(crate) enum Timer {
 ///
 /// Sets a timer again and again and records how late it fires as the caller sees it (series
 /// `measured`), as the timer itself reports it (`reported`), and the `difference`. Source: the
-/// one-shot suite of J. Sticha's thesis on the real-time behaviour of ROS (2014), section 4.1.
+/// one-shot suite of Sticha 2014 (docs/bibliography.md), section 4.1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the thesis's suite
+  kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the suite of Sticha
   kadenz timer oneshot --timeout 800us                                   below a millisecond, too
   kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs")]
 pub(crate) struct OneShot {
@@ -53,12 +53,12 @@ pub(crate) struct OneShot {
 /// Is every wake-up on the beat, and is the rate kept?
 ///
 /// Keeps a beat and records every wake-up against its intended time (series `lateness`) and
-/// against the wake-up before (`jitter`). Source: the cyclic suite of J. Sticha's thesis on the
-/// real-time behaviour of ROS (2014), section 4.2.
+/// against the wake-up before (`jitter`). Source: the cyclic suite of Sticha 2014
+/// (docs/bibliography.md), section 4.2.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the thesis's suite
+  kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the suite of Sticha
   kadenz timer cyclic --rate 1kHz --duration 10s --policy fifo:80 --sleeper spin
   kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json")]
 pub(crate) struct Cyclic {

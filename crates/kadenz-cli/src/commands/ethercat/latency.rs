@@ -16,18 +16,18 @@ use crate::output::{self, Outcome};
 
 /// How many cycles lie between a sensor, the controller and an actuator?
 ///
-/// Beside the paper's: 1.5 to 2.5 cycles from an event to the controller (sensor), 1.5 from the controller
+/// Beside the figures of Yoon et al. 2009: 1.5 to 2.5 cycles from an event to the controller (sensor), 1.5 from the controller
 /// until the actuator acts (command), 3 to 4 from an event until the robot reacts. A virtual device stamps
 /// when events happened and since when it acts on an answer; a loop of 1 ms answers it, in virtual time, so
 /// that the result is the same on every machine and says nothing of this one.
 ///
-/// The paper does not tell when in a cycle its devices act; the virtual device's work (0.34 ms) was chosen so
-/// that, as the last of 59, it acts in the middle, where the paper's figures come out. So the paper's row shows
-/// that its order of work can lead to them, and is no measurement of a robot.
+/// Yoon et al. do not tell when in a cycle their devices act; the virtual device's work (0.34 ms) was chosen so
+/// that, as the last of 59, it acts in the middle, where their figures come out. So their row shows
+/// that their order of work can lead to them, and is no measurement of a robot.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat latency                               the paper's loop, and how else it can be done
+  kadenz ethercat latency                               the loop of Yoon et al., and other loops
   kadenz ethercat latency --mode synchronous --sim 12 --cycles 5000
   kadenz ethercat latency --sim robot.toml              one of its devices has model = \"stamp\"
   kadenz ethercat latency --mode paper --json | jq '.loops[].reaction'")]
@@ -62,7 +62,7 @@ enum Which {
     Pipelined,
     /// Sends, waits for the answers, and computes
     Synchronous,
-    /// Pipelined, and sends what it computed a cycle later, as the paper's
+    /// Pipelined, and sends what it computed a cycle later, as Yoon et al.
     Paper,
 }
 

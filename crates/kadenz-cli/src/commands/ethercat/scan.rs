@@ -26,7 +26,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz ethercat scan --interface eth1          who is there, in which state
-  kadenz ethercat scan --sim 59                  the paper's humanoid, in this process
+  kadenz ethercat scan --sim 59                  a humanoid of 59 devices, in this process
   kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'
   kadenz ethercat scan --interface eth1 --esi vendors/   named as the vendors' ESI files do
   kadenz ethercat scan --loop robot              of a loop that runs, and goes on")]

@@ -26,7 +26,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat stats                         periods, wake-ups, exchange, frames: the paper's proc file
+  kadenz ethercat stats                         periods, wake-ups, exchange, frames
   kadenz ethercat stats robot --watch 1s        again each second
   kadenz ethercat stats robot --devices         who is in which state, and was lost how often
   kadenz ethercat stats robot --notices --json  what happens to devices from now on, a line each")]

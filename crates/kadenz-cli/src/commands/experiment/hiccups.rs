@@ -14,14 +14,13 @@ use crate::options::Span;
 /// How long is a sleeping thread held back, ordinary and at real-time priority?
 ///
 /// jHiccup's measurement on an idle machine, as an ordinary process and at SCHED_FIFO 98 at the same
-/// time, beside the table of the blog post "A Practical Look at Latency in Robotics: The Importance
-/// of Metrics and Operating Systems" (F. Enner, 2016). `report.html` draws the distribution against
-/// the Gaussian of the same mean and deviation, the post's figure 6.
+/// time, beside the table of Enner 2016 (docs/bibliography.md). `report.html` draws the distribution
+/// against the Gaussian of the same mean and deviation, as Enner's figure 6.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment hiccups                    ten minutes
-  kadenz experiment hiccups --duration 24h     as long as in the post")]
+  kadenz experiment hiccups --duration 24h     as long as Enner")]
 pub(crate) struct Options {
     /// How long to measure
     #[arg(long, value_name = "SPAN", default_value = "10min")]
@@ -43,10 +42,10 @@ const HEAD: [&str; 9] = [
     "(max-mean)/SD",
 ];
 
-/// The table of the post; it gives no percentiles but in figures.
+/// The table of Enner 2016; it gives no percentiles but in figures.
 const POST: [[&str; 6]; 4] = [
     [
-        "the post, Windows 10",
+        "Enner 2016, Windows 10",
         "80,304,595",
         "0.55 ms",
         "0.37 ms",
@@ -54,7 +53,7 @@ const POST: [[&str; 6]; 4] = [
         "44.9",
     ],
     [
-        "the post, OSX 10.9.5",
+        "Enner 2016, OSX 10.9.5",
         "65,282,969",
         "0.32 ms",
         "0.03 ms",
@@ -62,7 +61,7 @@ const POST: [[&str; 6]; 4] = [
         "411",
     ],
     [
-        "the post, Ubuntu 16.04",
+        "Enner 2016, Ubuntu 16.04",
         "78,039,162",
         "0.10 ms",
         "0.01 ms",
@@ -70,7 +69,7 @@ const POST: [[&str; 6]; 4] = [
         "293",
     ],
     [
-        "the post, Scientific Linux 6.6-rt",
+        "Enner 2016, Scientific Linux 6.6-rt",
         "79,753,643",
         "0.08 ms",
         "0.01 ms",

@@ -12,14 +12,13 @@ use super::{Output, Plan};
 
 /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
 ///
-/// The one-shot and the cyclic suite of J. Sticha's thesis on the real-time behaviour of ROS (2014)
-/// with its policies, loads, timeouts and rates and its 400 us deadline, then with every sleeper,
+/// The one-shot and the cyclic suite of Sticha 2014 (docs/bibliography.md), with its policies, loads, timeouts and rates and its 400 us deadline, then with every sleeper,
 /// beside the figures it gives for the timers of ROS.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment timers                            six minutes
-  kadenz experiment timers --count 2000000            as many as in the thesis's plots: 17 hours")]
+  kadenz experiment timers --count 2000000            as many as in Sticha's plots: 17 hours")]
 pub(crate) struct Options {
     /// How often each timer is set at 1 ms; at 10 ms a tenth of it
     #[arg(long = "count", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]

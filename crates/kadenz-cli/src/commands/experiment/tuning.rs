@@ -12,16 +12,15 @@ use crate::options::Span;
 
 /// Which real-time measure steadies a control period, unloaded and under heavy load?
 ///
-/// The matrix of H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
-/// Systems" (2009), figures 7 and 8, in its rows and columns beside the published ones. As in the
-/// paper each period is counted from the last wake-up; its nine combinations take turns instead of
+/// The matrix of Yoon et al. 2009 (docs/bibliography.md), figures 7 and 8, in its rows and columns
+/// beside the published ones. As there, each period is counted from the last wake-up; its nine combinations take turns instead of
 /// following each other. `kadenz tune` is the same with everything to choose.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment tuning                     three minutes a combination and load: an hour
-  kadenz experiment tuning --duration 10min    as long as in the paper
-  kadenz experiment tuning --bus 59            with the robot's 59 devices on the field bus")]
+  kadenz experiment tuning --duration 10min    as long as Yoon et al.
+  kadenz experiment tuning --bus 59            with the robot's 59 EtherCAT devices")]
 pub(crate) struct Options {
     /// How long each combination is measured under each load
     #[arg(long, value_name = "SPAN", default_value = "3min")]
@@ -31,8 +30,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     round: Span,
 
-    /// Exchange process data with this segment of the field bus in every cycle: 59 for the paper's robot,
-    /// a file, or an interface
+    /// Exchange process data with this EtherCAT segment in every cycle: 59 for the robot of Yoon et al., a
+    /// file, or an interface
     #[arg(long, value_name = "SEGMENT")]
     bus: Option<Bus>,
 

@@ -40,8 +40,7 @@ use rounds::ChildRounds;
 /// it permanent. The combinations take turns in short rounds, so that a machine that drifts spoils
 /// none of them. Ctrl-C ends it with the data kept; `--resume` goes on.
 ///
-/// Source: H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
-/// Systems" (2009), sections 3.3 and 3.4, for P, M, C and S.
+/// Source: Yoon et al. 2009 (docs/bibliography.md), sections 3.3 and 3.4, for P, M, C and S.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +49,7 @@ Examples:
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
   kadenz tune --cells none,I,PM,PMI                 what holding idle states off buys
-  kadenz tune --bus 59 --pace relative              on the paper's field bus of 59 devices
+  kadenz tune --bus 59 --pace relative              on the fieldbus of Yoon et al., 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
 Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it could not be measured in full.")]
@@ -63,7 +62,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "400us")]
     deadline: Span,
 
-    /// Combinations to measure: none and letters of PMCSI [default: the paper's nine, none,M,C,MC,P,
+    /// Combinations to measure: none and letters of PMCSI [default: the nine of Yoon et al., none,M,C,MC,P,
     /// PM,PC,PMC,PMCS, and I,PMI,PMCI where there are idle states to hold off]
     #[arg(long, value_name = "CELLS", value_delimiter = ',', value_parser = complete::<Combination>(Combination::all()),
           hide_possible_values = true)]
@@ -88,11 +87,11 @@ pub(crate) struct Options {
     round: Span,
 
     /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
-    /// late all the same), catch-up or relative (the paper's loop: each period from the last wake-up)
+    /// late all the same), catch-up or relative (each period from the last wake-up)
     #[arg(long, value_name = "PACE", default_value = "skip", value_parser = complete::<Pace>(Pace::ALL))]
     pace: Pace,
 
-    /// Exchange process data with a segment of the field bus in every cycle, as the paper's robot does:
+    /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does:
     /// an interface, or a virtual one of so many devices or by a file (59, arm.toml)
     #[arg(long, value_name = "SEGMENT")]
     bus: Option<Bus>,

@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 
 /// Take the measurements of many controllers into one run.
 ///
-/// The logging server of the post, for controllers that have no disk: `kadenz udp send --log` and
+/// The logging server of Enner 2016b, for controllers that have no disk: `kadenz udp send --log` and
 /// firmware send what they measured in batches (docs/udp-protocol.md). Receiving waits for no disk.
 /// Listens on the loopback address unless told otherwise.
 #[derive(Debug, Args)]

@@ -33,7 +33,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz udp send --to 127.0.0.1                                     this machine's own stack
-  kadenz udp send --to 10.0.0.5 --rate 100Hz --size 200B --duration 24h      the post's baseline
+  kadenz udp send --to 10.0.0.5 --rate 100Hz --size 200B --duration 24h      Enner's baseline (2016b)
   kadenz udp send --to 10.0.0.5,10.0.0.6 --rate 1kHz --deadline 1ms  a packet to each of two devices
   kadenz udp send --to 10.0.0.5 --policy fifo:80 --sleeper spin --busy-poll   the least jitter
   kadenz udp send --to 10.0.0.5 --loop closed                        ping-pong, on one thread
@@ -55,13 +55,13 @@ pub(crate) struct Send {
 /// How long does a whole robot take to answer one broadcast?
 ///
 /// Finds the devices first, then sends one broadcast on every beat that all of them answer: the
-/// microburst of the post. Records what `kadenz udp send` does, for each device as well, when the first
+/// microburst of Enner 2016b. Records what `kadenz udp send` does, for each device as well, when the first
 /// and the last answer were there (`first-reply`, `last-reply`), and how close together they came
 /// (`reply-spread`, `densest-half`); says in which order devices answer, and whether in the same one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   the post's robot
+  kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   Enner's robot
   kadenz udp burst --to 10.0.0.255 --rate 1kHz --no-samples    whoever is there, histograms only")]
 pub(crate) struct Burst {
     /// Broadcast address of the robot's network, with a port or without

@@ -124,7 +124,7 @@ pub(crate) struct Options {
     sync0: Option<Span>,
 
     /// What else the machine has to do meanwhile: cpu, disk, processes, network, files, memory, timer, or
-    /// heavy, the paper's figure 5
+    /// heavy, figure 5 of Yoon et al.
     #[arg(long, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     load: Option<LoadKind>,
 
@@ -157,7 +157,7 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ModeOption {
-    /// In the next cycle, as in the paper: nobody waits for the wire
+    /// In the next cycle, as Yoon et al.: nobody waits for the wire
     Pipelined,
     /// In the same cycle: the loop waits for them, up to three quarters of it
     Synchronous,
@@ -169,7 +169,7 @@ enum OverrunOption {
     Skip,
     /// They are served late, one after the other
     CatchUp,
-    /// Each period counts from the last wake-up, as in the paper
+    /// Each period counts from the last wake-up, as Yoon et al.
     Relative,
     /// The loop ends
     Stop,

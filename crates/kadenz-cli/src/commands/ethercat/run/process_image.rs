@@ -16,7 +16,7 @@ use super::ready::Mapped;
 pub(super) enum ReadersOption {
     /// In shared memory, checked by a sequence: the loop waits for nobody (Linux)
     Sequence,
-    /// Behind a mutex that inherits priority, as in the paper: the loop waits for at most one reader;
+    /// Behind a mutex that inherits priority, as Yoon et al.: the loop waits for at most one reader;
     /// other programs ask for it
     PiMutex,
 }

@@ -19,8 +19,8 @@ use crate::output::{self, Outcome};
 
 /// Be a segment of SubDevices, for any MainDevice at the other end of an interface.
 ///
-/// An unmodified master (tried: SOEM and ethercrab) takes it for a wire with real devices: the paper's
-/// humanoid of 59, fewer or more, or what a TOML file describes. On one host, `--cable` makes a cable of
+/// An unmodified master (tried: SOEM and ethercrab) takes it for a wire with real devices: the
+/// humanoid of 59 of Yoon et al., fewer or more, or what a TOML file describes. On one host, `--cable` makes a cable of
 /// two interfaces and takes it away at the end.
 ///
 /// While it runs, each line on standard input lets something go wrong: `lose 3`, `cut 'left knee'`,

@@ -15,13 +15,14 @@ use crate::output::Outcome;
 
 /// Is plain Ethernet and UDP good enough for this robot?
 ///
-/// The experiments of the post on the testbed: networks of this machine, joined by switches that are
-/// a program, beside what the model says and what the post found on real ones. Needs Linux and root.
+/// The experiments of Enner 2016b (docs/bibliography.md) on the testbed: networks of this machine, joined
+/// by switches that are a program, beside what the model says and what Enner found on real ones. Needs
+/// Linux and root.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sudo kadenz experiment network                                   all parts, ten seconds each
-  sudo kadenz experiment network --parts baseline --duration 24h   the post's day
+  sudo kadenz experiment network --parts baseline --duration 24h   Enner's day
   sudo kadenz experiment network --parts devices --duration 9min   40 devices, 20 million packets
   sudo kadenz experiment network --parts speeds,switches --rounds 5
 

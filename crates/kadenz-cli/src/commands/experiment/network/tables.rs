@@ -439,7 +439,7 @@ fn traffic(runs: &[Summary]) -> Option<String> {
     ];
     let table = markdown(&head, rows);
     Some(format!(
-        "## Video on the same wire: an open question of the post\n\n{table}\n\n{}",
+        "## Video on the same wire: an open question of Enner 2016b\n\n{table}\n\n{}",
         wire_error(&measured)
     ))
 }
@@ -471,7 +471,7 @@ fn cut(runs: &[Summary]) -> Option<String> {
     ];
     let table = markdown(&head, rows);
     Some(format!(
-        "## A cable pulled and put back: an open question of the post\n\n{table}\n\nWith two ways the \
+        "## A cable pulled and put back: an open question of Enner 2016b\n\n{table}\n\nWith two ways the \
          switches go the other one once they have seen the cut, 50 ms here, and back once the cable is \
          in again."
     ))
