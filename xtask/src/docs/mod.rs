@@ -82,7 +82,7 @@ fn reference(repository: &Repository, program: &Path, folder: &Path) -> Result<(
 
 fn help(repository: &Repository, program: &Path, words: &[String]) -> Result<String> {
     let mut command = repository.command(&program.to_string_lossy());
-    process::output(command.args(words).arg("--help").env("COLUMNS", "100"))
+    process::output(command.args(words).arg("--help").env("COLUMNS", "84"))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
