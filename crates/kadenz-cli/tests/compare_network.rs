@@ -1,4 +1,4 @@
-//! `kadenz compare` of round trips as a user types it: the post's table of switches and hosts.
+//! `kadenz compare` of round trips as a user types it: Enner's table of switches and hosts.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;

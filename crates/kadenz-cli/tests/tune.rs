@@ -168,7 +168,7 @@ fn a_deadline_that_nothing_keeps_is_exit_code_1() {
     assert!(said.out.contains("No combination"), "{}", said.out);
 }
 
-/// Load, shield and all, as the paper had it, for moments only.
+/// Load, shield and all, as Yoon had it, for moments only.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_papers_experiment_is_one_command() {
@@ -189,10 +189,7 @@ fn the_papers_experiment_is_one_command() {
     let json = run_json(&out.join("matrix"));
     let cells = json["parameters"]["cells"].as_str().unwrap();
     let asked = &json["parameters"]["cells_asked"];
-    assert_eq!(
-        asked, "none,M,C,MC,P,PM,PC,PMC,PMCS",
-        "the paper's, and no more"
-    );
+    assert_eq!(asked, "none,M,C,MC,P,PM,PC,PMC,PMCS", "Yoon's, and no more");
     for load in ["unloaded", "heavy"] {
         for cell in cells.split(',') {
             assert!(
@@ -201,7 +198,7 @@ fn the_papers_experiment_is_one_command() {
             );
         }
     }
-    // The paper's own figures stand beside: figure 8, its worst and its best maximum.
+    // Yoon's own figures stand beside: figure 8, its worst and its best maximum.
     for figure in ["346,148", "1,071", "PMCS"] {
         assert!(table.contains(figure), "{figure}: {table}");
     }

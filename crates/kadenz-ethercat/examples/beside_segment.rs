@@ -1,6 +1,6 @@
 //! Runs a command beside a virtual segment, in a network of its own: its interface `ec0` leads there.
 //!
-//! `cargo run --example beside_segment -- 59 my-master ec0` with the paper's humanoid; a TOML file in place
+//! `cargo run --example beside_segment -- 59 my-master ec0` with Yoon's humanoid; a TOML file in place
 //! of the number, what it describes. Needs root. Ends as the command did, with 77 where rights are
 //! missing.
 #![cfg_attr(

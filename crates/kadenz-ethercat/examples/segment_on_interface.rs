@@ -1,6 +1,6 @@
 //! A virtual segment on a network interface, for any MainDevice to talk to.
 //!
-//! `cargo run --example segment_on_interface -- veth1 59` puts the paper's humanoid there; a TOML file in
+//! `cargo run --example segment_on_interface -- veth1 59` puts Yoon's humanoid there; a TOML file in
 //! place of the number, what it describes. Needs the right to raw frames (root).
 #![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
 

@@ -1,6 +1,6 @@
-//! The field bus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
+//! The fieldbus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
-//! - [`control`]: what the loop shares with everybody else, the paper's ECCI.
+//! - [`control`]: what the loop shares with everybody else, Yoon's ECCI.
 //! - [`esi`]: what vendors' XML files say of their SubDevices.
 //! - [`main_device`]: what asks, configures and drives the SubDevices.
 //! - [`motion`]: trajectories, axes of CiA 402, and what stops them.

@@ -1,4 +1,4 @@
-//! Whom a real-time task waits for at a shared lock (figure 3 of the paper).
+//! Whom a real-time task waits for at a shared lock (figure 3 of Yoon).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]

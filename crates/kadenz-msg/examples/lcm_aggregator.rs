@@ -1,10 +1,10 @@
-//! Receives in a loop with a timeout: the second snippet of the blog post on message passing for MATLAB.
+//! Receives in a loop with a timeout: the second snippet of Enner's post on message passing for MATLAB.
 //!
 //! There: subscribe an aggregator to `FEEDBACK_CHANNEL`, ask it for the next message with a timeout of
 //! 1000 ms, ignore timeouts, compare the channel's name to know the type, make the type from the raw
-//! bytes, read `position` and `velocity`. The post would rather name the type when it subscribes.
+//! bytes, read `position` and `velocity`. Enner would rather name the type when it subscribes.
 //!
-//! Here both: [`by_channel`] is the loop as it stands there, [`by_type`] the one that the post wishes
+//! Here both: [`by_channel`] is the loop as it stands there, [`by_type`] the one that Enner wishes
 //! for, where a message of another type is an error that names the channel and both types.
 //!
 //! `cargo run --example lcm_aggregator [URL]`.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// The loop as it stands in the post, until the message of that number.
+/// The loop as it stands in Enner, until the message of that number.
 pub(crate) fn by_channel(
     aggregator: &mut Aggregator,
     until: i64,
@@ -56,7 +56,7 @@ pub(crate) fn by_channel(
     }
 }
 
-/// The loop that the post wishes for: the type was named at the subscription.
+/// The loop that Enner wishes for: the type was named at the subscription.
 pub(crate) fn by_type(
     subscription: &mut Subscription<Feedback>,
     until: i64,

@@ -1,8 +1,8 @@
-//! Receives in three ways, and in the fourth that was missed: the ROS snippets of the blog post on
+//! Receives in three ways, and in the fourth that was missed: the ROS snippets of Enner's post on
 //! message passing for MATLAB.
 //!
 //! There: a subscriber to `/scan` receives with a timeout of 1 s, shows its latest message, which may
-//! not be new, and calls back. What the post missed is a look for a new message that does not wait;
+//! not be new, and calls back. What Enner missed is a look for a new message that does not wait;
 //! receiving with a timeout below 0.1 s always failed.
 //!
 //! Here one subscription does all of it. A timeout of zero is one look, and short ones work.
@@ -38,7 +38,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
     let mut said = Vec::new();
     let mut laser = bus.subscribe::<Scan>("/scan")?;
 
-    // What the post missed: is there one? It costs no wait.
+    // What Enner missed: is there one? It costs no wait.
     let is_there = laser.try_recv()?.is_some();
     said.push(format!("before the first: {is_there}"));
 

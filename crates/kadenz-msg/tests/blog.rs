@@ -1,4 +1,4 @@
-//! The snippets of the blog post run, and do what they say.
+//! The snippets of Enner's post run, and do what they say.
 #![allow(
     clippy::duplicate_mod,
     reason = "every example brings the types that it needs"

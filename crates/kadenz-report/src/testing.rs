@@ -68,7 +68,7 @@ pub(crate) fn named(name: &str, kind: Kind) -> Series {
     }
 }
 
-/// The four data sets of the blog "The Importance of Metrics and Operating Systems", rebuilt as
+/// The four data sets of Enner's "The Importance of Metrics and Operating Systems", rebuilt as
 /// histograms of the same count, mean, deviation and maximum.
 pub(crate) fn blog() -> Vec<Summary> {
     const ROWS: [(&str, u64, f64, f64, i64); 4] = [

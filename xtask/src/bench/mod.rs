@@ -54,7 +54,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
   --seconds N   length of each run of cyclic [default: 10], of udp [default: 4],
                 of messages [default: 5], of ethercat [default: 3]
-  --samples N   how many samples to read [default: 184000000, the thesis's number]
+  --samples N   how many samples to read [default: 184000000, Sticha's number]
 ";
 
 /// What the command line asks for.

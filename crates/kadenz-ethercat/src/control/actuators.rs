@@ -1,6 +1,6 @@
 //! Outputs that other threads and processes set while the loop runs: actuator commands.
 //!
-//! As in the paper the loop takes one request a cycle, and nobody but the loop writes process data.
+//! As in Yoon the loop takes one request a cycle, and nobody but the loop writes process data.
 //!
 //! Assumption: one loop obeys; any number of threads ask. Guarantee: the loop never waits, whatever those
 //! do who ask; one of them is served after the other, each with the cycle told in which its value went

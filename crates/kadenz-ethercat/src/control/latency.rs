@@ -1,6 +1,6 @@
 //! How old what a controller sees is, and how long what it says takes: in cycles.
 //!
-//! The paper (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
+//! Yoon (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
 //! the controller's read-write request that brings it; a command's from the request that brought what it
 //! answers to the context when the actuator acts on it. A frame takes along what was sampled before, and is
 //! fetched a cycle later; what the controller computes goes out with the next request. It says: sensor 1.5
@@ -11,7 +11,7 @@
 //!
 //! | loop | sensor | command | reaction |
 //! |---|---|---|---|
-//! | the paper's: pipelined, sends what was computed the cycle before | 2 - d to 3 - d | 1 + d | 3 to 4 |
+//! | Yoon's: pipelined, sends what was computed the cycle before | 2 - d to 3 - d | 1 + d | 3 to 4 |
 //! | pipelined, sends at once | 2 - d to 3 - d | d | 2 to 3 |
 //! | synchronous, answers are there after a part `w` | 1 - d + w to 2 - d + w | 1 + d - w | 2 to 3 |
 //!
@@ -42,7 +42,7 @@ use crate::sim::model::stamp::Told;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
-/// What the paper says, in cycles: from and to.
+/// What Yoon says, in cycles: from and to.
 pub mod paper {
     /// From an event to the controller.
     pub const SENSOR: (f64, f64) = (1.5, 2.5);

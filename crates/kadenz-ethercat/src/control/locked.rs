@@ -1,4 +1,4 @@
-//! A process image behind a lock, as the paper's: the real-time task waits for at most one reader.
+//! A process image behind a lock, as Yoon's: the real-time task waits for at most one reader.
 //!
 //! [`process_image`](super::process_image) makes its writer wait for none, and is for other processes too; this one is for
 //! comparison, and for who wants readers that never have to read twice.

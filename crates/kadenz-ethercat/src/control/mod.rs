@@ -1,4 +1,4 @@
-//! The control interface between the loop that drives a segment and everybody else (the paper's ECCI).
+//! The control interface between the loop that drives a segment and everybody else (Yoon's ECCI).
 //!
 //! - [`actuators`]: outputs that other threads set, one request a cycle.
 //! - [`process_image`]: what the loop read last, for any number of readers, in this and in other processes.
@@ -8,11 +8,11 @@
 //! - [`inline_loop`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`latency`]: how many cycles lie between a sensor, the controller and an actuator.
-//! - [`locked`]: a process image behind a lock that inherits priority, as the paper's.
+//! - [`locked`]: a process image behind a lock that inherits priority, as Yoon's.
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
-//! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
+//! - [`timing`]: how well it keeps its beat, while it runs (Yoon's proc file).
 //! - `control_socket`: where other processes reach a running loop.
 
 pub mod actuators;

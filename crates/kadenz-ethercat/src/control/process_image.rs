@@ -2,7 +2,7 @@
 //!
 //! Assumption: one writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever readers
 //! do and wherever they are killed: they change nothing. A reader gets a cycle whole or is told that it
-//! was overtaken. (The paper's real-time task waits for at most one reader, by a mutex with priority
+//! was overtaken. (Yoon's real-time task waits for at most one reader, by a mutex with priority
 //! inheritance; here it waits for none.)
 //!
 //! The words of a process image are atomic, in this process's memory or shared with others

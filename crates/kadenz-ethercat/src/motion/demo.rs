@@ -13,7 +13,7 @@ use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::sdo::SdoError;
 
-/// Cycle of the paper's robot.
+/// Cycle of Yoon's robot.
 const CYCLE: Duration = Duration::from_millis(1);
 /// How far each joint goes, in rad.
 const AMPLITUDE: f64 = 0.2;

@@ -65,7 +65,7 @@ impl Hardware {
     /// Most FMMUs and SyncManagers of any controller.
     pub const MAX: u8 = 16;
 
-    /// Beckhoff's ET1100, the paper's: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits, two
+    /// Beckhoff's ET1100, Yoon's: 8 FMMUs, 8 SyncManagers, 8 KiB, distributed clocks of 64 bits, two
     /// cables.
     #[must_use]
     pub const fn et1100() -> Self {

@@ -1,8 +1,8 @@
-//! The paper's robot: 59 sensors and actuators on one segment.
+//! Yoon's robot: 59 sensors and actuators on one segment.
 //!
 //! A coupler with outputs and analog inputs in the torso, a waist, two legs with a force sensor under each
 //! foot, two arms with a force sensor at each wrist and five fingers of two joints, a head. What it is made
-//! of in detail the paper does not say; the tree is ours.
+//! of in detail Yoon does not say; the tree is ours.
 
 use super::file::{Kind, MAX_DEVICES, Parent, Placed, Plan};
 use super::model::drive::{Motor, Parameters};

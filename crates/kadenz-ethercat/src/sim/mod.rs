@@ -2,7 +2,7 @@
 //!
 //! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
 //! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
-//! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out the paper's robot.
+//! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
 //! - [`model`] are devices ready for use, [`coe`] what their mailboxes serve.
 //! - [`Hardware`] says what kind of controller it has.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.

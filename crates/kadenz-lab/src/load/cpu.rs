@@ -1,4 +1,4 @@
-//! Busy CPUs: the thesis's additional workload.
+//! Busy CPUs: Sticha's additional workload.
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};

@@ -1,4 +1,4 @@
-//! Large sequential writes: the paper's `dd if=/dev/zero of=bigfile bs=1024000 count=1024`, again
+//! Large sequential writes: Yoon's `dd if=/dev/zero of=bigfile bs=1024000 count=1024`, again
 //! and again.
 
 use std::fs::File;

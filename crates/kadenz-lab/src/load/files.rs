@@ -1,4 +1,4 @@
-//! The metadata of a whole file tree: the paper's `du -s /`, again and again.
+//! The metadata of a whole file tree: Yoon's `du -s /`, again and again.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;

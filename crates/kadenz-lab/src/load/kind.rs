@@ -20,7 +20,7 @@ pub enum LoadKind {
     Memory,
     /// Timer interrupts and wake-ups across CPUs.
     Timer,
-    /// Disk, processes, network and files together: the paper's figure 5.
+    /// Disk, processes, network and files together: Yoon's figure 5.
     Heavy,
 }
 

@@ -9,14 +9,14 @@ use super::{ForeignProgram, LoadKind};
 pub const MAX_THREADS: usize = 1024;
 /// The most groups of senders and receivers that may be asked for.
 pub const MAX_GROUPS: usize = 200;
-/// The smallest file that a disk is loaded with: one block of the paper's `dd`.
+/// The smallest file that a disk is loaded with: one block of Yoon's `dd`.
 pub(super) const SMALLEST_FILE: u64 = 1_024_000;
 
 /// How much load. The default asks each kind for what the machine's size suggests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
     /// Threads of each kind, [`LoadKind::Processes`] left out: 1 to [`MAX_THREADS`]. Else one for
-    /// each CPU, and one alone where the paper had one program (disk, network, files).
+    /// each CPU, and one alone where Yoon had one program (disk, network, files).
     pub threads: Option<usize>,
     /// Groups of 20 senders and 20 receivers: 1 to [`MAX_GROUPS`]. Else five for each CPU, at most
     /// twenty.

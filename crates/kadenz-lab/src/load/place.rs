@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub(super) size: u64,
 }
 
-/// The size of the paper's file: `bs=1024000 count=1024`.
+/// The size of Yoon's file: `bs=1024000 count=1024`.
 const PAPERS_FILE: u64 = 1_024_000 * 1024;
 
 impl Place {

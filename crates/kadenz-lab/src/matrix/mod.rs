@@ -2,7 +2,7 @@
 //!
 //! The matrix of H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
 //! Systems" (2009), section 3: a beat is kept under each combination of priority, locked memory, CPU
-//! shield and spinning sleep, on an idle machine and on one under heavy load. The paper measured its
+//! shield and spinning sleep, on an idle machine and on one under heavy load. Yoon measured its
 //! cells one after another; here they take turns in short rounds, so that a machine that drifts
 //! spoils none of them alone.
 //!

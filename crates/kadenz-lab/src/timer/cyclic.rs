@@ -42,7 +42,7 @@ pub struct CyclicSamples {
 /// Turns wake-up times into lateness and jitter. Sans-IO: it is handed every time it knows.
 ///
 /// Lateness is against the beat, whatever happened before: after a stall of three seconds every
-/// beat of these seconds is recorded as late as it was. Jitter is the thesis's
+/// beat of these seconds is recorded as late as it was. Jitter is Sticha's
 /// `timestamp[i] - timestamp[i-1] - 1/frequency` (section 4.2.1).
 #[derive(Clone, Debug)]
 pub struct CyclicMeter {

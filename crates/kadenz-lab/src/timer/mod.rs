@@ -1,4 +1,4 @@
-//! The thesis's two timer suites, for every sleeper.
+//! Sticha's two timer suites, for every sleeper.
 //!
 //! Source: J. Sticha, *Validating the Real-Time Capabilities of the ROS Communication Middleware*
 //! (2014), sections 4.1 (one-shot timer) and 4.2 (cyclic timer).

@@ -28,7 +28,7 @@ pub struct OneShotSamples {
     pub difference: Sample,
 }
 
-/// Turns the stamps of one timeout into the thesis's three values (section 4.1.1). Sans-IO.
+/// Turns the stamps of one timeout into Sticha's three values (section 4.1.1). Sans-IO.
 #[derive(Clone, Debug)]
 pub struct OneShotMeter {
     origin: MonotonicTime,
@@ -87,7 +87,7 @@ pub struct OneShotRecorders {
 
 /// Sets a one-shot timer again and again until the plan is done or somebody stops it.
 ///
-/// The context's clock takes the caller's stamps and need not be the one the timer runs on: the thesis took
+/// The context's clock takes the caller's stamps and need not be the one the timer runs on: Sticha took
 /// `CLOCK_MONOTONIC_RAW`. The timer is set and reports on `CLOCK_MONOTONIC`.
 ///
 /// Real-time safety: after the call it allocates nothing and takes no lock; its only system call

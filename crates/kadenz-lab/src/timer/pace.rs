@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// What a loop does after a wake-up that came late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// Serves every beat it missed at once, until it is on the beat again: what the thesis's timers
+    /// Serves every beat it missed at once, until it is on the beat again: what Sticha's timers
     /// do. The rate is kept, and after a stall intervals are next to nothing.
     #[default]
     CatchUp,

@@ -1,4 +1,4 @@
-//! Is plain Ethernet and UDP good enough for this robot? The measurements of the blog's post
+//! Is plain Ethernet and UDP good enough for this robot? The measurements of Enner's post
 //! "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots, 2017).
 //!
 //! A controller keeps a beat. On each beat it sends a packet to every device, or one broadcast to

@@ -109,7 +109,7 @@ impl Combination {
     /// No tuning.
     pub const NONE: Self = Self(0);
 
-    /// Those of the paper, in the order of its columns.
+    /// Those of Yoon, in the order of its columns.
     pub const PAPER: [Self; 9] = [
         Self::NONE,
         Self::of(&[Measure::Memory]),
@@ -127,9 +127,9 @@ impl Combination {
         ]),
     ];
 
-    /// What is measured beside those of the paper where idle states can be held off: I alone, and
-    /// with the best combinations of the paper that run without a spinning sleep. Each has its
-    /// partner without I in the paper's nine.
+    /// What is measured beside those of Yoon where idle states can be held off: I alone, and
+    /// with the best combinations of Yoon that run without a spinning sleep. Each has its
+    /// partner without I in Yoon's nine.
     pub const IDLE: [Self; 3] = [
         Self::of(&[Measure::Idle]),
         Self::of(&[Measure::Priority, Measure::Memory, Measure::Idle]),
@@ -152,7 +152,7 @@ impl Combination {
         Self(bits)
     }
 
-    /// Every one there is: those of the paper first, in its order, the others after by their cost.
+    /// Every one there is: those of Yoon first, in its order, the others after by their cost.
     pub fn all() -> impl Iterator<Item = Self> {
         let others = (0..32).map(Self).filter(|c| !Self::PAPER.contains(c));
         Self::PAPER.into_iter().chain(others)
@@ -228,7 +228,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// Both, in the order of the paper's figures.
+    /// Both, in the order of Yoon's figures.
     pub const ALL: [Self; 2] = [Self::Unloaded, Self::Heavy];
 
     /// How the names of its series begin, and what the parameter `loads` calls it.

@@ -1,4 +1,4 @@
-//! Days at 100 Hz searched for recurring modes: what is found of the blog's three modes in noises of
+//! Days at 100 Hz searched for recurring modes: what is found of Enner's three modes in noises of
 //! many kinds, what is invented where nothing recurs, and how much noise hides a mode.
 //!
 //! ```text

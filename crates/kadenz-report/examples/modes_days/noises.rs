@@ -16,7 +16,7 @@ pub(crate) struct Surroundings {
     pub(crate) disturbances: Vec<Disturbance>,
 }
 
-/// The noises in which the blog's three modes have to be found.
+/// The noises in which Enner's three modes have to be found.
 pub(crate) fn with_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
     let (wander, bursts) = (wander(300.0), bursts(60.0, 3.0));
     Ok(vec![
@@ -137,7 +137,7 @@ pub(crate) fn growing() -> Result<Vec<Vec<Surroundings>>, Box<dyn Error>> {
 }
 
 impl Surroundings {
-    /// The blog's day in this noise, with the given seed.
+    /// Enner's day in this noise, with the given seed.
     pub(crate) fn day(&self, seed: u64) -> Recipe {
         Recipe {
             noise: self.noise.clone(),
@@ -192,7 +192,7 @@ fn shuffled(log: &str, share: f64) -> Result<Noise, Box<dyn Error>> {
     Ok(Noise::Recorded(intervals(log, share)?.concat()))
 }
 
-/// The intervals of a log, a second of the blog's 100 Hz from each in the mean.
+/// The intervals of a log, a second of Enner's 100 Hz from each in the mean.
 fn stretches(log: &str, share: f64) -> Result<Noise, Box<dyn Error>> {
     Ok(Noise::Stretches {
         recorded: intervals(log, share)?,
@@ -200,7 +200,7 @@ fn stretches(log: &str, share: f64) -> Result<Noise, Box<dyn Error>> {
     })
 }
 
-/// The values of each interval of a log, scaled so that `share` of all lie below 0.9 us, the blog's
+/// The values of each interval of a log, scaled so that `share` of all lie below 0.9 us, Enner's
 /// quiet network: the tail stays as heavy as it was. Of 0, they are as they were recorded.
 fn intervals(log: &str, share: f64) -> Result<Vec<Vec<i64>>, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/hlog");

@@ -4,13 +4,13 @@
 //! - `check.html`: a check of one minute at 1 kHz, with raw samples;
 //! - `missed.html`: a check on a virtual machine, of 17 series, that missed and then tried tunings;
 //! - `trend.html`: four runs, one after another;
-//! - `day.html`: four systems idling for 24 h, as in the blog: 86,400 intervals, 80 million samples;
+//! - `day.html`: four systems idling for 24 h, as in Enner: 86,400 intervals, 80 million samples;
 //! - `compare.html`: two runs laid over each other;
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
 //! - `sparse.html`: a run that recorded next to nothing;
 //! - `network.html`: round trips to an actuator against a deadline;
 //! - `night.html`: half an hour of round trips in which three things recur;
-//! - `matrix.html`: a matrix of 18 cells like the paper's, two minutes each;
+//! - `matrix.html`: a matrix of 18 cells like Yoon's, two minutes each;
 //! - `partial.html`: a matrix that was interrupted where no CPU could be shielded.
 
 mod chance;

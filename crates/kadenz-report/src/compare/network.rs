@@ -1,4 +1,4 @@
-//! Round trips of several runs as the post "Analyzing the viability of Ethernet and UDP for robot
+//! Round trips of several runs as Enner's "Analyzing the viability of Ethernet and UDP for robot
 //! control" compares switches and hosts: the 90 % round trip, what of it is wire, and what is not.
 
 use kadenz_record::run::network::{Network, RTT, WirePath};
@@ -8,7 +8,7 @@ use crate::summary::Summary;
 use crate::verdict::packets;
 use crate::verdict::wire::RoundTrip;
 
-/// The percentile that the post compares.
+/// The percentile that Enner compares.
 pub const COMPARED: Percent = Percent::P90;
 
 /// One run's round trips, and what they were taken with.
@@ -140,7 +140,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The post's baseline and two of its switches.
+    /// Enner's baseline and two of its switches.
     pub(crate) fn post() -> [Summary; 3] {
         [
             round_trips("baseline", 193_800, Some(path(&[100, 100], 81_280))),
@@ -154,10 +154,7 @@ pub(crate) mod tests {
         let rows = rows(&post());
         let near = |ns: Option<i64>, post_us: f64| {
             let us = ns.unwrap_or(0) as f64 / 1000.0;
-            assert!(
-                (us - post_us).abs() < 0.3,
-                "{us} is not the post's {post_us}"
-            );
+            assert!((us - post_us).abs() < 0.3, "{us} is not Enner's {post_us}");
         };
         near(rows[0].round_trip.measured_ns, 193.8);
         near(rows[0].round_trip.not_on_wire_ns(), 112.6);

@@ -1,4 +1,4 @@
-//! What was measured against the Gaussian that its mean and deviation claim (the blog's figure 6).
+//! What was measured against the Gaussian that its mean and deviation claim (Enner's figure 6).
 
 use super::charts::plot;
 use super::figures::{count, duration, significant, span};

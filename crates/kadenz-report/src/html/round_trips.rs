@@ -1,4 +1,4 @@
-//! Round trips of compared runs: a row a run, as the post compares switches and hosts.
+//! Round trips of compared runs: a row a run, as Enner compares switches and hosts.
 
 use super::figures::{count, span};
 use super::markup::Markup;

@@ -30,7 +30,7 @@ pub struct Cell {
     pub percentiles: Vec<Percentile>,
     /// What may be said of the deadline; absent without one.
     pub verdict: Option<Verdict>,
-    /// The column of the paper's table; absent where no jitter was recorded.
+    /// The column of Yoon's table; absent where no jitter was recorded.
     pub periods: Option<Periods>,
     /// The 99.9th percentile of the control period less the period asked for.
     pub excess_ns: Option<i64>,
@@ -47,7 +47,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All cells of a run: without load first, in the order of the paper's columns. Of two series
+    /// All cells of a run: without load first, in the order of Yoon's columns. Of two series
     /// of one name the first counts.
     pub(super) fn all(summary: &Summary) -> Vec<Self> {
         let places: Vec<_> = summary

@@ -1,4 +1,4 @@
-//! The layout of the paper's figures 7 and 8: a column a combination, rows of microseconds.
+//! The layout of Yoon's figures 7 and 8: a column a combination, rows of microseconds.
 
 use super::Matrix;
 use super::paper::{self, PaperRow};
@@ -7,7 +7,7 @@ use crate::numbers;
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
 
-/// A table as the paper has it.
+/// A table as Yoon has it.
 pub(crate) struct Layout {
     /// The names of the columns.
     pub(crate) columns: Vec<String>,
@@ -15,7 +15,7 @@ pub(crate) struct Layout {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A row of the paper's.
+/// A row of Yoon's.
 pub(crate) struct Row {
     /// `Low 99 %`, `100 %`; empty for the row of the shortest.
     pub(crate) range: String,
@@ -62,7 +62,7 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
     })
 }
 
-/// The paper's own table for a load.
+/// Yoon's own table for a load.
 pub(crate) fn published(load: Load) -> Layout {
     let table = paper::table(load);
     let row = |range, figure, values: &[f64]| Row {
@@ -94,7 +94,7 @@ fn range(share: Option<Percent>) -> String {
     }
 }
 
-/// Microseconds as the paper prints them: `1,005.00`.
+/// Microseconds as Yoon prints them: `1,005.00`.
 pub(crate) fn microseconds(us: f64) -> String {
     let hundredths = (us.abs() * 100.0).round() as u64;
     let sign = if us < 0.0 && hundredths > 0 { "-" } else { "" };

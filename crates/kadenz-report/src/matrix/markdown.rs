@@ -10,7 +10,7 @@ use crate::numbers;
 use crate::statistics::Percent;
 
 /// The answer, the lateness of every cell, what each measure bought, the ranking, how to use what
-/// is recommended, and the control periods in the rows and columns of the paper's figures, with the
+/// is recommended, and the control periods in the rows and columns of Yoon's figures, with the
 /// paper's own table after each.
 ///
 /// ```
@@ -117,7 +117,7 @@ fn beside_the_paper(matrix: &Matrix, load: Load) -> Vec<String> {
         format!("## Control periods {} (us)", load.words()),
         table(&here),
         format!(
-            "The paper's figure {figure} (Yoon, Song, Lee 2009; 1 ms, Linux 2.6.26.8-rt16, 4 CPUs \
+            "Yoon's figure {figure} (Yoon, Song, Lee 2009; 1 ms, Linux 2.6.26.8-rt16, 4 CPUs \
              at 2.4 GHz):"
         ),
         table(&layout::published(load)),
@@ -129,7 +129,7 @@ fn table(layout: &Layout) -> String {
     text.push_str(&"---:|".repeat(layout.columns.len()));
     let mut range = "";
     for row in &layout.rows {
-        // As in the paper, a range is named once.
+        // As in Yoon, a range is named once.
         let shown = if row.range == range { "" } else { &row.range };
         range = &row.range;
         let _ = write!(text, "\n| {shown} | {} |", row.figure);

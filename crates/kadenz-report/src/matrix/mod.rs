@@ -66,7 +66,7 @@ pub struct Matrix {
     pub loads: Vec<Load>,
     /// Loads that were asked for and of which there are no samples.
     pub missing_loads: Vec<Load>,
-    /// The cells, without load first, each in the order of the paper's columns.
+    /// The cells, without load first, each in the order of Yoon's columns.
     pub cells: Vec<Cell>,
     /// What each measure bought, by load.
     pub contributions: Vec<Contribution>,
@@ -165,7 +165,7 @@ impl Matrix {
             .find(|cell| cell.combination == combination)
     }
 
-    /// The cells of a load, in the order of the paper's columns.
+    /// The cells of a load, in the order of Yoon's columns.
     pub fn of_load(&self, load: Load) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(move |cell| cell.load == load)
     }
@@ -193,7 +193,7 @@ impl Matrix {
         words::contribution(contribution)
     }
 
-    /// Which combination is best, and whether that is the paper's order, in words.
+    /// Which combination is best, and whether that is Yoon's order, in words.
     #[must_use]
     pub fn ranking_words(&self) -> Vec<String> {
         let of = |ranking: &Ranking| [words::ranking(ranking), words::paper(ranking)];
@@ -201,7 +201,7 @@ impl Matrix {
     }
 }
 
-/// What a pair of the paper's order says here: "MC better than M: as in the paper, 12 times lower
+/// What a pair of Yoon's order says here: "MC better than M: as in Yoon, 12 times lower
 /// (95 %: 10 to 14)".
 #[must_use]
 pub fn paper_pair_words(pair: &PaperPair) -> String {

@@ -6,7 +6,7 @@
 
 use super::Load;
 
-/// The paper's columns are [`Combination::PAPER`](super::Combination::PAPER).
+/// Yoon's columns are [`Combination::PAPER`](super::Combination::PAPER).
 const COLUMNS: usize = 9;
 
 /// Maximum, mean and standard deviation of the lowest control periods, a number a column, in
@@ -21,7 +21,7 @@ pub struct PaperRow {
     pub stddev_us: [f64; COLUMNS],
 }
 
-/// One of the paper's two tables.
+/// One of Yoon's two tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperTable {
     /// The number of the figure.
@@ -32,7 +32,7 @@ pub struct PaperTable {
     pub rows: [PaperRow; 5],
 }
 
-/// The paper's table for a load.
+/// Yoon's table for a load.
 #[must_use]
 pub fn table(load: Load) -> &'static PaperTable {
     match load {
@@ -178,7 +178,7 @@ pub const HEAVY: PaperTable = PaperTable {
 mod tests {
     use super::*;
 
-    /// Figures that the paper's text names.
+    /// Figures that Yoon's text names.
     #[test]
     fn the_tables_say_what_the_text_says() {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");

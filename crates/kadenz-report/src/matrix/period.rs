@@ -1,9 +1,9 @@
-//! The paper's statistics of control periods: the whole range, and the range without its peaks.
+//! Yoon's statistics of control periods: the whole range, and the range without its peaks.
 
 use crate::statistics::{Percent, SignedBucket, count};
 use crate::summary::SeriesSummary;
 
-/// The share of the control periods that a row of the paper's tables keeps: the lowest 99 %, ...,
+/// The share of the control periods that a row of Yoon's tables keeps: the lowest 99 %, ...,
 /// all of them.
 const SHARES: [&str; 4] = ["99", "99.9", "99.99", "99.999"];
 
@@ -20,7 +20,7 @@ pub struct PeriodRow {
     pub stddev_ns: f64,
 }
 
-/// The column of a cell in the paper's figures 7 and 8.
+/// The column of a cell in Yoon's figures 7 and 8.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Periods {
     /// The shortest.
@@ -72,7 +72,7 @@ impl Periods {
     }
 }
 
-/// The shares of the paper's rows but for the last, which has all.
+/// The shares of Yoon's rows but for the last, which has all.
 pub(super) fn shares() -> impl Iterator<Item = Percent> {
     SHARES.into_iter().filter_map(|share| share.parse().ok())
 }

@@ -1,11 +1,11 @@
-//! Which combination is best, and whether it is the paper's order.
+//! Which combination is best, and whether it is Yoon's order.
 
 use super::contribution::Drawn;
 use super::doubt::{Ratio, ratio};
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
 
-/// The paper's classes under heavy load, worst first: within one, no difference is seen.
+/// Yoon's classes under heavy load, worst first: within one, no difference is seen.
 const CLASSES: [&[&str]; 5] = [
     &["none", "M"],
     &["C", "MC"],
@@ -24,7 +24,7 @@ pub struct Ranking {
     pub load: Load,
     /// The cells that carry the figure, best first.
     pub order: Vec<Ranked>,
-    /// The paper's order, pair by pair; empty without load, where the paper's own is no clear one,
+    /// Yoon's order, pair by pair; empty without load, where Yoon's own is no clear one,
     /// and where no pair was measured.
     pub paper: Vec<PaperPair>,
 }
@@ -40,22 +40,22 @@ pub struct Ranked {
     pub granted: bool,
 }
 
-/// A pair of which the paper says something.
+/// A pair of which Yoon says something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperPair {
-    /// What the paper has as worse, or as equal.
+    /// What Yoon has as worse, or as equal.
     pub worse: Combination,
-    /// What the paper has as better, or as equal.
+    /// What Yoon has as better, or as equal.
     pub better: Combination,
-    /// Whether the paper has them as equal.
+    /// Whether Yoon has them as equal.
     pub equal: bool,
     /// p99.9 of `better` by that of `worse`, here.
     pub ratio: Ratio,
-    /// What that says of the paper.
+    /// What that says of Yoon.
     pub outcome: Reproduced,
 }
 
-/// Whether a pair stands as in the paper.
+/// Whether a pair stands as in Yoon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reproduced {
     /// It does.
@@ -103,7 +103,7 @@ impl Ranking {
     }
 }
 
-/// The pairs of the paper's order: those within a class, and from each class to the next those
+/// The pairs of Yoon's order: those within a class, and from each class to the next those
 /// that differ least.
 fn paper_pairs() -> Vec<(Combination, Combination, bool)> {
     let class = |names: &&[&str]| -> Vec<Combination> {

@@ -48,7 +48,7 @@ pub fn terminal(matrix: &Matrix, style: Style) -> Text {
     Text::join(parts, "\n\n")
 }
 
-/// The control periods in the rows and columns of the paper's figures, a table a load, in
+/// The control periods in the rows and columns of Yoon's figures, a table a load, in
 /// microseconds.
 #[must_use]
 pub fn terminal_periods(matrix: &Matrix, style: Style) -> Text {

@@ -351,7 +351,7 @@ pub(super) fn ranking(ranking: &Ranking) -> Option<String> {
     })
 }
 
-/// Whether the paper's order is reproduced; absent where no pair of it was measured.
+/// Whether Yoon's order is reproduced; absent where no pair of it was measured.
 pub(super) fn paper(ranking: &Ranking) -> Option<String> {
     let pairs = &ranking.paper;
     let number = |outcome| pairs.iter().filter(|pair| pair.outcome == outcome).count();
@@ -367,7 +367,7 @@ pub(super) fn paper(ranking: &Ranking) -> Option<String> {
         (0, open) => format!("; of {open} this sample cannot tell"),
         (no, open) => format!("; {no} stand otherwise, of {open} this sample cannot tell"),
     };
-    let start = "The paper's order under heavy load (none and M worst, then C and MC, P and PM, PC \
+    let start = "Yoon's order under heavy load (none and M worst, then C and MC, P and PM, PC \
                  and PMC, PMCS best)";
     match all {
         0 => None,
@@ -378,7 +378,7 @@ pub(super) fn paper(ranking: &Ranking) -> Option<String> {
     }
 }
 
-/// "MC better than M: as in the paper, 12 times lower (95 %: 10 to 14)".
+/// "MC better than M: as in Yoon, 12 times lower (95 %: 10 to 14)".
 pub(super) fn paper_pair(pair: &PaperPair) -> String {
     let PaperPair { worse, better, .. } = pair;
     let claim = match pair.equal {
@@ -386,7 +386,7 @@ pub(super) fn paper_pair(pair: &PaperPair) -> String {
         false => format!("{better} better than {worse}"),
     };
     let outcome = match pair.outcome {
-        Reproduced::Yes => "as in the paper",
+        Reproduced::Yes => "as in Yoon",
         Reproduced::No => "not so here",
         Reproduced::Open => "this sample cannot tell",
     };

@@ -2,7 +2,7 @@
 
 use super::Extreme;
 
-/// How many extremes are kept at either end, as the thesis's test suites list them.
+/// How many extremes are kept at either end, as Sticha's test suites list them.
 pub const EXTREMES: usize = 10;
 
 /// Keeps the ten highest and the ten lowest values of a stream, in constant memory.

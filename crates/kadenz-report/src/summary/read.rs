@@ -469,7 +469,7 @@ impl SeriesSummary {
     }
 }
 
-/// The blog's last column: `(max - mean) / stddev`.
+/// Enner's last column: `(max - mean) / stddev`.
 fn max_in_stddevs(
     max_ns: Option<i64>,
     mean_ns: Option<f64>,

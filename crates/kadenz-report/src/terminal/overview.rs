@@ -1,4 +1,4 @@
-//! The blog's table: what mean and deviation say, beside what they hide.
+//! Enner's table: what mean and deviation say, beside what they hide.
 
 use super::Style;
 use super::table::{Cell, Table};

@@ -1,4 +1,4 @@
-//! The tables of round trips: switches as the post compares them, and the hosts that asked.
+//! The tables of round trips: switches as Enner compares them, and the hosts that asked.
 
 use super::Style;
 use super::table::{Cell, Table};

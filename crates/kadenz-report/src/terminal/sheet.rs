@@ -313,7 +313,7 @@ impl Column {
     }
 }
 
-/// The ten highest and lowest samples with their index, as the thesis's test suites print them.
+/// The ten highest and lowest samples with their index, as Sticha's test suites print them.
 fn extremes(series: &SeriesSummary, style: Style) -> Option<String> {
     let samples = series
         .samples

@@ -5,7 +5,7 @@ use super::*;
 use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
-/// The table at the end of the blog; its last row writes the thousands with points.
+/// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
 fn the_blog_s_table_is_reproduced() {
     let table = overview(&blog(), Style::plain());

@@ -32,7 +32,7 @@ pub fn loss_bound(flow: &Flow) -> f64 {
     of_rows(flow.sent, flow.lost, flow.longest_loss).0
 }
 
-/// The counts in a sentence or two, as the blog's post puts them, with what they allow to claim.
+/// The counts in a sentence or two, as Enner's post puts them, with what they allow to claim.
 ///
 /// ```
 /// use kadenz_record::run::network::{Flow, Network};

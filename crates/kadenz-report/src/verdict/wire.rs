@@ -9,7 +9,7 @@ use crate::numbers;
 /// ```
 /// use kadenz_report::verdict::wire::RoundTrip;
 ///
-/// // The post's baseline, and the same with a KSZ8863 added.
+/// // Enner's baseline, and the same with a KSZ8863 added.
 /// let baseline = RoundTrip { measured_ns: Some(193_800), wire_ns: Some(81_280) };
 /// let ksz8863 = RoundTrip { measured_ns: Some(237_300), wire_ns: Some(121_920) };
 /// assert_eq!(baseline.not_on_wire_ns(), Some(112_520));
@@ -53,7 +53,7 @@ impl RoundTrip {
     }
 }
 
-/// The links in a few words, as the post's table has them: `2x 100 Mbit/s`,
+/// The links in a few words, as Enner's table has them: `2x 100 Mbit/s`,
 /// `100 Mbit/s + 1 Gbit/s + 100 Mbit/s`, `loopback`, `1 Gbit/s (assumed)`.
 ///
 /// ```

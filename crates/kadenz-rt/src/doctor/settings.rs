@@ -266,7 +266,7 @@ pub(super) static PCIE_POWER: Setting = Setting {
         let title = format!("PCI Express links save power by the policy {policy}");
         found(Severity::costs_if(policy != "default"), title)
             .cost(
-                "a link that sleeps must wake before a network or field bus card answers: each card \
+                "a link that sleeps must wake before a network or fieldbus card answers: each card \
                  states how long in lspci -vv, `Exit Latency L1` (PCI Express, Link Capabilities: from \
                  below 1 us to more than 64 us)",
             )

@@ -1,4 +1,4 @@
-//! The exchange of process data with the paper's 59 devices, ours beside ethercrab's own drivers and SOEM.
+//! The exchange of process data with Yoon's 59 devices, ours beside ethercrab's own drivers and SOEM.
 //!
 //! Each measurement has a segment of its own, in a network namespace of its own, at the other end of a veth
 //! pair, and the same code for the beat and the times. A shared machine drifts within minutes, so every
@@ -17,7 +17,7 @@ use super::figure::Figure;
 use crate::process;
 use crate::repository::Repository;
 
-/// Devices of the paper's humanoid.
+/// Devices of Yoon's humanoid.
 const DEVICES: &str = "59";
 /// Length of each measurement, and rounds, unless something else is wished.
 const SECONDS: u32 = 3;

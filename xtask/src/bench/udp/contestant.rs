@@ -10,9 +10,9 @@ use crate::bench::absent;
 use crate::process;
 use crate::repository::Repository;
 
-/// Packets a second: the post's rate.
+/// Packets a second: Enner's rate.
 pub const RATE: u32 = 100;
-/// UDP payload: an actuator's feedback in the post.
+/// UDP payload: an actuator's feedback in Enner.
 const BYTES: &str = "200";
 /// Packets that do not count; sockperf leaves its first 400 ms out.
 const WARM_UP: u32 = 40;

@@ -108,7 +108,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-/// The deadline of the PREEMPT_RT developers' test farm, which the thesis took too.
+/// The deadline of the PREEMPT_RT developers' test farm, which Sticha took too.
 const DEADLINE: Duration = Duration::from_micros(400);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {

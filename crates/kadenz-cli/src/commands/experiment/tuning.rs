@@ -1,4 +1,4 @@
-//! The experiment of the paper on a humanoid: the control period under each combination of priority,
+//! The experiment of Yoon on a humanoid: the control period under each combination of priority,
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 pub(super) fn plan(options: &Options) -> Plan {
     let bus = options.bus.as_ref();
     let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
-    // The paper has no I.
+    // Yoon has no I.
     let cells = Combination::PAPER.map(|it| it.to_string()).join(",");
     let command = format!(
         "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::commands::ethercat::{Virtual, check_cycle, check_interface};
 
-/// A segment of the field bus, as it is typed.
+/// A segment of the fieldbus, as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bus {
     /// In the measuring process: so many devices of the humanoid, or a file.

@@ -104,7 +104,7 @@ impl<'a> ChildRounds<'a> {
         let mut words: Vec<String> = ["load", "heavy", "--json"].map(str::to_owned).to_vec();
         match &self.options.with {
             Some(program) => words.extend(["--with".to_owned(), program.clone()]),
-            // The paper's machine had memory for two such files: what it wrote went to the disk. One
+            // Yoon's machine had memory for two such files: what it wrote went to the disk. One
             // with plenty would keep the file to itself.
             None => words.push("--fsync".to_owned()),
         }

@@ -31,7 +31,7 @@
 //! ```
 //!
 //! A cycle of [`Mode::Pipelined`] takes in what came back of the cycle before, lets the controller compute,
-//! sends, and sleeps: as in the paper (figure 4) nobody waits for the wire, and no interrupt is needed. The
+//! sends, and sleeps: as in Yoon (figure 4) nobody waits for the wire, and no interrupt is needed. The
 //! paper's request sends what was computed a cycle before; this one sends it at once.
 //!
 //! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it

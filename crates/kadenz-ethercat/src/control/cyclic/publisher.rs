@@ -2,7 +2,7 @@
 //!
 //! Two images take them. [`SeqlockPublisher`] posts on one that is checked by a sequence ([`process_image`]): it waits
 //! for nobody, and other processes can map it. [`LockedPublisher`] posts on one behind a lock
-//! ([`locked`]), as the paper's: it waits for at most one reader.
+//! ([`locked`]), as Yoon's: it waits for at most one reader.
 //!
 //! [`process_image`]: crate::control::process_image
 //! [`locked`]: crate::control::locked
@@ -165,7 +165,7 @@ impl Drop for SeqlockPublisher<'_> {
     }
 }
 
-/// Posts the same on a process image behind a lock, as the paper's loop: it waits for at most one reader.
+/// Posts the same on a process image behind a lock, as Yoon's loop: it waits for at most one reader.
 /// Allocates nothing. When it is dropped, the process image says that this was the last.
 #[derive(Debug)]
 pub struct LockedPublisher<'b> {

@@ -8,7 +8,7 @@ use kadenz_rt::clock::MonotonicTime;
 /// When the answers of a cycle are taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// In the next cycle, as in the paper: nothing waits for the wire. What the controller sees is a
+    /// In the next cycle, as in Yoon: nothing waits for the wire. What the controller sees is a
     /// cycle old, what it writes goes out at once.
     #[default]
     Pipelined,
@@ -29,7 +29,7 @@ pub enum Overrun {
     /// within a cycle's time.
     #[default]
     Skip,
-    /// Counts each period from the last wake-up, as the paper's loop does (figure 4): no period is ever
+    /// Counts each period from the last wake-up, as Yoon's loop does (figure 4): no period is ever
     /// too short, and every delay adds to all that follow. Beats are numbered as the ideal signal has them
     /// by then, so that all cycles end when its cycles would. A [`Phase`](super::Phase) moves nothing.
     Relative,

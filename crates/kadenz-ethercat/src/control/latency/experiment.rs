@@ -1,4 +1,4 @@
-//! The paper's robot with a stamp device, in virtual time.
+//! Yoon's robot with a stamp device, in virtual time.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum Sends {
     /// As soon as the loop sends.
     #[default]
     AtOnce,
-    /// A cycle later: the paper's request sends what was computed after the one before.
+    /// A cycle later: Yoon's request sends what was computed after the one before.
     NextCycle,
 }
 
@@ -53,7 +53,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The paper's: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample in
+    /// Yoon's: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample in
     /// the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
     #[must_use]
     pub const fn paper() -> Self {

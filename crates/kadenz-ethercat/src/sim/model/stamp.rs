@@ -2,7 +2,7 @@
 //!
 //! Events happen at times of chance, whether anybody looks or not, as when a foot meets the ground. The
 //! device's microcontroller looks once a cycle: it is woken by the outputs or by SYNC0, works for a while,
-//! and then acts on the newest outputs and samples at one moment, as the paper's devices do. What it tells
+//! and then acts on the newest outputs and samples at one moment, as Yoon's devices do. What it tells
 //! is how many events there were, when the last one was, which command stands and since when; all in the
 //! device's system time, as Beckhoff's EL1252 and EL2252 do with distributed clocks. What
 //! [`control::latency`](crate::control::latency) computes of it holds on any segment that has such a

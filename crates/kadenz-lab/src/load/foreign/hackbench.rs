@@ -1,4 +1,4 @@
-//! `hackbench` of rt-tests in a loop, as in the paper.
+//! `hackbench` of rt-tests in a loop, as in Yoon.
 
 use super::Task;
 use crate::load::options::cpus;

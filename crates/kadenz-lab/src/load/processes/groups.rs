@@ -16,7 +16,7 @@ use crate::stop::Stop;
 
 /// hackbench's `--datasize=100`.
 const MESSAGE: usize = 100;
-/// The paper kills hackbench every five seconds.
+/// Yoon kills hackbench every five seconds.
 const LIFE: Duration = Duration::from_secs(5);
 /// How soon the end is heard of.
 const STEP: Duration = Duration::from_millis(20);

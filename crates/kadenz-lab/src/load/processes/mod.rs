@@ -1,6 +1,6 @@
 //! Scheduling: threads that send each other messages, and processes that come and go.
 //!
-//! The groups are those of Linux's `hackbench --threads`. The paper runs `hackbench 20` in a loop
+//! The groups are those of Linux's `hackbench --threads`. Yoon runs `hackbench 20` in a loop
 //! and kills it every five seconds, so all groups are ended and made anew as often. Short-lived
 //! processes come beside.
 
@@ -16,9 +16,9 @@ use super::rates::{Counter, Tally};
 use super::workers::{Site, Trouble, Workers};
 use super::{Generator, LoadKind};
 
-/// The paper's `hackbench 20` on four CPUs.
+/// Yoon's `hackbench 20` on four CPUs.
 const GROUPS_A_CPU: usize = 5;
-/// More than the paper's is not taken without being asked for.
+/// More than Yoon's is not taken without being asked for.
 const PAPERS_GROUPS: usize = 20;
 /// Receivers of a group, and senders: hackbench's `--fds=20`.
 const RECEIVERS: usize = 20;

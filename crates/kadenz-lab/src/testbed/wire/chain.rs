@@ -8,7 +8,7 @@ use crate::testbed::quantity::{LinkSpeed, Picos};
 /// ```
 /// use kadenz_lab::testbed::{LinkSpeed, Picos, wire::{Chain, Payload, Tag}};
 ///
-/// // The post's baseline: two links of 100 Mbit/s with a switch between them.
+/// // Enner's baseline: two links of 100 Mbit/s with a switch between them.
 /// let speed: LinkSpeed = "100Mbit/s".parse()?;
 /// let baseline = Chain::new(vec![speed, speed])?;
 /// let wire = baseline.round_trip(Payload::new(200)?, Tag::None);
@@ -115,7 +115,7 @@ mod tests {
         chain(links).round_trip(payload, Tag::None).as_ps()
     }
 
-    /// The post's table of switches. It rounds a hop to 20.3 us first, hence 112.6 for 112.52.
+    /// Enner's table of switches. It rounds a hop to 20.3 us first, hence 112.6 for 112.52.
     #[test]
     fn the_post_s_table() {
         let not_wire = |measured: &str, wire: u64| {

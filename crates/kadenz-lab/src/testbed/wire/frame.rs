@@ -194,7 +194,7 @@ mod tests {
         let occupancy = |rate| frame.occupancy(speed(rate)).time().as_ps();
         assert_eq!(occupancy("100Mbit/s"), 21_280_000);
         assert_eq!(occupancy("1Gbit/s"), 2_128_000);
-        // 266 bytes less the gap: the post's 20.3 and 2.03 us.
+        // 266 bytes less the gap: Enner's 20.3 and 2.03 us.
         let hop = |rate| frame.store_and_forward(speed(rate)).time().as_ps();
         assert_eq!(hop("100Mbit/s"), 20_320_000);
         assert_eq!(hop("1Gbit/s"), 2_032_000);

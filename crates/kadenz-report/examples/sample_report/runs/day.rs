@@ -1,4 +1,4 @@
-//! Four systems idling for a day, after the figures of the blog "A Practical Look at Latency in
+//! Four systems idling for a day, after the figures of Enner's "A Practical Look at Latency in
 //! Robotics": about 80 million samples each in 86,400 intervals of one second.
 
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
@@ -88,7 +88,7 @@ pub(crate) fn day() -> Summary {
     };
     let warnings = vec![warning(
         "invented",
-        "These figures are invented after the blog’s table to show what a day looks like.",
+        "These figures are invented after Enner’s table to show what a day looks like.",
         None,
     )];
     Summary {

@@ -45,7 +45,7 @@ pub(crate) fn night(out: &Path) -> Result<Summary, Box<dyn Error>> {
     Ok(summary)
 }
 
-/// The blog's modes, oftener than they were.
+/// Enner's modes, oftener than they were.
 fn recipe() -> Recipe {
     let mut recipe = Recipe {
         samples: SAMPLES,

@@ -1,4 +1,4 @@
-//! A matrix whose control periods follow the paper's figures 7 and 8, and one that was interrupted
+//! A matrix whose control periods follow Yoon's figures 7 and 8, and one that was interrupted
 //! on a machine that refused much.
 
 use std::error::Error;
@@ -33,7 +33,7 @@ struct Plan {
     refused: &'static [Measure],
 }
 
-/// The paper's matrix, two minutes a cell: below `out`, as a run folder with its logs.
+/// Yoon's matrix, two minutes a cell: below `out`, as a run folder with its logs.
 pub(crate) fn tune(out: &Path) -> Result<Summary, Box<dyn Error>> {
     write(
         out,
@@ -99,7 +99,7 @@ fn write(out: &Path, plan: &Plan) -> Result<Summary, Box<dyn Error>> {
     Ok(Summary::of_run(&folder)?)
 }
 
-/// Lateness and jitter of a cell. Sleeps are relative, as the paper's were, so that both are how
+/// Lateness and jitter of a cell. Sleeps are relative, as Yoon's were, so that both are how
 /// much longer than asked for a sleep took.
 fn cell(
     folder: &Path,
@@ -237,8 +237,8 @@ fn run(plan: &Plan, series: Vec<Series>) -> Run {
     }
 }
 
-/// The control periods of one of the paper's columns, as a quantile function: a bell or a line
-/// below 99 %, lines between the paper's maxima above.
+/// The control periods of one of Yoon's columns, as a quantile function: a bell or a line
+/// below 99 %, lines between Yoon's maxima above.
 struct Periods {
     min_us: f64,
     mean_us: f64,

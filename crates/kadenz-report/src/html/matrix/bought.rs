@@ -57,7 +57,7 @@ fn ranking(out: &mut Markup, matrix: &Matrix) {
     if pairs.is_empty() {
         return;
     }
-    out.tag("<details><summary>The paper’s order, pair by pair</summary><ul class=\"told-list\">");
+    out.tag("<details><summary>Yoon’s order, pair by pair</summary><ul class=\"told-list\">");
     for pair in pairs {
         out.tag(match pair.outcome {
             Reproduced::Yes => "<li><span class=\"yes\" aria-hidden=\"true\">✓</span> ",

@@ -48,7 +48,7 @@ pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
     out.tag("</section>");
 }
 
-/// The loads that have cells, in the order of the paper.
+/// The loads that have cells, in the order of Yoon.
 pub(super) fn loads(matrix: &Matrix) -> Vec<Load> {
     let any = |load: &Load| matrix.of_load(*load).next().is_some();
     Load::ALL.into_iter().filter(any).collect()

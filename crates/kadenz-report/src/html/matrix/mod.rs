@@ -1,5 +1,5 @@
 //! The page of a matrix: the answer with its commands, the cells as a heat table, what each measure
-//! bought, the control periods side by side, and the paper's tables.
+//! bought, the control periods side by side, and Yoon's tables.
 
 mod answer;
 mod bought;
@@ -24,7 +24,7 @@ pub(super) use data::of as data;
 pub(super) const LINKS: &str = concat!(
     "<a href=\"#verdict\">Answer</a><a href=\"#cells\">Cells</a>",
     "<a href=\"#bought\">Measures</a><a href=\"#periods\">Periods</a>",
-    "<a href=\"#paper\">The paper</a>",
+    "<a href=\"#paper\">Yoon</a>",
 );
 
 /// The rest of them.

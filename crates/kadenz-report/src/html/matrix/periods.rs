@@ -1,5 +1,5 @@
 //! The distribution of the control period of each cell, side by side on the same axes: the lower
-//! halves of the paper's figures 7 and 8.
+//! halves of Yoon's figures 7 and 8.
 
 use super::heat::{loads, title};
 use crate::html::charts::plot;

@@ -1,4 +1,4 @@
-//! The control periods in the rows and columns of the paper's figures, and the paper's own.
+//! The control periods in the rows and columns of Yoon's figures, and Yoon's own.
 
 use super::heat::{loads, title};
 use crate::html::markup::Markup;
@@ -7,9 +7,7 @@ use crate::matrix::{Matrix, paper};
 
 /// The section.
 pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
-    out.tag(
-        "<section id=\"paper\"><h2>The paper’s tables</h2><p class=\"lead\">Control periods in ",
-    );
+    out.tag("<section id=\"paper\"><h2>Yoon’s tables</h2><p class=\"lead\">Control periods in ");
     out.tag("microseconds: the shortest, then largest, mean and standard deviation of the lowest 99&#160;%, ");
     out.tag("99.9&#160;% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. ");
     out.tag("Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in ");
@@ -25,10 +23,10 @@ pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
         let caption = format!("Measured here {}, in microseconds", load.words());
         table(out, &here, &caption);
         let figure = paper::table(load).figure;
-        out.tag("<details><summary>The paper’s figure ")
+        out.tag("<details><summary>Yoon’s figure ")
             .text(figure)
             .tag("</summary>");
-        let caption = format!("The paper’s figure {figure}, in microseconds");
+        let caption = format!("Yoon’s figure {figure}, in microseconds");
         table(out, &layout::published(load), &caption);
         out.tag("</details>");
     }

@@ -318,7 +318,7 @@ fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
         "{text}"
     );
     assert!(text.contains("\n| Low 99 % | max | 1,057.0"), "{text}");
-    assert!(text.contains("The paper's figure 8"), "{text}");
+    assert!(text.contains("Yoon's figure 8"), "{text}");
     assert!(text.contains("| 100 % | max | 346,148.00 |"), "{text}");
 }
 

@@ -118,11 +118,11 @@ fn the_paper_s_order_is_judged_where_its_pairs_were_measured() {
         .collect();
     assert_eq!(pairs.len(), 2, "{pairs:?}");
     assert!(
-        pairs[0].starts_with("M equal to none: as in the paper, "),
+        pairs[0].starts_with("M equal to none: as in Yoon, "),
         "{pairs:?}"
     );
     assert!(
-        pairs[1].starts_with("PM equal to P: as in the paper, "),
+        pairs[1].starts_with("PM equal to P: as in Yoon, "),
         "{pairs:?}"
     );
     let words = matrix.ranking_words();

@@ -118,7 +118,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// The record of the blog "Analyzing the viability of Ethernet and UDP for robot control": 24
+    /// The record of Enner's "Analyzing the viability of Ethernet and UDP for robot control": 24
     /// hours at 100 Hz, 193 us, a clock of 250 ns, and its three modes in noise of less than 1 us.
     ///
     /// ```

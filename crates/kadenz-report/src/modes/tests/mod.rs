@@ -256,7 +256,7 @@ fn the_output_keeps_to_its_schema() {
     assert!(complaints_by(SCHEMA, &value).is_some());
 }
 
-/// What a recorded log holds, brought to the blog's network: a share of it below 0.9 us, and the tail as
+/// What a recorded log holds, brought to Enner's network: a share of it below 0.9 us, and the tail as
 /// heavy as it was.
 fn recorded(log: &str, share: f64) -> Noise {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -279,7 +279,7 @@ fn recorded(log: &str, share: f64) -> Noise {
     )
 }
 
-/// The modes of the blog, in two hours instead of 24: the ramp every ten minutes.
+/// The modes of Enner, in two hours instead of 24: the ramp every ten minutes.
 fn two_hours() -> Recipe {
     let mut recipe = Recipe::blog();
     recipe.samples = 800_000;

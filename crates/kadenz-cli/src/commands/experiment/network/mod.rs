@@ -1,4 +1,4 @@
-//! The post "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots,
+//! Enner "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots,
 //! 2017), on the testbed.
 
 mod parts;

@@ -20,7 +20,7 @@ const fn leg(name: &'static str, topology: &'static str, command: &'static str) 
     }
 }
 
-/// The controller of the post: a packet of 200 B a hundred times a second, at real-time priority. An
+/// The controller of Enner: a packet of 200 B a hundred times a second, at real-time priority. An
 /// answer counts as lost late: a host that others keep from running for a second loses nothing.
 const POST: &str = "udp send --to {device} --rate 100Hz --size 200B --policy fifo:80 --timeout 5s";
 

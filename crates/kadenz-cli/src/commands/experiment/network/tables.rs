@@ -1,4 +1,4 @@
-//! The tables: here, by the model, and in the post.
+//! The tables: here, by the model, and in Enner.
 
 use std::time::Duration;
 
