@@ -81,6 +81,11 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
         "operating-system code lives in kadenz-rt",
     ),
     (
+        "rustix",
+        &["kadenz-rt"],
+        "operating-system code lives in kadenz-rt",
+    ),
+    (
         "windows-sys",
         &["kadenz-rt"],
         "operating-system code lives in kadenz-rt",

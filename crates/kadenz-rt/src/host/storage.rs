@@ -63,7 +63,10 @@ fn unescaped(point: &str) -> String {
 /// When the system does not tell, as outside of Linux.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     #[cfg(target_os = "linux")]
-    return crate::os::linux::disk::free_bytes(path);
+    {
+        let room = rustix::fs::statvfs(path)?;
+        Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = path;

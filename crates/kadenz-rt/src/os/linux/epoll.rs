@@ -1,8 +1,12 @@
 //! Waiting for many descriptors, of which few are ready: epoll(7), told of changes alone.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
-use super::errno;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+
+use super::number;
 
 /// At most so many descriptors are told of by one call.
 const MAX_EVENTS: usize = 256;
@@ -10,8 +14,8 @@ const MAX_EVENTS: usize = 256;
 /// Descriptors, each with a number of its owner's, which wait for changes.
 pub(crate) struct Epoll {
     descriptor: OwnedFd,
-    events: [libc::epoll_event; MAX_EVENTS],
-    ready: usize,
+    /// What the last wait has found; never more than it had room for at first.
+    events: Vec<Event>,
 }
 
 /// What became of one descriptor.
@@ -34,78 +38,59 @@ impl std::fmt::Debug for Epoll {
 
 impl Epoll {
     pub(crate) fn create() -> Result<Self, i32> {
-        // SAFETY: the call takes a number.
-        let number = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if number < 0 {
-            return Err(errno());
-        }
         Ok(Self {
-            // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-            descriptor: unsafe { OwnedFd::from_raw_fd(number) },
-            events: [libc::epoll_event { events: 0, u64: 0 }; MAX_EVENTS],
-            ready: 0,
+            descriptor: number(epoll::create(CreateFlags::CLOEXEC))?,
+            events: Vec::with_capacity(MAX_EVENTS),
         })
     }
 
     /// Waits also for this descriptor, until it is closed.
-    pub(crate) fn add(&self, fd: i32, token: u64) -> Result<(), i32> {
-        let flags = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP;
-        self.register(fd, token, flags)
+    pub(crate) fn add(&self, fd: RawFd, token: u64) -> Result<(), i32> {
+        self.register(
+            fd,
+            token,
+            EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP,
+        )
     }
 
     /// The same, but for reading alone: an event that is read can be written again, which is no news.
-    pub(crate) fn add_reading(&self, fd: i32, token: u64) -> Result<(), i32> {
-        self.register(fd, token, libc::EPOLLIN)
+    pub(crate) fn add_reading(&self, fd: RawFd, token: u64) -> Result<(), i32> {
+        self.register(fd, token, EventFlags::IN)
     }
 
-    fn register(&self, fd: i32, token: u64, flags: i32) -> Result<(), i32> {
-        let flags = flags | libc::EPOLLET;
-        let mut event = libc::epoll_event {
-            events: flags.cast_unsigned(),
-            u64: token,
-        };
-        // SAFETY: the event is live; a descriptor that is not open is refused.
-        let outcome = unsafe {
-            libc::epoll_ctl(
-                self.descriptor.as_raw_fd(),
-                libc::EPOLL_CTL_ADD,
-                fd,
-                &raw mut event,
-            )
-        };
-        if outcome < 0 { Err(errno()) } else { Ok(()) }
+    fn register(&self, fd: RawFd, token: u64, flags: EventFlags) -> Result<(), i32> {
+        // SAFETY: the number is used in this call alone, and the kernel refuses one that is not open.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        let data = EventData::new_u64(token);
+        number(epoll::add(
+            &self.descriptor,
+            fd,
+            data,
+            flags | EventFlags::ET,
+        ))
     }
 
     /// Waits until something has changed, or so many milliseconds, or without end for `None`. An error
     /// of `EINTR` tells of a signal.
     pub(crate) fn wait(&mut self, span_ms: Option<u32>) -> Result<usize, i32> {
-        self.ready = 0;
-        let span = span_ms.map_or(-1, |span| i32::try_from(span).unwrap_or(i32::MAX));
-        // SAFETY: the array is live and has as many entries as are told.
-        let ready = unsafe {
-            libc::epoll_wait(
-                self.descriptor.as_raw_fd(),
-                self.events.as_mut_ptr(),
-                MAX_EVENTS as i32,
-                span,
-            )
-        };
-        if ready < 0 {
-            return Err(errno());
-        }
-        self.ready = ready.unsigned_abs() as usize;
-        Ok(self.ready)
+        self.events.clear();
+        let span = span_ms.map(|span| Timespec {
+            tv_sec: i64::from(span / 1000),
+            tv_nsec: i64::from(span % 1000) * 1_000_000,
+        });
+        let room = spare_capacity(&mut self.events);
+        number(epoll::wait(&self.descriptor, room, span.as_ref()))
     }
 
     /// What the last wait has found.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> + '_ {
-        self.events[..self.ready].iter().map(|event| {
-            let has = |flags: i32| event.events & flags.cast_unsigned() != 0;
-            let ended = has(libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR);
+        self.events.iter().map(|event| {
+            let flags = event.flags;
+            let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
             Change {
-                token: event.u64,
-                readable: has(libc::EPOLLIN) || ended,
-                writable: has(libc::EPOLLOUT),
+                token: event.data.u64(),
+                readable: flags.contains(EventFlags::IN) || ended,
+                writable: flags.contains(EventFlags::OUT),
                 ended,
             }
         })

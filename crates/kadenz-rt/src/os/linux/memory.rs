@@ -2,27 +2,20 @@
 
 use std::mem::MaybeUninit;
 
-use super::errno;
+use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+
+use super::number;
 
 /// Locks what the process has mapped, and with `future` also what it will map.
 pub(crate) fn lock_all(future: bool) -> Result<(), i32> {
-    let flags = if future {
-        libc::MCL_CURRENT | libc::MCL_FUTURE
-    } else {
-        libc::MCL_CURRENT
-    };
-    // SAFETY: the call takes flags and no pointers.
-    if unsafe { libc::mlockall(flags) } == 0 {
-        Ok(())
-    } else {
-        Err(errno())
-    }
+    let mut flags = MlockAllFlags::CURRENT;
+    flags.set(MlockAllFlags::FUTURE, future);
+    number(mlockall(flags))
 }
 
 /// Unlocks all memory of the process.
 pub(crate) fn unlock_all() {
-    // SAFETY: the call takes nothing; locked memory holds no invariant of safe code.
-    unsafe { libc::munlockall() };
+    let _ = munlockall();
 }
 
 /// Tells glibc to keep freed memory (`true`) or to go back to its defaults (`false`). Returns
@@ -91,7 +84,5 @@ pub(crate) fn stack_left() -> Option<usize> {
 
 /// Whether a file gives capabilities to whoever executes it.
 pub(crate) fn has_file_capabilities(file: &std::ffi::CStr) -> bool {
-    let name = c"security.capability".as_ptr();
-    // SAFETY: both words are live and end with a zero; with a size of zero nothing is written.
-    unsafe { libc::getxattr(file.as_ptr(), name, std::ptr::null_mut(), 0) > 0 }
+    rustix::fs::getxattr_query(file, c"security.capability").is_ok_and(|bytes| bytes > 0)
 }

@@ -3,7 +3,6 @@
 pub(crate) mod addresses;
 pub(crate) mod clock;
 pub(crate) mod credentials;
-pub(crate) mod disk;
 pub(crate) mod epoll;
 pub(crate) mod ethtool;
 pub(crate) mod launch;
@@ -21,6 +20,11 @@ pub(crate) mod sleep;
 pub(crate) mod tap;
 pub(crate) mod trace;
 pub(crate) mod udp;
+
+/// What rustix answers, with the kernel's number where it failed.
+pub(crate) fn number<T>(outcome: rustix::io::Result<T>) -> Result<T, i32> {
+    outcome.map_err(rustix::io::Errno::raw_os_error)
+}
 
 /// The error number the last failed call left.
 pub(crate) fn errno() -> i32 {

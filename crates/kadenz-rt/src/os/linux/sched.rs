@@ -1,8 +1,15 @@
 //! Scheduling of the calling thread.
 
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 
-use super::errno;
+use rustix::process::{Resource, getpriority_process, getrlimit, setpriority_process};
+use rustix::thread::{
+    CpuSet, Pid, current_timer_slack, gettid, sched_getaffinity, sched_setaffinity,
+    set_current_timer_slack,
+};
+
+use super::{errno, number};
 
 /// `SCHED_FLAG_RESET_ON_FORK`: threads and processes this thread starts are ordinary ones.
 pub(crate) const RESET_ON_FORK: u64 = 0x01;
@@ -63,65 +70,51 @@ pub(crate) fn set_affinity(mask: &CpuMask) -> Result<(), i32> {
 
 /// The CPUs a thread may run on; thread 0 is the caller.
 pub(crate) fn affinity_of(thread: u32) -> Result<CpuMask, i32> {
-    let thread = libc::pid_t::try_from(thread).map_err(|_| libc::ESRCH)?;
+    let set = number(sched_getaffinity(pid(thread)?))?;
     let mut mask: CpuMask = [0; MAX_CPUS / 64];
-    // SAFETY: a thread that does not exist is refused; `mask` has the size that is given, and
-    // `cpu_set_t` is but an array of bits of that size.
-    let outcome =
-        unsafe { libc::sched_getaffinity(thread, size_of::<CpuMask>(), (&raw mut mask).cast()) };
-    if outcome == 0 { Ok(mask) } else { Err(errno()) }
+    for cpu in (0..MAX_CPUS).filter(|cpu| set.is_set(*cpu)) {
+        mask[cpu / 64] |= 1 << (cpu % 64);
+    }
+    Ok(mask)
 }
 
 /// Sets the CPUs a thread may run on; thread 0 is the caller.
 pub(crate) fn set_affinity_of(thread: u32, mask: &CpuMask) -> Result<(), i32> {
-    let thread = libc::pid_t::try_from(thread).map_err(|_| libc::ESRCH)?;
-    // SAFETY: a thread that does not exist is refused; `mask` is live and has the size that is
-    // given.
-    let outcome = unsafe {
-        libc::sched_setaffinity(
-            thread,
-            size_of::<CpuMask>(),
-            std::ptr::from_ref(mask).cast(),
-        )
-    };
-    if outcome == 0 { Ok(()) } else { Err(errno()) }
+    let mut set = CpuSet::new();
+    for cpu in (0..MAX_CPUS).filter(|cpu| mask[cpu / 64] >> (cpu % 64) & 1 == 1) {
+        set.set(cpu);
+    }
+    number(sched_setaffinity(pid(thread)?, &set))
+}
+
+/// `None` is the caller.
+fn pid(thread: u32) -> Result<Option<Pid>, i32> {
+    Ok(Pid::from_raw(thread.try_into().map_err(|_| libc::ESRCH)?))
 }
 
 /// The number of the calling thread.
 pub(crate) fn this_thread() -> u32 {
-    // SAFETY: the call takes nothing and cannot fail.
-    let thread = unsafe { libc::gettid() };
-    thread.unsigned_abs()
+    gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
 /// By how much the kernel may delay the calling thread's timers, in nanoseconds.
 pub(crate) fn timer_slack_ns() -> u64 {
-    // SAFETY: this request takes no pointers.
-    let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
-    u64::try_from(slack).unwrap_or(0)
+    current_timer_slack().unwrap_or(0)
 }
 
 /// Sets the calling thread's timer slack; zero asks for the thread's default.
 pub(crate) fn set_timer_slack_ns(slack_ns: u64) -> Result<(), i32> {
-    let slack = libc::c_ulong::try_from(slack_ns).unwrap_or(libc::c_ulong::MAX);
-    // SAFETY: this request takes a number and no pointers.
-    let outcome = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
-    if outcome == 0 { Ok(()) } else { Err(errno()) }
+    number(set_current_timer_slack(NonZeroU64::new(slack_ns)))
 }
 
 /// The calling thread's nice value, -20 (most of the processor) to 19.
 pub(crate) fn nice() -> i32 {
-    // The system call itself counts from 40 down to 1, so that no value looks like an error.
-    // SAFETY: process 0 is the caller; the call takes numbers and no pointers.
-    let outcome = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
-    20 - i32::try_from(outcome).unwrap_or(20)
+    getpriority_process(None).unwrap_or(0)
 }
 
 /// Sets the calling thread's nice value.
 pub(crate) fn set_nice(nice: i32) -> Result<(), i32> {
-    // SAFETY: process 0 is the caller; the call takes numbers and no pointers.
-    let outcome = unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, nice) };
-    if outcome == 0 { Ok(()) } else { Err(errno()) }
+    number(setpriority_process(None, nice))
 }
 
 /// A limit of this process that is in force; `None` when there is none.
@@ -136,17 +129,10 @@ pub(crate) enum Limit {
 /// Reads the soft limit; `None` for unlimited.
 pub(crate) fn limit(which: Limit) -> Option<u64> {
     let resource = match which {
-        Limit::RealTimePriority => libc::RLIMIT_RTPRIO,
-        Limit::LockedMemory => libc::RLIMIT_MEMLOCK,
+        Limit::RealTimePriority => Resource::Rtprio,
+        Limit::LockedMemory => Resource::Memlock,
     };
-    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
-    // SAFETY: `limit` is there to be written, and zeroed memory is a valid value should the call
-    // fail.
-    let limit = unsafe {
-        libc::getrlimit(resource, limit.as_mut_ptr());
-        limit.assume_init()
-    };
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    getrlimit(resource).current
 }
 
 /// The soft limit of locked memory of a process of this user, in bytes; `None` for unlimited.

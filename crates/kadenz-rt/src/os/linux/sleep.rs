@@ -3,8 +3,13 @@
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::{io, ptr};
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
 use super::clock::timespec_of_ns;
 use super::errno;
@@ -61,44 +66,30 @@ pub(crate) struct TimerFd(OwnedFd);
 impl TimerFd {
     /// Creates a timer that is not armed.
     pub(crate) fn create() -> io::Result<Self> {
-        // SAFETY: the call takes no pointers.
-        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: `fd` was just opened and nobody else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        Ok(Self(timer))
     }
 
     /// Arms the timer for a point on the clock; a point in the past fires at once.
     #[inline]
     pub(crate) fn arm(&self, deadline_ns: u64) {
         let timer = once_at(deadline_ns);
-        // SAFETY: `timer` is live and normalised, the descriptor is a timerfd that `self` owns,
-        // and the old value may be null. With these arguments the call cannot fail.
-        unsafe {
-            libc::timerfd_settime(
-                self.0.as_raw_fd(),
-                libc::TFD_TIMER_ABSTIME,
-                &raw const timer,
-                ptr::null_mut(),
-            );
-        }
+        let of = |time: libc::timespec| Timespec {
+            tv_sec: time.tv_sec,
+            tv_nsec: time.tv_nsec,
+        };
+        let timer = Itimerspec {
+            it_interval: of(timer.it_interval),
+            it_value: of(timer.it_value),
+        };
+        // With these arguments the call cannot fail.
+        let _ = timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &timer);
     }
 
     /// Blocks until the timer has fired. False when a signal ended the wait.
     #[inline]
     pub(crate) fn wait(&self) -> bool {
-        let mut fired = 0_u64;
-        // SAFETY: a timerfd writes eight bytes, which is the size of `fired`.
-        let read = unsafe {
-            libc::read(
-                self.0.as_raw_fd(),
-                (&raw mut fired).cast(),
-                size_of::<u64>(),
-            )
-        };
-        read == size_of::<u64>() as isize
+        rustix::io::read(&self.0, &mut [0_u8; 8]) == Ok(8)
     }
 }
 

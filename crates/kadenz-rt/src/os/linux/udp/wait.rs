@@ -1,10 +1,12 @@
 //! Waiting for a socket, and ending that wait from another thread.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
+use rustix::event::{EventfdFlags, eventfd};
+
 use super::super::clock::timespec_of_ns;
-use super::super::errno;
+use super::super::{errno, number};
 use super::socket::Socket;
 
 /// A counter that a thread can wait for.
@@ -13,13 +15,8 @@ pub(crate) struct Event(OwnedFd);
 
 impl Event {
     pub(crate) fn create() -> Result<Self, i32> {
-        // SAFETY: the call takes numbers.
-        let number = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if number < 0 {
-            return Err(errno());
-        }
-        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        number(eventfd(0, flags)).map(Self)
     }
 
     /// The number of its descriptor.
@@ -29,17 +26,14 @@ impl Event {
 
     /// Ends waits, until [`Event::clear`].
     pub(crate) fn signal(&self) {
-        let one = 1_u64.to_ne_bytes();
-        // SAFETY: the eight bytes are live. The write fails only where the counter is full, and then
-        // it ends waits already.
-        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // The write fails only where the counter is full, and then it ends waits already.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
     /// Lets later waits wait.
     pub(crate) fn clear(&self) {
-        let mut count = [0_u8; 8];
-        // SAFETY: the eight bytes are live. The read fails only where there is nothing to clear.
-        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        // The read fails only where there is nothing to clear.
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
 
