@@ -1,8 +1,8 @@
 //! Waiting for many descriptors, of which few are ready: epoll(7), told of changes alone.
 
+use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
@@ -15,7 +15,7 @@ const MAX_EVENTS: usize = 256;
 pub(crate) struct Epoll {
     descriptor: OwnedFd,
     /// What the last wait has found; never more than it had room for at first.
-    events: Vec<Event>,
+    changes: Vec<Change>,
 }
 
 /// What became of one descriptor.
@@ -40,7 +40,7 @@ impl Epoll {
     pub(crate) fn create() -> Result<Self, i32> {
         Ok(Self {
             descriptor: number(epoll::create(CreateFlags::CLOEXEC))?,
-            events: Vec::with_capacity(MAX_EVENTS),
+            changes: Vec::with_capacity(MAX_EVENTS),
         })
     }
 
@@ -73,26 +73,33 @@ impl Epoll {
     /// Waits until something has changed, or so many milliseconds, or without end for `None`. An error
     /// of `EINTR` tells of a signal.
     pub(crate) fn wait(&mut self, span_ms: Option<u32>) -> Result<usize, i32> {
-        self.events.clear();
+        self.changes.clear();
         let span = span_ms.map(|span| Timespec {
             tv_sec: i64::from(span / 1000),
             tv_nsec: i64::from(span % 1000) * 1_000_000,
         });
-        let room = spare_capacity(&mut self.events);
-        number(epoll::wait(&self.descriptor, room, span.as_ref()))
+        let mut room = [MaybeUninit::uninit(); MAX_EVENTS];
+        let events = epoll::wait(&self.descriptor, &mut room[..], span.as_ref());
+        let (events, _) = number(events)?;
+        self.changes.extend(events.iter().map(Change::of));
+        Ok(self.changes.len())
     }
 
     /// What the last wait has found.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> + '_ {
-        self.events.iter().map(|event| {
-            let flags = event.flags;
-            let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-            Change {
-                token: event.data.u64(),
-                readable: flags.contains(EventFlags::IN) || ended,
-                writable: flags.contains(EventFlags::OUT),
-                ended,
-            }
-        })
+        self.changes.iter().copied()
+    }
+}
+
+impl Change {
+    fn of(event: &Event) -> Self {
+        let flags = event.flags;
+        let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        Self {
+            token: event.data.u64(),
+            readable: flags.contains(EventFlags::IN) || ended,
+            writable: flags.contains(EventFlags::OUT),
+            ended,
+        }
     }
 }
