@@ -82,7 +82,12 @@ fn what_keeps_cpus_awake_ends_with_its_guard() {
     assert!(spinner.ok, "{spinner:?}");
     assert_eq!(spinners(), cpus.len());
     drop(awake);
-    assert_eq!(spinners(), 0);
+    // A thread that was joined is in /proc until the kernel has quite done with it.
+    let ended = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        spinners() == 0
+    });
+    assert!(ended, "{} threads keep CPUs awake", spinners());
     let (_awake, measures) = Awake::hold(Some(&CpuSet::single(1023)), None);
     let spinner = measure(&measures, "idle_spinner");
     assert!(!spinner.ok && spinner.granted == "none" && spinner.reason.is_some());
