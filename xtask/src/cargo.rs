@@ -7,7 +7,7 @@ use crate::process;
 use crate::repository::Repository;
 
 /// A crate of the workspace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Crate {
     /// Its name, `kadenz-rt`.
     pub name: String,
@@ -15,6 +15,10 @@ pub struct Crate {
     pub folder: String,
     /// What it depends on.
     pub dependencies: Vec<Dependency>,
+    /// Whether it is a library; else it is a program and no more.
+    pub library: bool,
+    /// Names of its integration tests.
+    pub tests: Vec<String>,
 }
 
 /// A dependency as `Cargo.toml` states it.
@@ -52,14 +56,24 @@ fn read_crate(package: &Value, root: &str) -> Crate {
         .trim_start_matches(root)
         .trim_end_matches("Cargo.toml")
         .trim_matches('/');
-    let dependencies = package["dependencies"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let list = |name: &str| {
+        package[name]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    };
     Crate {
         name: text(&package["name"]),
         folder: folder.to_owned(),
-        dependencies: dependencies
+        library: list("targets")
+            .iter()
+            .any(|it| it["kind"][0] == "lib" || it["kind"][0] == "proc-macro"),
+        tests: list("targets")
+            .iter()
+            .filter(|it| it["kind"][0] == "test")
+            .map(|it| text(&it["name"]))
+            .collect(),
+        dependencies: list("dependencies")
             .iter()
             .map(|it| Dependency {
                 name: text(&it["name"]),

@@ -4,6 +4,7 @@ mod cross;
 mod failing;
 mod peers;
 mod plan;
+mod quick;
 mod steps;
 mod tally;
 
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use plan::{STEPS, Step};
+use plan::{Outcome, STEPS, Step};
 pub use steps::isolated;
 use tally::Tally;
 
@@ -21,10 +22,15 @@ const HELP: &str = "\
 Run every test this machine can run, and name what was skipped and how to get it.
 
 Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
+       cargo xtask test --quick [--since REVISION] [--all]
 
-  --all    a skip is a failure, as with KADENZ_SKIP_NOTHING=1
-  --only   run these steps
-  --list   name the steps
+  --all     a skip is a failure, as with KADENZ_SKIP_NOTHING=1
+  --only    run these steps
+  --list    name the steps
+  --quick   run what a change needs, in minutes: all tests of the crates that it touches, the unit tests of
+            what depends on them, tidy's rules and format; name what is left out and the command that runs it
+  --since   the change since this revision [default: what is not committed; where all is, the commits
+            since the branch left its upstream]
 ";
 
 /// What the command line asks for.
@@ -32,8 +38,19 @@ Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
 struct Wishes {
     skip_nothing: bool,
     only: Vec<String>,
+    quick: bool,
+    since: Option<String>,
     list: bool,
     help: bool,
+}
+
+impl Wishes {
+    fn steps(&self) -> Result<Vec<&'static Step>> {
+        match self.quick {
+            true => Ok(Vec::new()),
+            false => chosen(&self.only),
+        }
+    }
 }
 
 /// Runs the steps; true if nothing failed.
@@ -50,20 +67,30 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
             .for_each(|step| println!("{:<10} {}", step.name, step.about));
         return Ok(true);
     }
-    let steps = chosen(&wishes.only)?;
     let mut tally = Tally::new(wishes.skip_nothing, not_to_be_had());
-    for step in steps {
-        perform(step, repository, &mut tally)?;
+    if wishes.quick {
+        quick::run(repository, wishes.since.as_deref(), &mut tally)?;
+    }
+    for step in wishes.steps()? {
+        timed(step.name, step.about, &mut tally, |tally| {
+            (step.run)(repository, tally)
+        })?;
     }
     print!("{}", tally.report());
     Ok(tally.passed())
 }
 
-fn perform(step: &Step, repository: &Repository, tally: &mut Tally) -> Result<()> {
-    eprintln!("\n== {}: {}", step.name, step.about);
+/// Does a step, and closes it with the time that it took.
+fn timed(
+    name: &str,
+    about: &str,
+    tally: &mut Tally,
+    run: impl FnOnce(&mut Tally) -> Result<Outcome>,
+) -> Result<()> {
+    eprintln!("\n== {name}: {about}");
     let start = Instant::now();
-    let outcome = (step.run)(repository, tally)?;
-    tally.close(step.name, outcome, start.elapsed());
+    let outcome = run(tally)?;
+    tally.close(name, outcome, start.elapsed());
     Ok(())
 }
 
@@ -73,6 +100,11 @@ fn read(options: &[String]) -> Result<Wishes> {
     while let Some(option) = options.next() {
         match option.as_str() {
             "--all" => wishes.skip_nothing = true,
+            "--quick" => wishes.quick = true,
+            "--since" => match options.next() {
+                Some(revision) => wishes.since = Some(revision.clone()),
+                None => bail!("--since needs a revision, as HEAD~1"),
+            },
             "--list" => wishes.list = true,
             "--help" | "-h" => wishes.help = true,
             "--only" => match options.next() {
@@ -81,6 +113,12 @@ fn read(options: &[String]) -> Result<Wishes> {
             },
             other => bail!("test knows no option {other:?}; `cargo xtask test --help` lists them"),
         }
+    }
+    if wishes.quick && !wishes.only.is_empty() {
+        bail!("--quick chooses by what changed; leave --only out");
+    }
+    if wishes.since.is_some() && !wishes.quick {
+        bail!("--since belongs to --quick");
     }
     Ok(wishes)
 }
@@ -125,8 +163,18 @@ mod tests {
         let wishes = read(&words("--all --only loom,miri --only fuzz")).expect("known options");
         assert!(wishes.skip_nothing);
         assert_eq!(wishes.only, ["loom", "miri", "fuzz"]);
-        assert!(read(&words("--quick")).is_err());
-        assert!(read(&words("--only")).is_err());
+        let wishes = read(&words("--quick --since HEAD~2")).expect("known options");
+        assert_eq!(wishes.since.as_deref(), Some("HEAD~2"));
+        assert!(wishes.steps().expect("no step is named").is_empty());
+        for wrong in [
+            "--fast",
+            "--only",
+            "--quick --since",
+            "--since HEAD",
+            "--quick --only loom",
+        ] {
+            assert!(read(&words(wrong)).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -210,7 +210,7 @@ pub fn isolated(repository: &Repository, program: &str, name: &str) -> Command {
     command
 }
 
-fn name_tools(command: &mut Command, tally: &Tally) {
+pub(super) fn name_tools(command: &mut Command, tally: &Tally) {
     let found = [
         ("KADENZ_HDRHISTOGRAM_JAR", tools::hdrhistogram_jar()),
         ("KADENZ_PYTHON", tools::python_with_libraries()),

@@ -170,6 +170,7 @@ mod tests {
             name: name.to_owned(),
             folder: format!("crates/{name}"),
             dependencies: dependencies.iter().map(dependency).collect(),
+            ..Crate::default()
         }
     }
 

@@ -198,6 +198,11 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     }
 }
 
+/// The rules and the format, which take seconds.
+pub fn quick(repository: &Repository) -> Result<bool> {
+    Ok(rules(repository)? & programs::format(repository)?)
+}
+
 fn rules(repository: &Repository) -> Result<bool> {
     let workspace = Workspace {
         files: repository.committed()?,

@@ -179,7 +179,7 @@ mod tests {
         let member = |name: &str| Crate {
             name: name.to_owned(),
             folder: format!("crates/{name}"),
-            dependencies: Vec::new(),
+            ..Crate::default()
         };
         let spoken = "//! The base of the workspace, with clocks and sleepers.\n//!\n//! It holds all unsafe code there is.\n";
         let workspace = Workspace {

@@ -18,7 +18,8 @@ pub fn check(repository: &Repository) -> Result<bool> {
     Ok(well)
 }
 
-fn format(repository: &Repository) -> Result<bool> {
+/// `cargo fmt`.
+pub fn format(repository: &Repository) -> Result<bool> {
     process::run(
         repository
             .command("cargo")

@@ -40,11 +40,11 @@ const AUTHORS_TOOLS: &[&str] = &[
 /// Words that no reader of the field knows, or by which nobody finds a source, with what stands in their
 /// place. A word comes here once it is gone from the pages.
 const COINED: &[(&str, &str)] = &[
-    ("house", "the workspace"),
-    ("rooms", "crates"),
+    ("workspace", "the workspace"),
+    ("crates", "crates"),
     ("notebook", "kadenz-record"),
-    ("chore", "a task"),
-    ("chores", "tasks"),
+    ("task", "a task"),
+    ("tasks", "tasks"),
     ("desk", "the control socket"),
     ("steward", "the segment supervisor"),
     ("conductor", "the axis group"),

@@ -1,0 +1,199 @@
+//! `cargo xtask test --quick`: what a change needs, in minutes, and what it leaves out.
+
+mod choice;
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::plan::{Outcome, STEPS};
+use super::tally::Tally;
+use super::{steps, timed};
+use crate::cargo;
+use crate::process;
+use crate::repository::Repository;
+use crate::tidy;
+use choice::{Choice, choose};
+
+/// The branches that a change may have left, the likeliest first.
+const TRUNKS: [&str; 4] = ["@{upstream}", "origin/HEAD", "main", "master"];
+
+/// Tests the change, and says what was left out.
+pub fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> Result<()> {
+    let change = Change::find(repository, since)?;
+    let choice = choose(
+        &change.paths,
+        &cargo::crates(repository)?,
+        &repository.files()?,
+    );
+    println!("{} files changed since {}", change.paths.len(), change.base);
+    timed("tidy", "rules and format", tally, |_| {
+        Ok(Outcome::of(tidy::quick(repository)?, "tidy"))
+    })?;
+    if choice.crates().next().is_some() {
+        timed("tests", "what the change needs", tally, |tally| {
+            let mut command = command(repository, &choice);
+            steps::name_tools(&mut command, tally);
+            let success = steps::watch(&mut command, tally)?;
+            Ok(Outcome::of(success, "cargo test"))
+        })?;
+    }
+    print!("{}", left_out(&choice));
+    Ok(())
+}
+
+/// What changed, and since when.
+struct Change {
+    base: String,
+    /// Paths from the root.
+    paths: Vec<String>,
+}
+
+impl Change {
+    /// What is not committed; where all is, the commits since the branch left the one it came from.
+    fn find(repository: &Repository, since: Option<&str>) -> Result<Self> {
+        if let Some(base) = since {
+            return Self::since(repository, base);
+        }
+        let uncommitted = Self::since(repository, "HEAD")?;
+        if !uncommitted.paths.is_empty() {
+            return Ok(uncommitted);
+        }
+        for trunk in TRUNKS {
+            let mut command = repository.command("git");
+            let Ok(base) = process::output(command.args(["merge-base", "HEAD", trunk])) else {
+                continue;
+            };
+            let change = Self::since(repository, base.trim())?;
+            if !change.paths.is_empty() {
+                return Ok(change);
+            }
+        }
+        bail!(
+            "nothing is uncommitted, and no commit is ahead of {}; name the commit to test since: \
+             cargo xtask test --quick --since HEAD~1",
+            TRUNKS.join(", ")
+        )
+    }
+
+    fn since(repository: &Repository, base: &str) -> Result<Self> {
+        let names = |arguments: &[&str]| {
+            let mut command = repository.command("git");
+            process::output(command.args(arguments))
+        };
+        let changed = names(&["diff", "--name-only", "--no-renames", "-z", base, "--"])?;
+        let new = names(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let paths = changed.split('\0').chain(new.split('\0'));
+        Ok(Self {
+            base: base.to_owned(),
+            paths: paths
+                .filter(|it| !it.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+}
+
+/// One command for all of it, so that cargo builds what they share once.
+fn command(repository: &Repository, choice: &Choice) -> Command {
+    let mut command = repository.command("cargo");
+    command.arg("test");
+    choice.crates().for_each(|name| {
+        command.args(["-p", name]);
+    });
+    command.args(["--no-fail-fast", "--bins"]);
+    command.args(choice.library.then_some("--lib"));
+    choice.tests.iter().for_each(|name| {
+        command.args(["--test", name]);
+    });
+    command.args(["--", "--show-output"]);
+    command
+}
+
+/// What does not run, and which command runs it.
+fn left_out(choice: &Choice) -> String {
+    let mut text = String::from("\nleft out, and the command that runs it:\n");
+    let mut line = |what: &str, command: &str| {
+        let _ = writeln!(text, "  {what}: {command}");
+    };
+    let packages = |names: &mut dyn Iterator<Item = &str>| {
+        names.fold(String::new(), |words, name| words + " -p " + name)
+    };
+    if !choice.dependants.is_empty() {
+        let crates = packages(&mut choice.dependants.iter().map(String::as_str));
+        line(
+            "integration tests of what depends on the change",
+            &format!("cargo test{crates}"),
+        );
+    }
+    if !choice.other_tests.is_empty() {
+        let tests: String = choice
+            .other_tests
+            .iter()
+            .map(|it| format!(" --test {it}"))
+            .collect();
+        let crates = packages(&mut choice.touched.iter().map(String::as_str));
+        line(
+            "tests of other commands",
+            &format!("cargo test{crates}{tests}"),
+        );
+    }
+    let all = packages(&mut choice.crates());
+    if !all.is_empty() {
+        line(
+            "documentation's examples",
+            &format!("cargo test --doc{all}"),
+        );
+    }
+    line("lints, rustdoc and licences", "cargo xtask tidy");
+    let steps: Vec<&str> = STEPS.iter().skip(1).map(|step| step.name).collect();
+    line(
+        "all other steps",
+        &format!("cargo xtask test --only {}", steps.join(",")),
+    );
+    line("everything", "cargo xtask test");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice() -> Choice {
+        let set = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect();
+        Choice {
+            touched: set(&["program"]),
+            dependants: set(&["upper"]),
+            library: true,
+            tests: set(&["files"]),
+            other_tests: set(&["run", "udp"]),
+        }
+    }
+
+    #[test]
+    fn one_command_runs_the_units_of_all_and_the_chosen_tests() {
+        let command = command(&Repository::of_this_build(), &choice());
+        assert_eq!(
+            process::spelled(&command),
+            "cargo test -p program -p upper --no-fail-fast --bins --lib --test files -- --show-output"
+        );
+    }
+
+    #[test]
+    fn whatever_is_left_out_is_named_with_its_command() {
+        let said = left_out(&choice());
+        for command in [
+            "cargo test -p upper\n",
+            "cargo test -p program --test run --test udp\n",
+            "cargo test --doc -p program -p upper\n",
+            "cargo xtask tidy\n",
+            "cargo xtask test --only features,attack,",
+            "cargo xtask test\n",
+        ] {
+            assert!(said.contains(command), "{command}: {said}");
+        }
+        let said = left_out(&Choice::default());
+        assert!(!said.contains("cargo test"), "{said}");
+    }
+}
