@@ -3,6 +3,7 @@
 // Pages come from KADENZ_REPORT_DIR, else the example `sample_report` writes them; pictures go to
 // KADENZ_SCREENSHOTS, if it names a folder.
 
+import { availableParallelism } from "node:os";
 import { after, before, describe, test } from "node:test";
 
 import { lack, setStage, skip } from "./stage.js";
@@ -20,16 +21,30 @@ import * as words from "./suites/words.js";
 
 const missing = await lack();
 
-describe("the report", { skip: missing !== undefined }, () => {
+// As many tests at once as there are CPUs, each with a browser of its own: they share neither clipboard nor focus.
+const concurrency = availableParallelism();
+
+describe("the report", { skip: missing !== undefined, concurrency }, () => {
   let stage;
+  const free = [];
   before(async () => {
-    stage = await setStage();
+    stage = await setStage(concurrency);
+    free.push(...stage.browsers);
   });
   after(() => stage?.close());
 
+  const alone = async (run, context) => {
+    const browser = free.pop();
+    try {
+      await run(browser, context);
+    } finally {
+      free.push(browser);
+    }
+  };
+
   for (const suite of [offline, words, report, deadline, budget, charts, matrix, modes, looks, access, hostile]) {
     for (const [name, run] of Object.entries(suite.tests)) {
-      test(name, (context) => run(stage, context));
+      test(name, (context) => alone(run, context));
     }
   }
 });

@@ -47,24 +47,40 @@ export const skip = (name, why) => {
   process.stderr.write(`${line}\n`);
 };
 
+/** How the example is run: as KADENZ_SAMPLE_REPORT, where it is built already, or by cargo. */
+const example = () => {
+  if (process.env.KADENZ_SAMPLE_REPORT) return [process.env.KADENZ_SAMPLE_REPORT];
+  return ["cargo", "run", "--quiet", "--package", "kadenz-report", "--example", "sample_report", "--"];
+};
+
 /** The folder of the pages: KADENZ_REPORT_DIR, else written now by the example. */
 const pages = () => {
   if (process.env.KADENZ_REPORT_DIR) return { folder: process.env.KADENZ_REPORT_DIR, own: false };
   const folder = mkdtempSync(join(tmpdir(), "kadenz-report-"));
-  const example = ["run", "--quiet", "--package", "kadenz-report", "--example", "sample_report"];
-  const run = spawnSync("cargo", [...example, "--", folder], { cwd: root, stdio: "inherit" });
+  const [program, ...words] = example();
+  const run = spawnSync(program, [...words, folder], { cwd: root, stdio: "inherit" });
   if (run.status !== 0) throw new Error("the example sample_report did not write its pages");
   return { folder, own: true };
 };
 
-/** A browser and the pages; close it at the end. */
-export const setStage = async () => {
+/** So many browsers and the pages; close them at the end. */
+export const setStage = async (count) => {
   const { chromium } = await import("playwright-core");
   const executablePath =
     process.env.KADENZ_CHROMIUM ?? onPath(["chromium", "chromium-browser", "google-chrome"]);
   const { folder, own } = pages();
-  const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+  const launch = () => chromium.launch({ executablePath, args: ARGUMENTS });
+  const running = await Promise.all(Array.from({ length: count }, launch));
 
+  const close = async () => {
+    await Promise.all(running.map((browser) => browser.close()));
+    if (own) rmSync(folder, { recursive: true, force: true });
+  };
+  return { browsers: running.map((browser) => on(browser, folder)), close };
+};
+
+/** What a test gets: the folder of the pages, and how to open one in this browser. */
+const on = (browser, folder) => {
   /**
    * Opens a page offline and waits for its charts. What it asked for and complained of is in
    * `page.requests` and `page.complaints`.
@@ -89,12 +105,7 @@ export const setStage = async () => {
     if (wait) await page.waitForSelector("html[data-charts=ready]", { timeout: 120_000 });
     return page;
   };
-
-  const close = async () => {
-    await browser.close();
-    if (own) rmSync(folder, { recursive: true, force: true });
-  };
-  return { folder, open, close };
+  return { folder, open };
 };
 
 /** Saves a picture where KADENZ_SCREENSHOTS names a folder, for people to look at. */

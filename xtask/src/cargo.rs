@@ -1,6 +1,8 @@
 //! What cargo knows about the workspace.
 
-use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::process;
@@ -47,6 +49,32 @@ pub fn crates(repository: &Repository) -> Result<Vec<Crate>> {
         .iter()
         .map(|package| read_crate(package, &root))
         .collect())
+}
+
+/// The program, built as the tests of the workspace build it, which is beside each test that runs it.
+///
+/// cargo chooses the features of what crates share by the packages that a command names, and by whether it needs what
+/// only tests and examples depend on: another command would build much of it a second time.
+pub fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
+    build(
+        repository,
+        &["test", "--no-run", "--workspace", "--test", "foreign_text"],
+    )?;
+    Ok(repository.target().join("debug/kadenz"))
+}
+
+/// An example of a crate, built as the tests of the workspace build it; see [`program_of_tests`].
+pub fn example_of_tests(repository: &Repository, name: &str) -> Result<PathBuf> {
+    build(repository, &["build", "--workspace", "--example", name])?;
+    Ok(repository.target().join("debug/examples").join(name))
+}
+
+fn build(repository: &Repository, arguments: &[&str]) -> Result<()> {
+    let mut command = repository.command("cargo");
+    if !process::run(command.args(arguments))? {
+        bail!("`{}` failed", process::spelled(&command));
+    }
+    Ok(())
 }
 
 fn read_crate(package: &Value, root: &str) -> Crate {

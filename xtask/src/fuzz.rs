@@ -1,7 +1,10 @@
 //! `cargo xtask fuzz`: the fuzz targets of `fuzz/`, listed or run.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -144,12 +147,47 @@ pub fn build(repository: &Repository) -> Result<bool> {
     process::run(cargo_fuzz(repository)?.arg("build"))
 }
 
-/// Runs a target for some seconds; false if it found something, which then lies in `fuzz/artifacts`.
-pub fn run(repository: &Repository, target: &Target, seconds: u32) -> Result<bool> {
-    run_as(repository, target, &Wishes::lasting(seconds))
+/// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of
+/// those that found something, which then lies in `fuzz/artifacts`; `each` hears of every one whether it found nothing.
+pub fn run_all(
+    repository: &Repository,
+    seconds: u32,
+    mut each: impl FnMut(bool),
+) -> Result<Vec<String>> {
+    let targets = targets(repository)?;
+    let (next, wishes) = (AtomicUsize::new(0), Wishes::lasting(seconds));
+    let worker = || -> Result<Vec<(String, bool)>> {
+        let mut done = Vec::new();
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut command = command(repository, target, &wishes)?;
+            done.push((target.name.clone(), process::run_beside(&mut command)?));
+        }
+        Ok(done)
+    };
+    let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let done: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(worker)).collect();
+        let join = |it: ScopedJoinHandle<'_, _>| {
+            it.join()
+                .unwrap_or_else(|_| bail!("a thread that ran fuzz targets panicked"))
+        };
+        workers.into_iter().map(join).collect::<Result<_>>()
+    })?;
+    let mut crashed = Vec::new();
+    for (name, success) in done.into_iter().flatten() {
+        each(success);
+        if !success {
+            crashed.push(name);
+        }
+    }
+    Ok(crashed)
 }
 
 fn run_as(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<bool> {
+    process::run(&mut command(repository, target, wishes)?)
+}
+
+fn command(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<Command> {
     let corpus = repository.path("fuzz/corpus").join(&target.name);
     std::fs::create_dir_all(&corpus)
         .with_context(|| format!("cannot make {}", corpus.display()))?;
@@ -165,7 +203,7 @@ fn run_as(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<b
     let time = format!("-max_total_time={}", wishes.seconds);
     command.args(["--", &time, "-timeout=10", "-rss_limit_mb=1024"]);
     command.args(wishes.longest.map(|it| format!("-max_len={it}")));
-    process::run(&mut command)
+    Ok(command)
 }
 
 /// cargo-fuzz needs unstable flags; with this variable the stable compiler takes them, so no second

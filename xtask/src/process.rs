@@ -49,6 +49,18 @@ pub fn run(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
+/// As [`run`], for a command beside which others run: what it says is shown in one piece, when it has ended.
+pub fn run_beside(command: &mut Command) -> Result<bool> {
+    let spelled = spelled(command);
+    let result = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start `{spelled}`"))?;
+    let [out, err] = [&result.stdout, &result.stderr].map(|it| String::from_utf8_lossy(it));
+    eprintln!("$ {spelled}\n{out}{err}");
+    Ok(result.status.success())
+}
+
 /// Runs a command silently and returns its standard output; an error holds what it said.
 pub fn output(command: &mut Command) -> Result<String> {
     let result = command

@@ -5,10 +5,11 @@ pub mod links;
 mod reference;
 pub mod summary;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::cargo;
 use crate::process;
 use crate::repository::Repository;
 use crate::tidy;
@@ -36,7 +37,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let folder = repository.target().join("docs");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    let program = build(repository)?;
+    let program = cargo::program_of_tests(repository)?;
     pages(repository, &program, &folder)?;
     completions(repository, &program, &folder)?;
     reference(repository, &program, &folder)?;
@@ -46,14 +47,6 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         well = false;
     }
     Ok(well)
-}
-
-fn build(repository: &Repository) -> Result<PathBuf> {
-    let mut command = repository.command("cargo");
-    if !process::run(command.args(["build", "-p", "kadenz-cli"]))? {
-        bail!("the program does not build");
-    }
-    Ok(repository.target().join("debug/kadenz"))
 }
 
 fn pages(repository: &Repository, program: &Path, folder: &Path) -> Result<()> {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::plan::Outcome;
 use super::steps::watch_again;
 use super::tally::Tally;
+use crate::cargo;
 use crate::process;
 use crate::repository::Repository;
 
@@ -43,7 +44,10 @@ pub fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
         return Ok(Outcome::skipped("no raw frames here", "run it on Linux"));
     }
     let folder = repository.target().join("peers/ethercrab");
-    let beside = beside_segment(repository)?;
+    let beside = match cargo::example_of_tests(repository, "beside_segment") {
+        Ok(beside) => beside,
+        Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
+    };
     if !may(repository, &beside, &folder)? {
         let missing = "no right to make a network namespace";
         return Ok(Outcome::skipped(missing, "run it as root"));
@@ -66,14 +70,6 @@ pub fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
         success &= watch_again(command.args(["--test", test]), TRIES, OVERRUN, tally)?;
     }
     Ok(Outcome::of(success, "a test of ethercrab's"))
-}
-
-/// The example that runs a command beside a segment.
-fn beside_segment(repository: &Repository) -> Result<PathBuf> {
-    let mut cargo = repository.command("cargo");
-    cargo.args(["build", "--quiet", "-p", "kadenz-ethercat"]);
-    process::output(cargo.args(["--example", "beside_segment"]))?;
-    Ok(repository.target().join("debug/examples/beside_segment"))
 }
 
 /// Whether rights are there.

@@ -38,16 +38,11 @@ pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
     Ok(Outcome::of(success, "cargo test --workspace"))
 }
 
-/// The messages' providers and logs with every feature, which a plain build leaves out.
+/// The messages' providers and logs with every feature, which a plain build leaves out. Only kadenz-msg has tests
+/// of these names; the workspace is named so that what it shares with a plain build is not built again.
 pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let mut command = repository.command("cargo");
-    command.args([
-        "test",
-        "-p",
-        "kadenz-msg",
-        "--all-features",
-        "--no-fail-fast",
-    ]);
+    command.args(["test", "--workspace", "--all-features", "--no-fail-fast"]);
     command.args(["--test=providers", "--test=logs_golden"]);
     command.args(["--", "--show-output"]);
     name_tools(&mut command, tally);
@@ -60,13 +55,10 @@ pub fn attack(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if tools::on_path(&["strace"]).is_none() {
         return Ok(Outcome::skipped("no strace", "apt-get install strace"));
     }
-    // As the workspace's tests build it: `cargo build` would choose other features and build all anew.
-    let mut build = repository.command("cargo");
-    build.args(["test", "--workspace", "--no-run", "--test", "foreign_text"]);
-    if !process::run(&mut build)? {
-        return Ok(Outcome::Failed("the program does not build".to_owned()));
-    }
-    let program = repository.target().join("debug/kadenz");
+    let program = match cargo::program_of_tests(repository) {
+        Ok(program) => program,
+        Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
+    };
     let clean = attack::all(repository, &program)?;
     clean.iter().for_each(|it| tally.count(*it));
     Ok(Outcome::of(clean.iter().all(|it| *it), "an attack"))
@@ -78,29 +70,41 @@ pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if crates.is_empty() {
         return Ok(Outcome::skipped("no crate has loom tests", "write one"));
     }
-    let mut success = true;
-    for it in &crates {
+    let mut success = watch(
+        &mut loom_command(repository, &crates, &["--lib", "--", "loom"]),
+        tally,
+    )?;
+    if crates
+        .iter()
+        .any(|it| it.tests.iter().any(|test| test == "loom"))
+    {
         success &= watch(
-            &mut loom_command(repository, it, &["--lib", "--", "loom"]),
+            &mut loom_command(repository, &crates, &["--test=loom"]),
             tally,
         )?;
-        if repository.path(&it.folder).join("tests/loom.rs").is_file() {
-            success &= watch(&mut loom_command(repository, it, &["--test=loom"]), tally)?;
-        }
     }
     Ok(Outcome::of(success, "a loom test"))
 }
 
-/// Models run long; only they are worth optimising, and not all that the crate is built on.
-fn loom_command(repository: &Repository, of: &Crate, arguments: &[&str]) -> Command {
+/// One command for all crates, so that what they share is built once.
+///
+/// Models spend their time in loom, which alone is worth optimising: a crate's models are a few of its tests, and to
+/// optimise all of them takes longer than these run.
+fn loom_command(repository: &Repository, crates: &[Crate], arguments: &[&str]) -> Command {
     let mut command = isolated(repository, "cargo", "loom");
     command.env("RUSTFLAGS", "--cfg loom");
-    for package in [of.name.as_str(), "loom", "generator"] {
-        let level = format!("profile.dev.package.{package}.opt-level=2");
+    let levels = ["loom", "generator"].map(|it| (it, 2));
+    let ours = crates.iter().map(|it| (it.name.as_str(), 0));
+    for (package, level) in levels.into_iter().chain(ours) {
+        let level = format!("profile.dev.package.{package}.opt-level={level}");
         command.args(["--config", &level]);
     }
+    command.arg("test");
+    for it in crates {
+        command.args(["-p", &it.name]);
+    }
     // What features bring, shared memory above all, has no loom model and takes half of the build.
-    command.args(["test", "-p", &of.name, "--no-default-features"]);
+    command.args(["--no-default-features", "--no-fail-fast"]);
     command.args(arguments);
     command
 }
@@ -143,7 +147,12 @@ pub fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
         return Ok(Outcome::skipped("no playwright-core", remedy));
     }
     let tests = browser_tests(repository)?;
+    let example = match cargo::example_of_tests(repository, "sample_report") {
+        Ok(example) => example,
+        Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
+    };
     let mut command = repository.command(&node.to_string_lossy());
+    command.env("KADENZ_SAMPLE_REPORT", example);
     command.arg("--test").args(tests);
     name_tools(&mut command, tally);
     let success = watch(&mut command, tally)?;
@@ -173,14 +182,7 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if !fuzz::build(repository)? && !fuzz::build(repository)? {
         return Ok(Outcome::Failed("the fuzz targets do not build".to_owned()));
     }
-    let mut crashed = Vec::new();
-    for target in fuzz::targets(repository)? {
-        let success = fuzz::run(repository, &target, FUZZ_SECONDS)?;
-        tally.count(success);
-        if !success {
-            crashed.push(target.name);
-        }
-    }
+    let crashed = fuzz::run_all(repository, FUZZ_SECONDS, |success| tally.count(success))?;
     Ok(Outcome::of(
         crashed.is_empty(),
         &format!("fuzz target {}", crashed.join(", ")),
