@@ -17,7 +17,6 @@ use std::sync::OnceLock;
 use clap::{ArgAction, Args, ValueEnum};
 use kadenz_report::terminal::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
-use tracing_subscriber::EnvFilter;
 
 /// How much is said, and how; every command takes it.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -27,7 +26,8 @@ pub(crate) struct OutputOptions {
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Log more on standard error, as RUST_LOG=info does; twice as debug, thrice as trace
+    /// Say more on standard error; in a build with zenoh:// or dds:// also what these log, as RUST_LOG=info
+    /// does; twice as debug, thrice as trace
     #[arg(long, short, global = true, action = ArgAction::Count)]
     verbose: u8,
 
@@ -49,9 +49,10 @@ enum ColorOption {
 
 static OPTIONS: OnceLock<OutputOptions> = OnceLock::new();
 
-/// Takes the options for the rest of the process, and starts logging.
+/// Takes the options for the rest of the process, and starts logging where there is what logs.
 pub(crate) fn start(options: OutputOptions) {
-    let options = OPTIONS.get_or_init(|| options);
+    OPTIONS.get_or_init(|| options);
+    #[cfg(feature = "log")]
     start_tracing(options.verbose);
 }
 
@@ -260,10 +261,14 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// What is logged unless `RUST_LOG` says otherwise. rustdds warns of what is usual on one host, such as
 /// a host without multicast on its loopback.
+#[cfg(feature = "log")]
 const USUAL_LOG: &str = "warn,rustdds=off";
 
 /// `RUST_LOG` decides what is told, then how often `--verbose` was given; by default warnings.
+#[cfg(feature = "log")]
 fn start_tracing(verbose: u8) {
+    use tracing_subscriber::EnvFilter;
+
     let usual = || match verbose {
         0 => EnvFilter::new(USUAL_LOG),
         1 => EnvFilter::new("info"),
@@ -280,8 +285,10 @@ fn start_tracing(verbose: u8) {
 }
 
 /// Writes what is logged as [`visible`] shows it: it tells of names and texts of others.
+#[cfg(any(test, feature = "log"))]
 struct Visible<W>(W);
 
+#[cfg(any(test, feature = "log"))]
 impl<W: Write> Write for Visible<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
