@@ -40,11 +40,11 @@ const AUTHORS_TOOLS: &[&str] = &[
 /// Words that no reader of the field knows, or by which nobody finds a source, with what stands in their
 /// place. A word comes here once it is gone from the pages.
 const COINED: &[(&str, &str)] = &[
-    ("workspace", "the workspace"),
-    ("crates", "crates"),
+    ("house", "the workspace"),
+    ("rooms", "crates"),
     ("notebook", "kadenz-record"),
-    ("task", "a task"),
-    ("tasks", "tasks"),
+    ("chore", "a task"),
+    ("chores", "tasks"),
     ("desk", "the control socket"),
     ("steward", "the segment supervisor"),
     ("conductor", "the axis group"),
