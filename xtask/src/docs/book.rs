@@ -33,7 +33,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let Some(mdbook) = tools::mdbook(&repository.target()) else {
         bail!("there is no mdbook on the path; `{INSTALL}` installs it for this command alone");
     };
-    let program = super::build(repository)?;
+    let program = crate::cargo::program_of_tests(repository)?;
     let commands = reference::pages(&mut |words| super::help(repository, &program, words))?;
     let folder = repository.target().join("book");
     stage(repository, &commands, &folder)?;
