@@ -44,9 +44,20 @@ struct Cli {
     command: Command,
 }
 
+/// The command line, as help, completions and manual pages show it.
+fn command() -> clap::Command {
+    options::without_json(Cli::command())
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = options::with_old_words(command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    options::check_json(&mut command, &matches)?;
+    Cli::from_arg_matches(&matches)
+}
+
 fn main() -> ExitCode {
-    let matches = options::with_old_words(Cli::command()).try_get_matches();
-    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };

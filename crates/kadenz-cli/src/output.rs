@@ -35,6 +35,11 @@ pub(crate) struct OutputOptions {
     /// never
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: ColorOption,
+
+    /// Print the answer as JSON on standard output, a line each where it goes on and on (schemas:
+    /// docs/json.md)
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
 }
 
 /// When to use colours.
@@ -63,6 +68,11 @@ fn options() -> OutputOptions {
 /// Whether no more is to be said than the answer.
 pub(crate) fn is_quiet() -> bool {
     options().quiet
+}
+
+/// Whether the answer is to be JSON.
+pub(crate) fn is_json() -> bool {
+    options().json
 }
 
 /// Whether more is to be said than people usually want to read.

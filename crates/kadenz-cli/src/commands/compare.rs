@@ -50,10 +50,6 @@ pub(crate) struct Options {
     /// Write a page with the runs laid over each other
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-
-    /// Print JSON on standard output (schema: docs/schema/compare.schema.json)
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -68,7 +64,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let comparison = waiting("comparing the runs", || Comparison::new(&runs, &wanted));
     let tested = fail_if::check(&options.fail_if, &runs, &comparison);
-    if options.json {
+    if output::is_json() {
         output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;
     } else if runs.len() == 1 {
         output::show(&terminal::summaries(&runs, output::style()));

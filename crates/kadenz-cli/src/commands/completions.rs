@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::Cli;
 use crate::output::{self, Outcome};
 
 /// Print a completion script.
@@ -22,7 +21,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
-    let mut command = Cli::command();
+    let mut command = crate::command();
     clap_complete::generate(options.shell, &mut command, "kadenz", &mut script);
     let mut script = String::from_utf8(script)?;
     if options.shell == Shell::Fish {

@@ -33,10 +33,6 @@ pub(crate) struct Options {
     /// Put back what a killed measurement left changed; exits with 2 if something could not be
     #[arg(long, conflicts_with_all = ["all", "fail_on"])]
     restore: bool,
-
-    /// Print the findings as JSON on standard output
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -80,12 +76,12 @@ struct Row<'a> {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.restore {
-        return restore(options.json);
+        return restore();
     }
     let mut findings = doctor::examine();
     // Worst first; findings of one severity stay in the order of the checks.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    if options.json {
+    if output::is_json() {
         output::json(&Report {
             version: 1,
             findings: findings.iter().map(row).collect(),
@@ -108,12 +104,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-fn restore(json: bool) -> anyhow::Result<Outcome> {
+fn restore() -> anyhow::Result<Outcome> {
     let mut cleared = clear_testbed()?;
     cleared.extend(clear_cables()?);
     let mut restored = shield::restore()?;
     restored.put_back.extend(cleared);
-    if json {
+    if output::is_json() {
         output::json(&Restoration {
             version: 1,
             put_back: &restored.put_back,

@@ -133,7 +133,7 @@ fn program(options: &Options) -> Option<Command> {
     let (program, arguments) = options.program.split_first()?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if options.measure.json {
+    if output::is_json() {
         // Standard output is the result's alone.
         command.stdout(output::of_notes());
     }

@@ -33,10 +33,6 @@ pub(crate) struct Options {
     /// Run folder to write [default: the file's name with .run, in this folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-
-    /// Print JSON on standard output (schema: docs/json.md)
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -53,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         import::state_deadline(&out, deadline.as_ns())?;
     }
     let made = std::slice::from_ref(&out);
-    let shown = Shown::asked_for(options.json, false);
+    let shown = Shown::asked_for(false);
     let judged = outcome::show(made, shown, Reading::default())?;
     output::note(&format!("imported as {format}; run: {}", out.display()));
     Ok(match options.deadline {

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 
-use crate::Cli;
 use crate::output::{self, Outcome};
 
 /// Write the manual pages.
@@ -23,7 +22,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(folder) = &options.out {
         std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+            .and_then(|()| clap_mangen::generate_to(crate::command(), folder))
             .with_context(|| {
                 format!(
                     "cannot write manual pages to {}; choose a folder that you may write to",
@@ -32,7 +31,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             })?;
     } else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        clap_mangen::Man::new(crate::command()).render(&mut page)?;
         output::say(&String::from_utf8(page)?);
     }
     Ok(Outcome::Kept)

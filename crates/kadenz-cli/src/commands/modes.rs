@@ -29,17 +29,13 @@ pub(crate) struct Options {
     /// One series only [default: all]
     #[arg(long, value_name = "NAME")]
     series: Option<String>,
-
-    /// Print JSON on standard output (schema: docs/schema/modes.schema.json)
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let found = waiting("searching for what recurs", || {
         modes::of_run(&options.run, options.series.as_deref())
     })?;
-    if options.json {
+    if output::is_json() {
         output::json(&ModesOutput::new(&options.run, &found))?;
         return Ok(Outcome::Kept);
     }

@@ -84,7 +84,7 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
         _ if !silent.is_empty() => Outcome::Incomplete,
         judged => judged,
     };
-    if telling.measure.json {
+    if output::is_json() {
         output::json(&Measured {
             output: Output::new(&runs),
             run: telling.folder,
@@ -180,8 +180,8 @@ pub(crate) enum Shown {
 
 impl Shown {
     /// As `--json` and `--details` say.
-    pub(crate) fn asked_for(json: bool, details: bool) -> Self {
-        match json {
+    pub(crate) fn asked_for(details: bool) -> Self {
+        match output::is_json() {
             true => Self::Json,
             false if details => Self::Details,
             false => Self::Brief,

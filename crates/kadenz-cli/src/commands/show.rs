@@ -38,16 +38,12 @@ pub(crate) struct Options {
     /// Show every figure, not only the answer on one screen; --modes does so, too
     #[arg(long)]
     details: bool,
-
-    /// Print JSON on standard output (schema: docs/json.md)
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     outcome::show(
         &options.runs,
-        Shown::asked_for(options.json, options.details || options.modes),
+        Shown::asked_for(options.details || options.modes),
         Reading {
             modes: options.modes,
             deadline: options.deadline,

@@ -59,10 +59,6 @@ pub(crate) struct Options {
     /// The speed of each device's link [default: that of the last link]
     #[arg(long, value_name = "SPEED", requires = "devices")]
     device_link: Option<LinkSpeed>,
-
-    /// Print it as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// The JSON that other programs read; described in docs/testbed.md.
@@ -106,7 +102,7 @@ struct ToldBurst {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let question = Question::of(options)?;
-    if options.json {
+    if output::is_json() {
         output::json(&question.told())?;
     } else {
         output::say(&question.words());

@@ -34,11 +34,10 @@ mod examples;
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::{Arg, ArgAction, CommandFactory as _};
+    use clap::{Arg, ArgAction};
 
     use super::examples::{blocks, calls_in_script, examples};
     use super::*;
-    use crate::Cli;
 
     /// What an option takes wherever it stands: the name of its value, or nothing for a flag.
     const WORDS: [(&str, &[&str]); 13] = [
@@ -96,7 +95,7 @@ mod tests {
                 walk(subcommand, &words, see);
             }
         }
-        let mut command = with_old_words(Cli::command());
+        let mut command = with_old_words(crate::command());
         command.build();
         walk(&command, "", &mut see);
     }
@@ -133,7 +132,7 @@ mod tests {
             let help = parsed.get_after_help().map(ToString::to_string);
             for words in examples(&help.unwrap_or_default()) {
                 count += 1;
-                let parsed = with_old_words(Cli::command()).try_get_matches_from(&words);
+                let parsed = with_old_words(crate::command()).try_get_matches_from(&words);
                 assert!(parsed.is_ok(), "{command}: {words:?}: {:?}", parsed.err());
             }
         });
@@ -226,7 +225,7 @@ mod tests {
     fn old_words_are_accepted_for_one_version_more() {
         let accepts = |words: &str| {
             let words = words.split(' ');
-            let parsed = with_old_words(Cli::command()).try_get_matches_from(words);
+            let parsed = with_old_words(crate::command()).try_get_matches_from(words);
             parsed.map(|_| ()).map_err(|error| error.to_string())
         };
         for old in [

@@ -22,10 +22,6 @@ pub(crate) struct MeasureOptions {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Print the result as JSON on standard output (schema: docs/json.md)
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-
     /// Show every figure, not only the answer on one screen
     #[arg(long, help_heading = "Output")]
     pub(crate) details: bool,

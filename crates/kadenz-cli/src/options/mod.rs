@@ -2,6 +2,7 @@
 
 mod complete;
 mod dictionary;
+mod json;
 mod lists;
 mod measure;
 mod progress;
@@ -10,6 +11,7 @@ mod units;
 
 pub(crate) use complete::complete;
 pub(crate) use dictionary::with_old_words;
+pub(crate) use json::{check as check_json, without_json};
 pub(crate) use lists::CpuList;
 pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, command_line, folder_of_now,

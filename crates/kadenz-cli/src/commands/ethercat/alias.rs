@@ -43,10 +43,6 @@ pub(crate) struct Options {
     /// Write it whatever speaks against it
     #[arg(long)]
     force: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 fn number(text: &str) -> Result<u16, String> {
@@ -82,7 +78,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let objections = objections(&all, place, options.alias);
     weigh(device, &objections, options.force)?;
     let done = write(&mut way, device, options.alias).with_context(|| whose(device))?;
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: way.name(),

@@ -70,10 +70,6 @@ struct How {
     /// Name of the loop, as `run --name` gave it [default: the one that runs]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -92,7 +88,7 @@ struct Told<'a> {
 pub(crate) fn tell(options: &Tell) -> anyhow::Result<Outcome> {
     let mut control = ControlClient::of(options.how.running.as_deref())?;
     let status = ask(&mut control, &Question::Axes {})?;
-    show(&control, &status, options.how.json)?;
+    show(&control, &status)?;
     Ok(outcome(&status))
 }
 
@@ -100,7 +96,7 @@ pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
     let mut control = ControlClient::of(options.how.running.as_deref())?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
     let status = ask(&mut control, &Question::Stop { by: Some(by) })?;
-    show(&control, &status, options.how.json)?;
+    show(&control, &status)?;
     Ok(Outcome::Kept)
 }
 
@@ -113,7 +109,7 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
         std::thread::sleep(POLL_INTERVAL);
         status = ask(&mut control, &Question::Axes {})?;
     }
-    show(&control, &status, options.how.json)?;
+    show(&control, &status)?;
     match status.stage {
         StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
         StageName::Stopped => Ok(Outcome::Missed),
@@ -203,8 +199,8 @@ const fn outcome(status: &Status) -> Outcome {
     }
 }
 
-fn show(control: &ControlClient, status: &Status, json: bool) -> anyhow::Result<()> {
-    if json {
+fn show(control: &ControlClient, status: &Status) -> anyhow::Result<()> {
+    if output::is_json() {
         return output::json(&Told {
             version: 1,
             name: &control.name,

@@ -47,10 +47,6 @@ pub(crate) struct Options {
     /// What time it is to be then
     #[arg(long, value_name = "EPOCH", default_value = "wall", requires = "align")]
     time: EpochOption,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -97,7 +93,7 @@ struct ToldClock {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let told = told(options)?;
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     } else {
         output::say(&words(&told));

@@ -50,10 +50,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = Experiment::paper().cycles,
           value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     cycles: u64,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -135,7 +131,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         progress.done(measured.len());
     }
     drop(progress);
-    if options.json {
+    if output::is_json() {
         output::json(&told(options, &measured))?;
     } else {
         output::say(&shown(&measured));

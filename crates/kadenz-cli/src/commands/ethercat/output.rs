@@ -49,10 +49,6 @@ pub(crate) struct Options {
     /// Name of the loop, as `run --name` gave it [default: the one that runs]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -89,7 +85,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let Answer::Set { cycle } = answer.with_context(|| whose(&device))? else {
         return Err(nonsense(&control.name));
     };
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: control.segment(),

@@ -58,10 +58,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CYCLES", conflicts_with = "running",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     watch: Option<u32>,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// An entry in its place.
@@ -152,7 +148,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         entries: entries.iter().map(|it| ToldEntry::of(it, &met)).collect(),
         cycles: Vec::new(),
     };
-    if !options.json {
+    if !output::is_json() {
         output::say(&format!("{}, {}", rows(&told), frames(&layout)));
     }
     if let Some(cycles) = options.watch {
@@ -161,10 +157,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             &mut met,
             &entries,
             (cycles, &matched),
-            options.json.then_some(&mut told),
+            output::is_json().then_some(&mut told),
         )?;
     }
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     }
     Ok(Outcome::Kept)

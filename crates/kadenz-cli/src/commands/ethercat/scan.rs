@@ -33,10 +33,6 @@ Examples:
 pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -71,7 +67,7 @@ struct ToldScanned {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (segment, mut met) = survey(options)?;
     let matched = described(options, &mut met)?;
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment,

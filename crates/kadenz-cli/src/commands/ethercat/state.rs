@@ -59,10 +59,6 @@ pub(crate) struct Options {
         conflicts_with = "running"
     )]
     duration: Option<Span>,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -128,7 +124,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
     };
     let shown: Vec<&Surveyed> = chosen.iter().map(|place| &met[*place]).collect();
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: segment.name,

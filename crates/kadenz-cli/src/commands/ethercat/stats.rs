@@ -50,11 +50,6 @@ pub(crate) struct Options {
     /// End after so long [default: until Ctrl-C, with --notices or --watch]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
-
-    /// Print JSON on standard output, a line each with --notices or --watch (schema:
-    /// docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -86,7 +81,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut control = ControlClient::of(options.name.as_deref())?;
     let end = options.duration.map(|span| Instant::now() + span.0);
     if options.notices {
-        return listen(control, end, options.json);
+        return listen(control, end);
     }
     let Some(pause) = options.watch else {
         tell(&mut control, options)?;
@@ -116,12 +111,12 @@ fn tell(control: &mut ControlClient, options: &Options) -> anyhow::Result<bool> 
             pid: control.pid,
             devices: control.devices()?,
         };
-        return match options.json {
+        return match output::is_json() {
             true => print(&told, options),
             false => Ok(output::tell(&rows(&told.devices))),
         };
     }
-    if !options.json {
+    if !output::is_json() {
         let Answer::Text(text) = control.client.ask(&Question::StatsText {})? else {
             anyhow::bail!("the control socket has no statistics");
         };
@@ -187,7 +182,7 @@ fn rows(devices: &[DeviceStatus]) -> String {
     table(&head, 4, rows.collect())
 }
 
-fn listen(control: ControlClient, end: Option<Instant>, json: bool) -> anyhow::Result<Outcome> {
+fn listen(control: ControlClient, end: Option<Instant>) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let ControlClient { client, name, .. } = control;
     let mut hearing = client
@@ -209,7 +204,7 @@ fn listen(control: ControlClient, end: Option<Instant>, json: bool) -> anyhow::R
             }
             Err(error) => return Err(error.into()),
         };
-        let reads = match (&notice, json) {
+        let reads = match (&notice, output::is_json()) {
             (_, true) => output::json_line(&ToldNotice {
                 version: 1,
                 lost,

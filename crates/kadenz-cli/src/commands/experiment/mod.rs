@@ -39,10 +39,6 @@ struct Output {
     /// Folder to write [default: kadenz-<EXPERIMENT>-<TIME> in this folder]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-
-    /// Print the runs as JSON on standard output, as `kadenz show --json` does
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// A published experiment.
@@ -80,7 +76,7 @@ fn play(plan: &Plan, output: &Output) -> anyhow::Result<Outcome> {
         made.extend(runs.filter(|run| run.join("run.json").exists()));
         ended?;
     }
-    tell(plan, output, &folder, &made)?;
+    tell(plan, &folder, &made)?;
     Ok(if stop.requested() {
         output::note("ended before its last step: the tables hold what was measured until then");
         Outcome::Incomplete
@@ -102,14 +98,14 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(plan: &Plan, output: &Output, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
+fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
     let tables = (plan.tables)(&runs);
     std::fs::write(folder.join("table.md"), &tables)
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;
     html::write(&runs, &folder.join("report.html"))?;
-    if output.json {
+    if output::is_json() {
         output::json(&kadenz_report::json::Output::new(&runs))?;
     } else {
         output::say(&tables);

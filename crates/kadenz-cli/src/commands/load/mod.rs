@@ -79,10 +79,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PROGRAM", value_parser = complete::<ForeignProgram>(ForeignProgram::ALL))]
     with: Option<ForeignProgram>,
 
-    /// Print what was measured as JSON on standard output, and nothing else there
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -100,7 +96,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let mut work = Work::start(options.with, &options.kinds, &options.load())?;
     watch::until_the_end(&mut work, duration, &stop);
-    tell::tell(&work.stop()?, options.json)
+    tell::tell(&work.stop()?)
 }
 
 impl Options {

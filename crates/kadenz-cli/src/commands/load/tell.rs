@@ -37,8 +37,8 @@ struct ToldRate<'a> {
 }
 
 /// Tells it, and whether every load did its work throughout.
-pub(super) fn tell(loads: &[LoadRates], json: bool) -> anyhow::Result<Outcome> {
-    if json {
+pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
+    if output::is_json() {
         let loads = loads.iter().map(told).collect();
         output::json(&Told {
             version: VERSION,

@@ -54,10 +54,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: LimitOptions,
-
-    /// Print what was done as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// What becomes of the messages.
@@ -152,7 +148,7 @@ impl Whole<'_> {
             Fate::Keep
         };
         let copied = copy(self.reader, writer, options, &stop, &self.part, &mut change)?;
-        copying::tell(&copied, options.json, &options.output.out)?;
+        copying::tell(&copied, &options.output.out)?;
         Ok(if copied.left_out > 0 {
             Outcome::Incomplete
         } else {
@@ -174,7 +170,7 @@ impl Whole<'_> {
         let writer = Box::new(tables);
         let mut keep = |_: &mut Entry| Fate::Keep;
         let copied = copy(self.reader, writer, options, &stop, &self.part, &mut keep)?;
-        target.end(copied, &pending, malformed.told(), options.json)
+        target.end(copied, &pending, malformed.told())
     }
 }
 

@@ -136,8 +136,8 @@ fn longest(entry: &Entry) -> u64 {
 }
 
 /// Says what was copied.
-pub(crate) fn tell(copied: &Copied, json: bool, out: &std::path::Path) -> anyhow::Result<()> {
-    if json {
+pub(crate) fn tell(copied: &Copied, out: &std::path::Path) -> anyhow::Result<()> {
+    if output::is_json() {
         return output::json(copied);
     }
     output::say(&format!(

@@ -36,10 +36,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: LimitOptions,
-
-    /// Print what was done as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// A part of a log.
@@ -112,6 +108,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             }
         },
     )?;
-    copying::tell(&copied, options.json, &options.output.out)?;
+    copying::tell(&copied, &options.output.out)?;
     Ok(Outcome::Kept)
 }

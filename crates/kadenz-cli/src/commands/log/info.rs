@@ -34,10 +34,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: LimitOptions,
-
-    /// Print JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -98,7 +94,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let broken = |info: &Info| !info.damage.is_none() || info.complete == Some(false);
     let any_broken = logs.iter().any(|(_, info)| broken(info));
-    if options.json {
+    if output::is_json() {
         let logs = logs.into_iter().map(|(path, info)| told(path, info));
         output::json(&Told {
             version: 1,

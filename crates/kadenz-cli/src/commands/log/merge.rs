@@ -29,10 +29,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: LimitOptions,
-
-    /// Print what was done as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -51,6 +47,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         &stop,
         &mut |_| Fate::Keep,
     )?;
-    copying::tell(&copied, options.json, &options.output.out)?;
+    copying::tell(&copied, &options.output.out)?;
     Ok(Outcome::Kept)
 }

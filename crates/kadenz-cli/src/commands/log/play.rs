@@ -90,10 +90,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     limits: LimitOptions,
-
-    /// Print what was played as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -156,7 +152,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(telling) = stage.telling.take() {
         telling.end(&stop);
     }
-    stage.tell(player.lost(), options.json)?;
+    stage.tell(player.lost())?;
     Ok(if stage.refused > 0 {
         Outcome::Incomplete
     } else {
@@ -258,7 +254,7 @@ impl Stage {
         Ok(())
     }
 
-    fn tell(&self, left_out: u64, json: bool) -> anyhow::Result<()> {
+    fn tell(&self, left_out: u64) -> anyhow::Result<()> {
         let late = &self.lateness;
         // A percentile needs samples beyond it: ten, or it is the maximum under another name.
         let at = |quantile: f64, least: u64| {
@@ -266,7 +262,7 @@ impl Stage {
         };
         let (p50, p99) = (at(0.5, 20), at(0.99, 1000));
         let max = (!late.is_empty()).then(|| late.max());
-        if json {
+        if output::is_json() {
             return output::json(&Told {
                 version: 1,
                 messages: self.messages,

@@ -128,10 +128,6 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
     max_unwritten_mb: Option<u64>,
 
-    /// Print what was recorded as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -189,7 +185,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::note(&format!("recording {url}; Ctrl-C ends it"));
     receive(options, inlet.as_mut(), &mut recorder, &stop);
     let recorded = recorder.finish();
-    tell(&recorded, options)?;
+    tell(&recorded)?;
     Ok(if recorded.dropped() > 0 || recorded.trouble.is_some() {
         Outcome::Missed
     } else {
@@ -445,8 +441,8 @@ fn complain(recorded: &Recorded) {
     }
 }
 
-fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
-    if options.json {
+fn tell(recorded: &Recorded) -> anyhow::Result<()> {
+    if output::is_json() {
         let channels = recorded.channels.iter().map(|it| ToldChannel {
             channel: it.channel.to_string(),
             written: it.written,

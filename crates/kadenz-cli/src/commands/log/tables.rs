@@ -173,7 +173,6 @@ impl Target<'_> {
         copied: Copied,
         pending: &Pending,
         malformed: (u64, Option<String>),
-        json: bool,
     ) -> anyhow::Result<Outcome> {
         if !copied.complete {
             output::note("broken off; nothing was written");
@@ -193,7 +192,7 @@ impl Target<'_> {
             files,
             copied,
         };
-        told.tell(json)?;
+        told.tell()?;
         let whole = told.copied.left_out == 0 && told.malformed == 0;
         Ok(if whole {
             Outcome::Kept
@@ -246,8 +245,8 @@ struct Told {
 }
 
 impl Told {
-    fn tell(&self, json: bool) -> anyhow::Result<()> {
-        if json {
+    fn tell(&self) -> anyhow::Result<()> {
+        if output::is_json() {
             return output::json(self);
         }
         for file in &self.files {

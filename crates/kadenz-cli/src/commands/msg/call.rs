@@ -45,10 +45,6 @@ pub(crate) struct Options {
     /// How long to wait for the answer
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     timeout: Span,
-
-    /// Print JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -92,7 +88,7 @@ fn decode(known: &Known, finder: &mut TypeFinder, answer: &[u8], wait: Span) -> 
 
 fn tell(options: &Options, answer: &[u8], decoded: Option<&Value>) -> anyhow::Result<Outcome> {
     let hex = || answer.iter().map(|byte| format!("{byte:02x}")).collect();
-    if options.json {
+    if output::is_json() {
         output::json(&CallOutput {
             version: 1,
             service: options.service.clone(),

@@ -31,10 +31,6 @@ pub(crate) struct Options {
     /// One type, and what it is made of, only
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-
-    /// Print the changes as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -53,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // What only one side has is no disagreement.
     let broken = |it: &TypeChange| it.breaks() && it.old.is_some() && it.new.is_some();
     let breaks = all.iter().any(broken);
-    if options.json {
+    if output::is_json() {
         let types: Vec<_> = all.iter().map(TypeChange::to_json).collect();
         output::json(&json!({"version": 1, "breaks": breaks, "types": types}))?;
     } else if all.is_empty() {

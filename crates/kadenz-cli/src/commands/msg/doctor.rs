@@ -27,10 +27,6 @@ Exit codes: 0 messages can arrive, 1 they cannot, 2 the URL is wrong.")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: BusOptionOrUrl,
-
-    /// Print the findings as JSON on standard output
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -55,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let findings = multicast::examine(&Address::parse(&url)?)?;
     let works = multicast::works(&findings);
-    if options.json {
+    if output::is_json() {
         output::json(&Report {
             version: 1,
             url: &url,

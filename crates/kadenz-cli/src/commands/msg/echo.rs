@@ -50,10 +50,6 @@ pub(crate) struct Options {
     /// Do not decode: all bytes of the payload in hexadecimal
     #[arg(long)]
     raw: bool,
-
-    /// Print a JSON object a line on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// A message as JSON.
@@ -105,7 +101,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let said = options.say(&raw, &known);
         if options.field.is_some()
             && let Said::Undecoded(Some(hint)) = &said
-            && !options.json
+            && !output::is_json()
         {
             // Where numbers go to a plot, what is no number goes aside, once.
             if !std::mem::replace(&mut hinted, true) {
@@ -115,7 +111,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             continue;
         }
         left = left.map(|left| left - 1);
-        let is_read = match options.json {
+        let is_read = match output::is_json() {
             true => output::json_line(&told(&raw, said, &known, &url))?,
             false => output::tell(&words(&raw, &said, &known, options, &url)),
         };

@@ -41,10 +41,6 @@ pub(crate) struct Options {
     /// Write nothing: say which files would change, with exit code 1 if any would
     #[arg(long)]
     check: bool,
-
-    /// Print what was written as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -108,7 +104,7 @@ fn write(path: &Path, file: &GeneratedFile) -> anyhow::Result<()> {
 }
 
 fn tell(options: &Options, types: usize, files: Vec<FileOutput>) -> anyhow::Result<()> {
-    if options.json {
+    if output::is_json() {
         return output::json(&GenOutput {
             version: 1,
             types,

@@ -60,10 +60,6 @@ pub(crate) struct Options {
     /// The limit: a channel of which more messages are lost is a miss
     #[arg(long, value_name = "N")]
     lost: Option<u64>,
-
-    /// Print the table as JSON on standard output, and no lines
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// Messages of a channel that the table at the end rests on, the last ones.
@@ -101,7 +97,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         if now >= due {
             due = due.max(now) + Duration::from_secs(1);
             let losses = ears.bus.losses();
-            if !options.json && !lines(&recent.figures_with(now, &losses), now) {
+            if !output::is_json() && !lines(&recent.figures_with(now, &losses), now) {
                 break now;
             }
         }
@@ -132,7 +128,7 @@ impl Options {
         losses: &[Counted],
     ) -> anyhow::Result<()> {
         let url = self.bus.url();
-        if self.json {
+        if output::is_json() {
             let channels = figures.iter().map(|it| ChannelOutput::of(it, known, &url));
             return output::json(&HzOutput {
                 version: 1,

@@ -42,10 +42,6 @@ pub(crate) struct Options {
     /// List the providers that this program was built with instead, and what each promises
     #[arg(long)]
     providers: bool,
-
-    /// Print JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -57,7 +53,7 @@ struct ListOutput {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.providers {
-        return providers(options.json);
+        return providers();
     }
     let mut ears = Ears::open(&options.bus, &options.channels, Some(options.duration))?;
     let mut known = options.types.read_and_ask(&ears.bus)?;
@@ -91,7 +87,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn tell(options: &Options, figures: &[ChannelFigures], known: &Known) -> anyhow::Result<()> {
     let url = options.bus.url();
-    if options.json {
+    if output::is_json() {
         let channels = figures.iter().map(|it| ChannelOutput::of(it, known, &url));
         return output::json(&ListOutput {
             version: 1,
@@ -165,9 +161,9 @@ fn example(scheme: &'static str) -> &'static str {
     }
 }
 
-fn providers(json: bool) -> anyhow::Result<Outcome> {
+fn providers() -> anyhow::Result<Outcome> {
     let all: Vec<ProviderOutput> = SCHEMES.iter().map(|scheme| of(scheme)).collect();
-    if json {
+    if output::is_json() {
         output::json(&ProvidersOutput {
             version: 1,
             providers: all,

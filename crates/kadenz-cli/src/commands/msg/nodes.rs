@@ -29,10 +29,6 @@ pub(crate) struct Options {
     /// How long to listen
     #[arg(long, value_name = "SPAN", default_value = "3s")]
     duration: Span,
-
-    /// Print JSON on standard output: how each node is at the end
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -73,7 +69,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn tell(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
-    if options.json {
+    if output::is_json() {
         let all = nodes.watch().nodes().map(NodeOutput::of);
         return output::json(&NodesOutput {
             version: 1,

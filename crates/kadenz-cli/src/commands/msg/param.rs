@@ -30,10 +30,6 @@ struct Asking {
     /// How long to wait for the answer
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     timeout: Span,
-
-    /// Print JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// List all parameters with their values, ranges and descriptions.
@@ -123,7 +119,7 @@ impl Asking {
         parameters: &[ParameterInfo],
         text: impl Fn(&[ParameterInfo]) -> String,
     ) -> anyhow::Result<Outcome> {
-        if self.json {
+        if output::is_json() {
             output::json(&ParametersOutput {
                 version: 1,
                 program: self.program.clone(),

@@ -80,10 +80,6 @@ pub(crate) struct Options {
     /// 200ms]
     #[arg(long, value_name = "SPAN")]
     settle: Option<Span>,
-
-    /// Print at the end what was published, as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// What was published.
@@ -127,7 +123,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(telling) = telling {
         telling.end(&stop);
     }
-    tell(options, &published)?;
+    tell(&published)?;
     Ok(match published.refused {
         0 => Outcome::Kept,
         _ => Outcome::Incomplete,
@@ -332,8 +328,8 @@ fn publish(outlet: &mut dyn Outlet, channel: &Channel, payload: &[u8], published
     }
 }
 
-fn tell(options: &Options, published: &Published) -> anyhow::Result<()> {
-    if options.json {
+fn tell(published: &Published) -> anyhow::Result<()> {
+    if output::is_json() {
         return output::json(published);
     }
     if published.published != 1 || published.refused > 0 {

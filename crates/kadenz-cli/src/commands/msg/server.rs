@@ -66,10 +66,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Print at the end what was passed on, as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -117,7 +113,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     drop(live);
     let (counters, clients) = (server.counters(), server.clients());
-    tell(options, address, &counters, &clients)?;
+    tell(address, &counters, &clients)?;
     Ok(match counters.dropped {
         0 => Outcome::Kept,
         _ => Outcome::Missed,
@@ -251,12 +247,11 @@ fn words(counters: &ServerCounters) -> String {
 }
 
 fn tell(
-    options: &Options,
     address: SocketAddr,
     counters: &ServerCounters,
     clients: &[ClientCounters],
 ) -> anyhow::Result<()> {
-    if options.json {
+    if output::is_json() {
         let clients = clients.iter().map(|it| ClientOutput {
             address: it.address.clone(),
             delivered: it.delivered,

@@ -27,10 +27,6 @@ pub(crate) struct Options {
     /// One type only, by its full name, with the text of its closure
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-
-    /// Print the types as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -58,7 +54,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         })?],
     };
     let told: Vec<TypeOutput> = wanted.into_iter().map(|it| of(&types, it)).collect();
-    if options.json {
+    if output::is_json() {
         let types = told;
         output::json(&TypesOutput { version: 1, types })?;
         return Ok(Outcome::Kept);

@@ -52,12 +52,8 @@ pub(crate) struct Options {
     broadcast: bool,
 
     /// With --json: every single round trip, too
-    #[arg(long, requires = "json", help_heading = "Output")]
-    each: bool,
-
-    /// Print the result as JSON on standard output
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    each: bool,
 }
 
 /// The JSON that other programs read; described in docs/testbed.md.
@@ -103,6 +99,10 @@ struct ToldRoundTrip {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        output::is_json() || !options.each,
+        "`--each` lists round trips as JSON: add `--json`"
+    );
     let topology = named::topology(&options.topology)?;
     let (numerator_ns, denominator) = options.rate.interval().as_fraction();
     let interval = u128::from(numerator_ns) * 1000 / u128::from(denominator);
@@ -121,7 +121,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let modelled = waiting("modelling", || model::run(&topology, &asking))?;
     let told = told(&topology, &asking, &modelled, options.each);
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     } else {
         output::say(&words(&told));

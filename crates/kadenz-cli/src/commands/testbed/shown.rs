@@ -13,11 +13,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz testbed list")]
-pub(crate) struct List {
-    /// Print them as JSON on standard output
-    #[arg(long)]
-    json: bool,
-}
+pub(crate) struct List {}
 
 /// A topology's file, to read or to change
 #[derive(Debug, Args)]
@@ -30,10 +26,6 @@ pub(crate) struct Show {
     /// One that is built in, or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
-
-    /// Print what was understood as JSON on standard output
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -76,12 +68,12 @@ struct ToldLink {
     propagation_ns: f64,
 }
 
-pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
+pub(super) fn list(_: &List) -> anyhow::Result<Outcome> {
     let topologies = READY
         .iter()
         .map(|(_, text)| Ok(name(&Topology::parse(text)?)))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    if options.json {
+    if output::is_json() {
         output::json(&ToldList {
             version: 1,
             topologies,
@@ -100,7 +92,7 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     // What is wrong is said, also where the text alone is wanted.
     let (text, topology) = named::with_text(&options.topology)?;
-    if options.json {
+    if output::is_json() {
         output::json(&told(&topology))?;
     } else {
         output::data(&text);

@@ -131,10 +131,6 @@ pub(crate) struct Options {
                                 "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
 
-    /// Print the result as JSON on standard output (schema: docs/json.md)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -157,7 +153,7 @@ struct Again {
 pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
     let resumed = options.resume.is_some();
     let options = match &options.resume {
-        Some(folder) => of_earlier_attempt(folder, options.json)?,
+        Some(folder) => of_earlier_attempt(folder)?,
         None => options,
     };
     let plan = plan::of(&options)?;
@@ -182,7 +178,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
     if interrupted {
         note_what_is_kept(&plan.matrix);
     }
-    tell(&options, &plan, interrupted)
+    tell(&plan, interrupted)
 }
 
 /// The matrix as JSON, with what only the measuring command knows.
@@ -197,14 +193,14 @@ struct Measured<'a> {
     report: &'a Path,
 }
 
-fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
+fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     let folder = &plan.matrix.session.out;
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
     let page = folder.join("report.html");
     let runs = [summary];
     html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
-    if options.json {
+    if output::is_json() {
         output::json(&Measured {
             version: report_matrix::VERSION,
             matrix: report_matrix::json(&matrix),
@@ -252,7 +248,7 @@ fn cells_asked(run: &Run) -> Vec<Combination> {
 }
 
 /// The options under which a matrix was begun.
-fn of_earlier_attempt(folder: &Path, json: bool) -> anyhow::Result<Options> {
+fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let command = &reader.run().command;
     let words = command.iter().skip(1);
@@ -272,7 +268,6 @@ fn of_earlier_attempt(folder: &Path, json: bool) -> anyhow::Result<Options> {
     }
     Ok(Options {
         out: Some(folder.to_owned()),
-        json,
         ..options
     })
 }

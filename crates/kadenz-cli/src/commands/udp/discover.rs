@@ -38,10 +38,6 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     token: TokenOption,
-
-    /// Print the devices as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -89,12 +85,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         devices.extend(found?);
     }
-    tell(options, &devices)?;
+    tell(&devices)?;
     Ok(Outcome::Kept)
 }
 
-fn tell(options: &Options, devices: &[Device]) -> anyhow::Result<()> {
-    if options.json {
+fn tell(devices: &[Device]) -> anyhow::Result<()> {
+    if output::is_json() {
         let devices = devices.iter().map(|device| DeviceOutput {
             name: device.name.clone(),
             address: device.address.to_string(),

@@ -75,10 +75,6 @@ pub(crate) struct Options {
     #[command(flatten)]
     token: TokenOption,
 
-    /// Print at the end what was answered, as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -148,8 +144,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     output::note(&format!("answering on {address}; Ctrl-C ends it"));
     device.run(&stop);
-    if options.json || !output::is_quiet() {
-        tell(options, &address.to_string(), &device.echoed())?;
+    if output::is_json() || !output::is_quiet() {
+        tell(&address.to_string(), &device.echoed())?;
     }
     Ok(Outcome::Kept)
 }
@@ -200,7 +196,7 @@ fn name(options: &Options) -> anyhow::Result<Name> {
     }
 }
 
-fn tell(options: &Options, address: &str, echoed: &Echoed) -> anyhow::Result<()> {
+fn tell(address: &str, echoed: &Echoed) -> anyhow::Result<()> {
     let counts = echoed.counts;
     let output = EchoOutput {
         version: 1,
@@ -213,7 +209,7 @@ fn tell(options: &Options, address: &str, echoed: &Echoed) -> anyhow::Result<()>
         unsent: echoed.unsent,
         dropped: echoed.dropped,
     };
-    if options.json {
+    if output::is_json() {
         return output::json(&output);
     }
     let parts = [

@@ -81,10 +81,6 @@ pub(crate) struct Options {
     /// Print a line of comma-separated values for each cycle that was read, behind one with their names
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     csv: bool,
-
-    /// Print JSON on standard output, a line each with --watch (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// Which entries are meant.
@@ -150,8 +146,8 @@ pub(super) fn layout(control: &mut ControlClient) -> anyhow::Result<Layout> {
     }
 }
 
-const fn form(options: &Options) -> Form {
-    match (options.json, options.csv) {
+fn form(options: &Options) -> Form {
+    match (output::is_json(), options.csv) {
         (true, _) => Form::Json,
         (false, true) => Form::Csv,
         (false, false) => Form::Words,

@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Resu
         entries: entries.collect(),
         cycles: Vec::new(),
     };
-    match options.json {
+    match output::is_json() {
         true => output::json(&told)?,
         false => output::say(&rows(&told)),
     }

@@ -62,10 +62,6 @@ pub(crate) struct Read {
         help_heading = "Output"
     )]
     form: Form,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -130,7 +126,7 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
             }
         );
     }
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: way.name(),

@@ -48,10 +48,6 @@ pub(crate) struct Write {
     /// Write it whatever it does to a device that runs
     #[arg(long)]
     force: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -91,7 +87,7 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
         whose(&device)
     );
     let reads = reads(&mut way, &device, address, &bytes)?;
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: way.name(),

@@ -196,7 +196,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let letters = figure::letters(&measuring);
     let stop = options.measure.stop()?;
     let ended = bus::drive(options, file, &measuring, &settings, &stop)?;
-    if !options.measure.json {
+    if !output::is_json() {
         let load = match options.load {
             None => Some(Load::Unloaded),
             Some(LoadKind::Heavy) => Some(Load::Heavy),

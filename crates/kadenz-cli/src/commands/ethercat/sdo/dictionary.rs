@@ -36,10 +36,6 @@ pub(crate) struct List {
 
     #[command(flatten)]
     devices: DevicesOptions,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// What an object is: its entries, types, and who may do what
@@ -60,10 +56,6 @@ pub(crate) struct Information {
 
     #[command(flatten)]
     devices: DevicesOptions,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -118,7 +110,7 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
         described.collect::<anyhow::Result<Vec<_>>>()
     };
     let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
-    tell(asked, &objects, options.json)
+    tell(asked, &objects)
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
@@ -139,7 +131,7 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
         Ok(vec![described])
     };
     let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
-    tell(asked, &objects, options.json)
+    tell(asked, &objects)
 }
 
 /// An object with all of its entries, or the one that is wanted.
@@ -186,8 +178,8 @@ fn value_of(
     }
 }
 
-fn tell(asked: Asked, objects: &[Described], json: bool) -> anyhow::Result<Outcome> {
-    if json {
+fn tell(asked: Asked, objects: &[Described]) -> anyhow::Result<Outcome> {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: asked.segment,

@@ -85,10 +85,6 @@ struct How {
     /// All entries from this one on, in one transfer
     #[arg(long, conflicts_with = "running")]
     complete: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -135,7 +131,7 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
         })
     };
     let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
-    tell(asked, entry, &done, options.how.json)
+    tell(asked, entry, &done)
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
@@ -163,7 +159,7 @@ pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
         })
     };
     let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
-    tell(asked, entry, &done, options.how.json)
+    tell(asked, entry, &done)
 }
 
 /// Name and type as the object dictionary tells them; a device need not have one. Then what its ESI file says of the
@@ -187,8 +183,8 @@ fn described(
     }
 }
 
-fn tell(asked: Asked, entry: Address, done: &Transferred, json: bool) -> anyhow::Result<Outcome> {
-    if json {
+fn tell(asked: Asked, entry: Address, done: &Transferred) -> anyhow::Result<Outcome> {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: asked.segment,

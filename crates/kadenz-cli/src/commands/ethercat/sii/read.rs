@@ -43,10 +43,6 @@ pub(crate) struct Read {
     /// Show its bytes
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     hex: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -89,7 +85,7 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
         output::note(&format!("{} bytes in {}", bytes.len(), path.display()));
     }
     let told = told(&memory)?;
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     } else if options.hex {
         output::say(&value::hex_rows(bytes, 0, 2));

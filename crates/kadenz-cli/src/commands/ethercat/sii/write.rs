@@ -58,10 +58,6 @@ pub(crate) struct Write {
     /// Write it whatever speaks against it
     #[arg(long)]
     force: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -96,7 +92,7 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
         left: done.left,
         overridden: objections,
     };
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     } else {
         output::say(&(words(&told, &whose(&device)) + way.when_it_counts()));

@@ -74,11 +74,6 @@ pub(crate) struct Options {
                                       "until_stdin_closes"], help_heading = "Output")]
     print: bool,
 
-    /// Print at the end what happened to frames, as JSON on standard output (schema:
-    /// docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     /// End when standard input closes
     #[arg(long, hide = true)]
     until_stdin_closes: bool,

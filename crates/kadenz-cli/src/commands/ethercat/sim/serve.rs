@@ -99,7 +99,7 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         }
     }
     drop(cables);
-    if options.json {
+    if output::is_json() {
         output::json(&Told::of(&mut server, interface, start))?;
     } else {
         output::say(&words(&mut server));

@@ -18,7 +18,7 @@ pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Resu
         .and_then(|wanted| bring(&mut control, &chosen, wanted).err());
     let mut devices = control.devices()?;
     devices.retain(|it| chosen.contains(&it.device));
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             segment: control.segment(),

@@ -60,10 +60,6 @@ pub(crate) struct Options {
     /// How long [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
-
-    /// Print at the end what was carried, as JSON on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -100,7 +96,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             .filter_map(|it| it.join().ok())
             .collect()
     });
-    tell(options, &carried)?;
+    tell(&carried)?;
     let lossy = carried.iter().any(|it| it.refused + it.unheard > 0);
     Ok(if lossy {
         Outcome::Missed
@@ -130,8 +126,8 @@ impl Options {
     }
 }
 
-fn tell(options: &Options, carried: &[Carried]) -> anyhow::Result<()> {
-    if options.json {
+fn tell(carried: &[Carried]) -> anyhow::Result<()> {
+    if output::is_json() {
         return output::json(&BridgeOutput {
             version: 1,
             ways: carried.to_vec(),

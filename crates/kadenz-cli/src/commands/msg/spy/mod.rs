@@ -59,10 +59,6 @@ pub(crate) struct Options {
     /// Print one table at the end; after 3s unless `--duration` says otherwise
     #[arg(long)]
     once: bool,
-
-    /// Print a JSON object a second on standard output
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// How long `--once` listens without `--duration`.
@@ -102,7 +98,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         long: Throttle::new(Duration::from_millis(100), 1000),
     };
     let terminal = output::is_shown_now() && std::io::stdin().is_terminal();
-    match terminal && !options.once && !options.json {
+    match terminal && !options.once && !output::is_json() {
         true => spy.live()?,
         false => spy.plainly(options)?,
     }
@@ -170,21 +166,21 @@ impl Spy {
                 continue;
             }
             due = due.max(now) + Duration::from_secs(1);
-            if !options.once && !self.print(options, now)? {
+            if !options.once && !self.print(now)? {
                 return Ok(());
             }
         }
         if options.once {
-            let _ = self.print(options, clock::now())?;
+            let _ = self.print(clock::now())?;
         }
         Ok(())
     }
 
     /// Whether somebody still reads.
-    fn print(&self, options: &Options, now: MonotonicTime) -> anyhow::Result<bool> {
+    fn print(&self, now: MonotonicTime) -> anyhow::Result<bool> {
         let losses = self.ears.bus.losses();
         let figures = self.watcher.figures_with(now, &losses);
-        if options.json {
+        if output::is_json() {
             let channels = figures.iter();
             return output::json_line(&SpyOutput {
                 version: 1,

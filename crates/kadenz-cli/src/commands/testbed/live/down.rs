@@ -13,11 +13,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   sudo kadenz testbed down")]
-pub(crate) struct Options {
-    /// Print what was ended as JSON on standard output
-    #[arg(long)]
-    json: bool,
-}
+pub(crate) struct Options {}
 
 #[derive(Serialize)]
 struct Told {
@@ -30,7 +26,7 @@ struct Told {
 const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
-pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let mut told = Told {
         version: 1,
         ended: None,
@@ -49,7 +45,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             }
         }
     }
-    if options.json {
+    if output::is_json() {
         output::json(&told)?;
     } else {
         output::say(&words(&told));

@@ -17,11 +17,7 @@ Examples:
   sudo kadenz testbed status --json | jq '.status.lanes[] | select(.lost > 0)'
 
 Exit codes: 0 a testbed stands, 2 none does.")]
-pub(crate) struct Options {
-    /// Print it as JSON on standard output
-    #[arg(long)]
-    json: bool,
-}
+pub(crate) struct Options {}
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -31,11 +27,11 @@ struct Told<'a> {
     status: Option<Status>,
 }
 
-pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let record = super::standing()?;
     let told = claim::told().context("cannot read how the testbed stands")?;
     let status: Option<Status> = serde_json::from_slice(&told).ok();
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             version: 1,
             testbed: &record,

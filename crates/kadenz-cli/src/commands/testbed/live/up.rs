@@ -47,10 +47,6 @@ pub(crate) struct Options {
     /// Run folder [default: kadenz-testbed-<TIME> in this folder]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-
-    /// Print how it stood at the end as JSON on standard output; with --detach, how it stands
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -76,13 +72,13 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
     super::keep_topology(&out, &text)?;
     testbed.start_programs()?;
-    if !options.json {
+    if !output::is_json() {
         output::note(&words(&topology));
     }
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
     super::keep_status(&out, &status)?;
-    if options.json {
+    if output::is_json() {
         output::json(&Told {
             status: &status,
             run: &out,
@@ -153,7 +149,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         }
         std::thread::sleep(POLL_INTERVAL);
     };
-    if options.json {
+    if output::is_json() {
         output::json(&record)?;
     } else {
         let words = format!(

@@ -23,18 +23,14 @@ pub(super) fn list(options: &List, mut control: ControlClient) -> anyhow::Result
         .into_iter()
         .map(|index| describe(&mut control, &device, index, None));
     let described = described.collect::<anyhow::Result<Vec<_>>>()?;
-    tell(Asked::by_loop(&control, &device), &described, options.json)
+    tell(Asked::by_loop(&control, &device), &described)
 }
 
 pub(super) fn info(options: &Information, mut control: ControlClient) -> anyhow::Result<Outcome> {
     let device = control.device(&options.device)?;
     let object = options.object;
     let described = describe(&mut control, &device, object.index, object.sub)?;
-    tell(
-        Asked::by_loop(&control, &device),
-        &[described],
-        options.json,
-    )
+    tell(Asked::by_loop(&control, &device), &[described])
 }
 
 /// An object with all of its entries, or the one that is wanted.

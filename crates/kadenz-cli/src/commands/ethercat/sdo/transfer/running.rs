@@ -29,12 +29,7 @@ pub(super) fn read(options: &Read, mut control: ControlClient) -> anyhow::Result
         r#type: options.how.r#type.or(known).unwrap_or(ValueType::Bytes),
         bytes,
     };
-    tell(
-        Asked::by_loop(&control, &device),
-        entry,
-        &done,
-        options.how.json,
-    )
+    tell(Asked::by_loop(&control, &device), entry, &done)
 }
 
 pub(super) fn write(options: &Write, mut control: ControlClient) -> anyhow::Result<Outcome> {
@@ -60,12 +55,7 @@ pub(super) fn write(options: &Write, mut control: ControlClient) -> anyhow::Resu
         r#type,
         bytes,
     };
-    tell(
-        Asked::by_loop(&control, &device),
-        entry,
-        &done,
-        options.how.json,
-    )
+    tell(Asked::by_loop(&control, &device), entry, &done)
 }
 
 /// Name and type as the device's dictionary tells them; it need not have one.
