@@ -15,6 +15,7 @@ use std::process::{ExitCode, Stdio};
 use std::sync::OnceLock;
 
 use clap::{ArgAction, Args, ValueEnum};
+use kadenz_report::document::Answer;
 use kadenz_report::terminal::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
@@ -146,6 +147,15 @@ pub(crate) fn screen() -> io::Stdout {
 /// A name or another's words as part of a line.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     one_line(text)
+}
+
+/// What a command came to, on standard output: as JSON with `--json`, else as its document.
+pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<()> {
+    if is_json() {
+        return json(answer);
+    }
+    show(&answer.document().terminal());
+    Ok(())
 }
 
 /// Text on standard output. A reader who has gone (`| head`) is no error.

@@ -20,6 +20,7 @@ pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
+pub(crate) use table::columns;
 pub use text::{Emphasis, Text, is_hidden, one_line, visible, wrap};
 
 use crate::matrix::{self, Matrix};

@@ -86,6 +86,21 @@ impl Table {
     }
 }
 
+/// Columns without lines, as wide as what is in them; from the `words`th on they are numbers.
+pub(crate) fn columns(head: &[String], words: usize, rows: &[Vec<String>]) -> Text {
+    let mut table = Table::new(Style::plain());
+    table.without_lines();
+    table
+        .0
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head);
+    for row in rows {
+        table.add_row(row);
+    }
+    table.align_right_from(words);
+    table.text()
+}
+
 fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<comfy_table::Cell> {
     cells.into_iter().map(|cell| cell.into().0).collect()
 }

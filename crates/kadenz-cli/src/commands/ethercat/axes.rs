@@ -8,12 +8,12 @@ use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
 use kadenz_ethercat::wire::AlStatus;
 use kadenz_ethercat::wire::cia402::DriveState;
+use kadenz_report::document::{self, Document, Table, Version};
 use kadenz_report::numbers;
 use serde::Serialize;
 
 use super::asked::{ControlClient, nonsense, whose};
 use crate::commands::interrupt;
-use crate::commands::msg::table::table;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -77,8 +77,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const NAMED: usize = 5;
 
 #[derive(Serialize)]
-struct Told<'a> {
-    version: u32,
+struct Axes<'a> {
+    version: Version<1>,
     name: &'a str,
     pid: u32,
     #[serde(flatten)]
@@ -200,45 +200,42 @@ const fn outcome(status: &Status) -> Outcome {
 }
 
 fn show(control: &ControlClient, status: &Status) -> anyhow::Result<()> {
-    if output::is_json() {
-        return output::json(&Told {
-            version: 1,
-            name: &control.name,
-            pid: control.pid,
-            status,
-        });
-    }
-    output::say(&words(status));
-    Ok(())
+    output::answer(&Axes {
+        version: Version,
+        name: &control.name,
+        pid: control.pid,
+        status,
+    })
 }
 
-fn words(status: &Status) -> String {
-    if status.axes.is_empty() {
-        // Before there is a loop.
-        return format!("{} for {:.1} s; no axes yet", status.stage, status.seconds);
-    }
-    let rows = status.axes.iter().map(row).collect();
-    let head = [
-        "axis", "device", "name", "state", "error", "position", "target",
-    ];
-    let mut text = table(&head, 4, rows);
-    text.push_str(&format!(
-        "\n\n{} for {:.1} s; stopped {}",
-        status.stage,
-        status.seconds,
-        numbers::counted(status.stops, "time")
-    ));
-    if let Some(stopped) = &status.stopped {
+impl document::Answer for Axes<'_> {
+    fn document(&self) -> Document {
+        let status = self.status;
+        let stage = format!("{} for {:.1} s", status.stage, status.seconds);
+        if status.axes.is_empty() {
+            // Before there is a loop.
+            return format!("{stage}; no axes yet").into();
+        }
+        let rows = status.axes.iter().map(row).collect();
+        let head = [
+            "axis", "device", "name", "state", "error", "position", "target",
+        ];
+        let stops = numbers::counted(status.stops, "time");
+        let document = Document::new()
+            .table(Table::new(&head, 4, rows))
+            .sentence(format!("{stage}; stopped {stops}"));
+        let Some(stopped) = &status.stopped else {
+            return document;
+        };
         let by = stopped.by.as_ref().map(|by| format!(", by {by}"));
-        text.push_str(&format!(
-            "\nstopped in cycle {}, {:.1} s ago: {}{}",
+        document.sentence(format!(
+            "stopped in cycle {}, {:.1} s ago: {}{}",
             stopped.cycle,
             stopped.ago_s,
             stopped.why,
             by.unwrap_or_default()
-        ));
+        ))
     }
-    text
 }
 
 fn row(axis: &AxisStatus) -> Vec<String> {

@@ -11,12 +11,12 @@ use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Target};
 use kadenz_ethercat::wire::Position;
 use kadenz_ethercat::wire::register::DC_OFFSET;
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_rt::clock::WallTime;
 use serde::Serialize;
 
 use super::device::ToldDevice;
 use super::segment::{Segment, SegmentOrLoop};
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
 /// How far is each device, and what does its clock say?
@@ -60,8 +60,8 @@ enum EpochOption {
 }
 
 #[derive(Serialize)]
-struct Told {
-    version: u32,
+struct ClockReport {
+    version: Version<1>,
     segment: String,
     reference: Option<u16>,
     /// A device that does not answer and may have the reference clock.
@@ -92,16 +92,11 @@ struct ToldClock {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let told = told(options)?;
-    if output::is_json() {
-        output::json(&told)?;
-    } else {
-        output::say(&words(&told));
-    }
+    output::answer(&told(options)?)?;
     Ok(Outcome::Kept)
 }
 
-fn told(options: &Options) -> anyhow::Result<Told> {
+fn told(options: &Options) -> anyhow::Result<ClockReport> {
     #[cfg(target_os = "linux")]
     if let Some(control) = options.place.control()? {
         return running::look(control);
@@ -123,7 +118,7 @@ fn look(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     options: &Options,
-) -> anyhow::Result<Told> {
+) -> anyhow::Result<ClockReport> {
     let clocks = clocks::measure(registers, devices, &Settings::default())?;
     let alignment = match options.align {
         true => Some(align(registers, &clocks, options.time)?),
@@ -149,8 +144,8 @@ fn look(
         .devices()
         .iter()
         .find(|it| Some(it.station) == reference);
-    Ok(Told {
-        version: 1,
+    Ok(ClockReport {
+        version: Version,
         segment: String::new(),
         reference: reference.map(|it| it.position.0),
         silent: None,
@@ -192,50 +187,51 @@ fn offset(registers: &mut Registers<'_>, clock: &DeviceClock) -> anyhow::Result<
     })
 }
 
-fn words(told: &Told) -> String {
-    let rows = told.devices.iter().map(|it| {
-        let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
-        let about = match it.delay_is_measured {
-            Some(false) => "~",
-            _ => "",
+impl Answer for ClockReport {
+    fn document(&self) -> Document {
+        let rows = self.devices.iter().map(|it| {
+            let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
+            let about = match it.delay_is_measured {
+                Some(false) => "~",
+                _ => "",
+            };
+            let parent = it.parent.zip(it.parent_port);
+            vec![
+                it.device.position.to_string(),
+                it.device.called().to_owned(),
+                or_not(it.bits.map(|it| format!("{it} bits"))),
+                or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
+                or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
+                or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
+                or_not(it.difference_ns.map(|it| it.to_string())),
+                or_not(it.offset_ns.map(|it| it.to_string())),
+            ]
+        });
+        let head = [
+            "pos",
+            "device",
+            "clock",
+            "behind",
+            "delay ns",
+            "rate ppm",
+            "off by ns",
+            "offset ns",
+        ];
+        let reference = match (self.reference, self.silent) {
+            (Some(it), _) => format!("the reference clock is that of device {it}"),
+            (None, Some(it)) => {
+                format!("the reference clock is not known: device {it} does not answer")
+            }
+            (None, None) => "no device has a clock".to_owned(),
         };
-        let parent = it.parent.zip(it.parent_port);
-        vec![
-            it.device.position.to_string(),
-            it.device.called().to_owned(),
-            or_not(it.bits.map(|it| format!("{it} bits"))),
-            or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
-            or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
-            or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
-            or_not(it.difference_ns.map(|it| it.to_string())),
-            or_not(it.offset_ns.map(|it| it.to_string())),
-        ]
-    });
-    let head = [
-        "pos",
-        "device",
-        "clock",
-        "behind",
-        "delay ns",
-        "rate ppm",
-        "off by ns",
-        "offset ns",
-    ];
-    let reference = match (told.reference, told.silent) {
-        (Some(it), _) => format!("the reference clock is that of device {it}"),
-        (None, Some(it)) => {
-            format!("the reference clock is not known: device {it} does not answer")
-        }
-        (None, None) => "no device has a clock".to_owned(),
-    };
-    let aligned = told.alignment.as_ref().map_or_else(String::new, |it| {
-        format!(
-            "; after {} frames no clock says that it is off by more than {} ns",
-            it.frames, it.worst_ns
-        )
-    });
-    format!(
-        "{}\n\n{reference}{aligned}",
-        table(&head, 4, rows.collect())
-    )
+        let aligned = self.alignment.as_ref().map_or_else(String::new, |it| {
+            format!(
+                "; after {} frames no clock says that it is off by more than {} ns",
+                it.frames, it.worst_ns
+            )
+        });
+        Document::new()
+            .table(Table::new(&head, 4, rows.collect()))
+            .sentence(format!("{reference}{aligned}"))
+    }
 }

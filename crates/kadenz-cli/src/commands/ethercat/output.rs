@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::control_socket::{Answer, Question};
 use kadenz_ethercat::wire::coe::Address;
+use kadenz_report::document::{self, Document, Version};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,8 +53,8 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct Told {
-    version: u32,
+struct Written {
+    version: Version<1>,
     segment: String,
     device: ToldDevice,
     index: u16,
@@ -62,6 +63,9 @@ struct Told {
     r#type: String,
     value: Value,
     cycle: u64,
+    /// The value for people.
+    #[serde(skip)]
+    shown: String,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -85,29 +89,30 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let Answer::Set { cycle } = answer.with_context(|| whose(&device))? else {
         return Err(nonsense(&control.name));
     };
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: control.segment(),
-            device: ToldDevice::asked(&device),
-            index: entry.index,
-            sub: entry.sub,
-            name: item.name.clone(),
-            r#type: r#type.to_string(),
-            value: r#type.json(&r#type.widened(bytes, item.bits)),
-            cycle,
-        })?;
-    } else {
-        let value = r#type.shown(&r#type.widened(bytes, item.bits));
-        output::say(&words(entry, &item.name, &value, cycle));
-    }
+    let bytes = r#type.widened(bytes, item.bits);
+    output::answer(&Written {
+        version: Version,
+        segment: control.segment(),
+        device: ToldDevice::asked(&device),
+        index: entry.index,
+        sub: entry.sub,
+        name: item.name.clone(),
+        r#type: r#type.to_string(),
+        value: r#type.json(&bytes),
+        cycle,
+        shown: r#type.shown(&bytes),
+    })?;
     Ok(Outcome::Kept)
 }
 
-fn words(entry: Address, name: &str, value: &str, cycle: u64) -> String {
-    let name = match name {
-        "" => String::new(),
-        name => format!(" {name}"),
-    };
-    format!("{entry}{name} = {value}   (from cycle {cycle} on)")
+impl document::Answer for Written {
+    fn document(&self) -> Document {
+        let entry = Address::new(self.index, self.sub);
+        let name = match self.name.as_str() {
+            "" => String::new(),
+            name => format!(" {name}"),
+        };
+        let (value, cycle) = (&self.shown, self.cycle);
+        format!("{entry}{name} = {value}   (from cycle {cycle} on)").into()
+    }
 }

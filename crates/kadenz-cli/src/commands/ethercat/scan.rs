@@ -7,12 +7,11 @@ use clap::Args;
 use kadenz_ethercat::main_device::from_esi::{Described, Matched};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::Protocols;
-use kadenz_ethercat::wire::{AlStatus, Configured, DlStatus, PortStatus, State, register};
+use kadenz_ethercat::wire::{AlStatus, Configured, PortStatus, State, register};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use serde::Serialize;
 
-use super::device::called;
 use super::esi::DevicesOptions;
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
 /// Who is on the segment?
@@ -36,14 +35,14 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct Told {
-    version: u32,
+struct Scan {
+    version: Version<1>,
     segment: String,
-    devices: Vec<ToldScanned>,
+    devices: Vec<Scanned>,
 }
 
 #[derive(Serialize)]
-struct ToldScanned {
+struct Scanned {
     position: u16,
     station: u16,
     alias: u16,
@@ -62,20 +61,19 @@ struct ToldScanned {
     protocols: Vec<&'static str>,
     clocks: bool,
     esi: Option<String>,
+    /// The state with its error, for people.
+    #[serde(skip)]
+    shown: String,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (segment, mut met) = survey(options)?;
     let matched = described(options, &mut met)?;
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment,
-            devices: met.iter().map(|it| ToldScanned::of(it, &matched)).collect(),
-        })?;
-    } else {
-        output::say(&shown(&met, &matched));
-    }
+    output::answer(&Scan {
+        version: Version,
+        segment,
+        devices: met.iter().map(|it| Scanned::of(it, &matched)).collect(),
+    })?;
     Ok(Outcome::Kept)
 }
 
@@ -121,44 +119,32 @@ fn file_of<'m>(met: &Surveyed, matched: &'m Matched) -> Option<&'m Described> {
     matched.of(&device)
 }
 
-fn shown(met: &[Surveyed], matched: &Matched) -> String {
-    let rows = met.iter().map(|it| {
-        let device = &it.device;
-        let file = file_of(it, matched).map(|it| it.name().to_owned());
-        let identity = device.identity;
-        vec![
-            device.position.0.to_string(),
-            device.name.clone(),
-            file.unwrap_or_else(|| called(device)),
-            format!(
-                "0x{:08x}:0x{:08x}:0x{:08x}",
-                identity.vendor, identity.product, identity.revision
-            ),
-            state_shown(it),
-            ports_shown(device.links),
-            device.alias.to_string(),
-            it.demand.outputs.to_string(),
-            it.demand.inputs.to_string(),
-        ]
-    });
-    let head = [
-        "pos",
-        "name",
-        "description",
-        "vendor:product:revision",
-        "state",
-        "ports",
-        "alias",
-        "out B",
-        "in B",
-    ];
-    let outputs: u32 = met.iter().map(|it| u32::from(it.demand.outputs)).sum();
-    let inputs: u32 = met.iter().map(|it| u32::from(it.demand.inputs)).sum();
-    format!(
-        "{}\n\n{} devices, {outputs} bytes of outputs, {inputs} bytes of inputs",
-        table(&head, 6, rows.collect()),
-        met.len(),
-    )
+impl Answer for Scan {
+    fn document(&self) -> Document {
+        let head = [
+            "pos",
+            "name",
+            "description",
+            "vendor:product:revision",
+            "state",
+            "ports",
+            "alias",
+            "out B",
+            "in B",
+        ];
+        let rows = self.devices.iter().map(Scanned::row).collect();
+        let sum = |bytes: fn(&Scanned) -> u16| -> u32 {
+            self.devices.iter().map(|it| u32::from(bytes(it))).sum()
+        };
+        Document::new()
+            .table(Table::new(&head, 6, rows))
+            .sentence(format!(
+                "{} devices, {} bytes of outputs, {} bytes of inputs",
+                self.devices.len(),
+                sum(|it| it.output_bytes),
+                sum(|it| it.input_bytes)
+            ))
+    }
 }
 
 /// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` where a loop's device does not answer.
@@ -179,16 +165,32 @@ pub(super) fn state_name(status: AlStatus) -> String {
     state.map_or_else(|| format!("0x{:02X}", status.0), |it| it.name().to_owned())
 }
 
-fn ports_shown(links: DlStatus) -> String {
-    let port = |port: u8| match links.port(port) {
-        PortStatus::Open => char::from(b'0' + port),
-        PortStatus::Closed => 'x',
-        PortStatus::Unplugged => '-',
-    };
-    (0..4).map(port).collect()
-}
+impl Scanned {
+    fn row(&self) -> Vec<String> {
+        let described = [self.esi.as_ref(), Some(&self.description)];
+        let described = described.into_iter().flatten().find(|it| !it.is_empty());
+        let ports = self.ports.iter().zip("0123".chars());
+        let ports = ports.map(|(state, number)| match *state {
+            "open" => number,
+            "closed" => 'x',
+            _ => '-',
+        });
+        vec![
+            self.position.to_string(),
+            self.name.clone(),
+            described.unwrap_or(&self.name).clone(),
+            format!(
+                "0x{:08x}:0x{:08x}:0x{:08x}",
+                self.vendor, self.product, self.revision
+            ),
+            self.shown.clone(),
+            ports.collect(),
+            self.alias.to_string(),
+            self.output_bytes.to_string(),
+            self.input_bytes.to_string(),
+        ]
+    }
 
-impl ToldScanned {
     fn of(met: &Surveyed, matched: &Matched) -> Self {
         let device = &met.device;
         let port = |port: u8| match device.links.port(port) {
@@ -215,6 +217,7 @@ impl ToldScanned {
             protocols: protocols(device.protocols),
             clocks: device.features & register::features::DC != 0,
             esi: file_of(met, matched).map(|it| it.name().to_owned()),
+            shown: state_shown(met),
         }
     }
 }

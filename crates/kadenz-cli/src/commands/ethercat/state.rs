@@ -9,15 +9,15 @@ use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::register::AL_STATUS_CODE;
 use kadenz_ethercat::wire::{AlStatusCode, State};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use serde::Serialize;
 
-use super::device::{ToldDevice, Which, called};
+use super::device::{ToldDevice, Which};
 use super::esi::DevicesOptions;
 use super::operate;
 use super::scan::state_shown;
 use super::segment::Segment;
 use crate::commands::interrupt;
-use crate::commands::msg::table::table;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -78,22 +78,25 @@ enum Wanted {
 }
 
 #[derive(Serialize)]
-struct Told {
-    version: u32,
+struct States {
+    version: Version<1>,
     segment: String,
     wanted: Option<&'static str>,
     refused: Option<String>,
-    devices: Vec<ToldState>,
+    devices: Vec<DeviceState>,
 }
 
 #[derive(Serialize)]
-struct ToldState {
+struct DeviceState {
     #[serde(flatten)]
     device: ToldDevice,
     state: Option<&'static str>,
     error: bool,
     al_status_code: u16,
     reason: Option<String>,
+    /// The state with its error, for people.
+    #[serde(skip)]
+    shown: String,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -123,18 +126,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             (refused, met, chosen)
         }
     };
-    let shown: Vec<&Surveyed> = chosen.iter().map(|place| &met[*place]).collect();
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: segment.name,
-            wanted: options.state.map(|it| it.state().name()),
-            refused: refused.as_ref().map(|it| format!("{it:#}")),
-            devices: shown.iter().map(|it| ToldState::of(it)).collect(),
-        })?;
-    } else {
-        output::say(&rows(&shown));
-    }
+    let devices = chosen.iter().map(|place| DeviceState::of(&met[*place]));
+    output::answer(&States {
+        version: Version,
+        segment: segment.name,
+        wanted: options.state.map(|it| it.state().name()),
+        refused: refused.as_ref().map(|it| format!("{it:#}")),
+        devices: devices.collect(),
+    })?;
     Ok(outcome(refused))
 }
 
@@ -223,7 +222,7 @@ fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> 
     })
 }
 
-impl ToldState {
+impl DeviceState {
     fn of(met: &Surveyed) -> Self {
         Self {
             device: ToldDevice::of(&met.device),
@@ -231,17 +230,21 @@ impl ToldState {
             error: met.status.error(),
             al_status_code: met.code.0,
             reason: met.status.error().then(|| met.code.to_string()),
+            shown: state_shown(met),
         }
     }
 }
 
-fn rows(met: &[&Surveyed]) -> String {
-    let rows = met.iter().map(|it| {
-        vec![
-            it.device.position.0.to_string(),
-            called(&it.device),
-            state_shown(it),
-        ]
-    });
-    table(&["pos", "device", "state"], 3, rows.collect())
+impl Answer for States {
+    fn document(&self) -> Document {
+        let rows = self.devices.iter().map(|it| {
+            vec![
+                it.device.position.to_string(),
+                it.device.called().to_owned(),
+                it.shown.clone(),
+            ]
+        });
+        let table = Table::new(&["pos", "device", "state"], 3, rows.collect());
+        Document::new().table(table)
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::msg::service::heartbeat::{Event, Life, Node, Nodes, WatchOptions};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::clock;
 use serde::Serialize;
 
@@ -32,13 +33,16 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct NodesOutput {
-    version: u32,
-    nodes: Vec<NodeOutput>,
+struct LiveNodes {
+    version: Version<1>,
+    nodes: Vec<LiveNode>,
+    /// The bus, for people.
+    #[serde(skip)]
+    url: String,
 }
 
 #[derive(Serialize)]
-struct NodeOutput {
+struct LiveNode {
     name: String,
     life: &'static str,
     state: String,
@@ -47,6 +51,8 @@ struct NodeOutput {
     restarts: u64,
     doubled: bool,
     started_us: i64,
+    #[serde(skip)]
+    interval: Duration,
 }
 
 /// How soon a stop is heard.
@@ -69,22 +75,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn tell(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
-    if output::is_json() {
-        let all = nodes.watch().nodes().map(NodeOutput::of);
-        return output::json(&NodesOutput {
-            version: 1,
-            nodes: all.collect(),
-        });
-    }
-    let lines: Vec<String> = nodes.watch().nodes().map(line).collect();
-    if lines.is_empty() {
-        let url = options.bus.url();
-        output::say(&format!("no heart beats on {url}"));
-    } else {
-        output::say(&lines.join("\n"));
-    }
+    output::answer(&LiveNodes {
+        version: Version,
+        nodes: nodes.watch().nodes().map(LiveNode::of).collect(),
+        url: options.bus.url(),
+    })?;
     let crowded_out = nodes.watch().crowded_out();
-    if crowded_out > 0 {
+    if crowded_out > 0 && !output::is_json() {
         output::note(&format!("{crowded_out} beats of further nodes"));
     }
     Ok(())
@@ -109,25 +106,35 @@ fn life(life: Life) -> &'static str {
     }
 }
 
-fn line(node: &Node) -> String {
-    let mut line = format!(
-        "{}  {}, every {:?}, {} missed, {} restarts",
-        output::name(&node.name),
-        life(node.life),
-        node.interval,
-        node.missed,
-        node.restarts,
-    );
-    if node.doubled {
-        line.push_str(", two programs of one name");
+impl Answer for LiveNodes {
+    fn document(&self) -> Document {
+        if self.nodes.is_empty() {
+            return format!("no heart beats on {}", self.url).into();
+        }
+        let lines = self.nodes.iter().map(LiveNode::line);
+        lines.fold(Document::new(), Document::sentence)
     }
-    if !node.state.is_empty() {
-        line.push_str(&format!(": {}", output::name(&node.state)));
-    }
-    line
 }
 
-impl NodeOutput {
+impl LiveNode {
+    fn line(&self) -> String {
+        let mut line = format!(
+            "{}  {}, every {:?}, {} missed, {} restarts",
+            output::name(&self.name),
+            self.life,
+            self.interval,
+            self.missed,
+            self.restarts,
+        );
+        if self.doubled {
+            line.push_str(", two programs of one name");
+        }
+        if !self.state.is_empty() {
+            line.push_str(&format!(": {}", output::name(&self.state)));
+        }
+        line
+    }
+
     fn of(node: &Node) -> Self {
         Self {
             name: node.name.clone(),
@@ -138,6 +145,7 @@ impl NodeOutput {
             restarts: node.restarts,
             doubled: node.doubled,
             started_us: node.started_us,
+            interval: node.interval,
         }
     }
 }

@@ -1,34 +1,21 @@
 //! Tables of channels.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use kadenz::msg::loss::{Counted, Tally};
 use kadenz::msg::watch::{ChannelFigures, Pace};
+use kadenz_report::document::{Document, Table};
 use kadenz_report::numbers;
 use serde::Serialize;
 
 use super::stamp;
 use super::types::Known;
-use crate::output;
 
 /// What stands where nothing is known, or a sample cannot carry it.
 const NOTHING: &str = "-";
 
 /// A table under a head; the first so many columns are words.
 pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(head.to_vec());
-    for row in rows {
-        table.add_row(row.iter().map(|cell| output::name(cell)));
-    }
-    for column in table.column_iter_mut().skip(words) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let text = table.to_string();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n")
+    let table = Table::new(head, words, rows);
+    Document::new().table(table).terminal().to_string()
 }
 
 /// A rate with four digits.

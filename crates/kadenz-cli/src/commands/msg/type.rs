@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_msg::types::{Definition, Types};
+use kadenz_report::document::{Answer, Document, Version};
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -30,13 +31,16 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct TypesOutput {
-    version: u32,
-    types: Vec<TypeOutput>,
+struct DescribedTypes {
+    version: Version<1>,
+    types: Vec<DescribedType>,
+    /// Whether people are to read what each is made of.
+    #[serde(skip)]
+    with_text: bool,
 }
 
 #[derive(Serialize)]
-struct TypeOutput {
+struct DescribedType {
     name: String,
     kind: &'static str,
     fingerprint: String,
@@ -53,29 +57,34 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             format!("no type {name} in these files; `kadenz msg type` without --name lists them")
         })?],
     };
-    let told: Vec<TypeOutput> = wanted.into_iter().map(|it| of(&types, it)).collect();
-    if output::is_json() {
-        let types = told;
-        output::json(&TypesOutput { version: 1, types })?;
-        return Ok(Outcome::Kept);
-    }
-    for it in &told {
-        let (name, fingerprint, bytes) = (&it.name, &it.fingerprint, it.least_bytes);
-        output::say(&format!(
-            "{fingerprint}  {name}  {} {bytes} bytes or more",
-            it.kind
-        ));
-        if options.name.is_some() {
-            output::say(&format!("\n{}", it.text));
-        }
-    }
+    output::answer(&DescribedTypes {
+        version: Version,
+        types: wanted.into_iter().map(|it| of(&types, it)).collect(),
+        with_text: options.name.is_some(),
+    })?;
     Ok(Outcome::Kept)
 }
 
-fn of(types: &Types, definition: &Definition) -> TypeOutput {
+impl Answer for DescribedTypes {
+    fn document(&self) -> Document {
+        let mut document = Document::new();
+        for it in &self.types {
+            document = document.sentence(format!(
+                "{}  {}  {} {} bytes or more",
+                it.fingerprint, it.name, it.kind, it.least_bytes
+            ));
+            if self.with_text {
+                document = document.listing(it.text.as_str());
+            }
+        }
+        document
+    }
+}
+
+fn of(types: &Types, definition: &Definition) -> DescribedType {
     let name = definition.name().to_string();
     let closure = types.closure(&name);
-    TypeOutput {
+    DescribedType {
         kind: match definition {
             Definition::Struct(_) => "struct",
             Definition::Enum(_) => "enum",

@@ -4,6 +4,7 @@ use clap::Args;
 use kadenz_lab::udp::ECHO_PORT;
 use kadenz_lab::udp::discover::{DiscoverPlan, discover};
 use kadenz_lab::udp::probe::Device;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::net::interface;
 use kadenz_rt::net::port::PortOptions;
 use serde::Serialize;
@@ -41,13 +42,13 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct DiscoverOutput {
-    version: u32,
-    devices: Vec<DeviceOutput>,
+struct Discovered {
+    version: Version<1>,
+    devices: Vec<DiscoveredDevice>,
 }
 
 #[derive(Serialize)]
-struct DeviceOutput {
+struct DiscoveredDevice {
     name: String,
     address: String,
 }
@@ -85,26 +86,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         devices.extend(found?);
     }
-    tell(&devices)?;
+    let devices = devices.iter().map(|device: &Device| DiscoveredDevice {
+        name: device.name.clone(),
+        address: device.address.to_string(),
+    });
+    output::answer(&Discovered {
+        version: Version,
+        devices: devices.collect(),
+    })?;
     Ok(Outcome::Kept)
 }
 
-fn tell(devices: &[Device]) -> anyhow::Result<()> {
-    if output::is_json() {
-        let devices = devices.iter().map(|device| DeviceOutput {
-            name: device.name.clone(),
-            address: device.address.to_string(),
-        });
-        return output::json(&DiscoverOutput {
-            version: 1,
-            devices: devices.collect(),
-        });
+impl Answer for Discovered {
+    fn document(&self) -> Document {
+        if self.devices.is_empty() {
+            let none = "nobody answered; does `kadenz udp echo --bind 0.0.0.0` run there?";
+            return Document::new().sentence(none);
+        }
+        let lines = self.devices.iter();
+        let lines = lines.map(|it| format!("{}\t{}", it.address, it.name));
+        lines.fold(Document::new(), Document::sentence)
     }
-    if devices.is_empty() {
-        output::say("nobody answered; does `kadenz udp echo --bind 0.0.0.0` run there?");
-    }
-    for device in devices {
-        output::say(&format!("{}\t{}", device.address, device.name));
-    }
-    Ok(())
 }

@@ -7,13 +7,14 @@ use kadenz_ethercat::main_device::clocks::difference_ns;
 use kadenz_ethercat::wire::register::{
     DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SYSTEM_TIME, FEATURES, features,
 };
+use kadenz_report::document::Version;
 
-use super::{Told, ToldClock};
+use super::{ClockReport, ToldClock};
 use crate::commands::ethercat::asked::{ControlClient, nonsense, whose};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::output;
 
-pub(super) fn look(mut control: ControlClient) -> anyhow::Result<Told> {
+pub(super) fn look(mut control: ControlClient) -> anyhow::Result<ClockReport> {
     let devices = control.devices()?;
     let mut told = Vec::with_capacity(devices.len());
     let mut silent = None;
@@ -29,8 +30,8 @@ pub(super) fn look(mut control: ControlClient) -> anyhow::Result<Told> {
     let heard = &told[..silent.unwrap_or(told.len())];
     let reference = heard.iter().find(|it| it.bits.is_some());
     let silent = silent.filter(|_| reference.is_none());
-    Ok(Told {
-        version: 1,
+    Ok(ClockReport {
+        version: Version,
         segment: control.segment(),
         reference: reference.map(|it| it.device.position),
         silent: silent.map(|it| told[it].device.position),

@@ -10,6 +10,7 @@ use kadenz_ethercat::main_device::from_esi::Described;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::wire::coe::Address;
+use kadenz_report::document::{Answer, Document, Version};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -88,8 +89,8 @@ struct How {
 }
 
 #[derive(Serialize)]
-struct Told {
-    version: u32,
+struct Transfer {
+    version: Version<1>,
     segment: String,
     device: ToldDevice,
     index: u16,
@@ -98,6 +99,11 @@ struct Told {
     r#type: String,
     value: Value,
     bytes: String,
+    /// The value for people.
+    #[serde(skip)]
+    shown: String,
+    #[serde(skip)]
+    whose: String,
 }
 
 /// What was read or written, and how it is understood.
@@ -184,27 +190,28 @@ fn described(
 }
 
 fn tell(asked: Asked, entry: Address, done: &Transferred) -> anyhow::Result<Outcome> {
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: asked.segment,
-            device: asked.device,
-            index: entry.index,
-            sub: entry.sub,
-            name: done.name.clone(),
-            r#type: done.r#type.to_string(),
-            value: done.r#type.json(&done.bytes),
-            bytes: value::hex(&done.bytes),
-        })?;
-        return Ok(Outcome::Kept);
-    }
-    let name = done.name.as_ref().filter(|it| !it.is_empty());
-    let name = name.map_or_else(String::new, |it| format!(" {it}"));
-    output::say(&format!(
-        "{entry}{name} = {}   ({}; {})",
-        done.r#type.shown(&done.bytes),
-        done.r#type,
-        asked.whose
-    ));
+    output::answer(&Transfer {
+        version: Version,
+        segment: asked.segment,
+        device: asked.device,
+        index: entry.index,
+        sub: entry.sub,
+        name: done.name.clone(),
+        r#type: done.r#type.to_string(),
+        value: done.r#type.json(&done.bytes),
+        bytes: value::hex(&done.bytes),
+        shown: done.r#type.shown(&done.bytes),
+        whose: asked.whose,
+    })?;
     Ok(Outcome::Kept)
+}
+
+impl Answer for Transfer {
+    fn document(&self) -> Document {
+        let entry = Address::new(self.index, self.sub);
+        let name = self.name.as_ref().filter(|it| !it.is_empty());
+        let name = name.map_or_else(String::new, |it| format!(" {it}"));
+        let (shown, r#type, whose) = (&self.shown, &self.r#type, &self.whose);
+        format!("{entry}{name} = {shown}   ({type}; {whose})").into()
+    }
 }

@@ -3,12 +3,12 @@
 use kadenz_ethercat::control::control_socket::Question;
 use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
+use kadenz_report::document::Version;
 
-use super::{Options, Told, ToldState, Wanted, outcome};
-use crate::commands::ethercat::asked::{ControlClient, called, known};
+use super::{DeviceState, Options, States, Wanted, outcome};
+use crate::commands::ethercat::asked::{ControlClient, known};
 use crate::commands::ethercat::device::ToldDevice;
 use crate::commands::ethercat::scan::state_name;
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
 pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Result<Outcome> {
@@ -18,17 +18,13 @@ pub(super) fn run(options: &Options, mut control: ControlClient) -> anyhow::Resu
         .and_then(|wanted| bring(&mut control, &chosen, wanted).err());
     let mut devices = control.devices()?;
     devices.retain(|it| chosen.contains(&it.device));
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: control.segment(),
-            wanted: options.state.map(|it| it.state().name()),
-            refused: refused.as_ref().map(|it| format!("{it:#}")),
-            devices: devices.iter().map(ToldState::asked).collect(),
-        })?;
-    } else {
-        output::say(&rows(&devices));
-    }
+    output::answer(&States {
+        version: Version,
+        segment: control.segment(),
+        wanted: options.state.map(|it| it.state().name()),
+        refused: refused.as_ref().map(|it| format!("{it:#}")),
+        devices: devices.iter().map(DeviceState::asked).collect(),
+    })?;
     Ok(outcome(refused))
 }
 
@@ -43,7 +39,7 @@ fn bring(control: &mut ControlClient, chosen: &[usize], wanted: Wanted) -> anyho
     Ok(())
 }
 
-impl ToldState {
+impl DeviceState {
     /// One that is gone is in no state.
     fn asked(device: &DeviceStatus) -> Self {
         let there = device.position.is_some();
@@ -59,19 +55,17 @@ impl ToldState {
                 (true, true) => Some(AlStatusCode(device.code).to_string()),
                 (true, false) => None,
             },
+            shown: match (there, error) {
+                (false, _) => "gone".to_owned(),
+                (true, true) => {
+                    format!(
+                        "{}+ERROR ({})",
+                        state_name(status),
+                        AlStatusCode(device.code)
+                    )
+                }
+                (true, false) => state_name(status),
+            },
         }
     }
-}
-
-fn rows(devices: &[DeviceStatus]) -> String {
-    let rows = devices.iter().map(|it| {
-        let status = AlStatus(it.status);
-        let state = match (it.position, status.error()) {
-            (None, _) => "gone".to_owned(),
-            (_, true) => format!("{}+ERROR ({})", state_name(status), AlStatusCode(it.code)),
-            (_, false) => state_name(status),
-        };
-        vec![it.device.to_string(), called(it).to_owned(), state]
-    });
-    table(&["pos", "device", "state"], 3, rows.collect())
 }
