@@ -150,7 +150,7 @@ mod tests {
             let scripts = blocks(&page).into_iter().filter(|it| it.language == "sh");
             for words in scripts.flat_map(|block| calls_in_script(&block.text)) {
                 count += 1;
-                let parsed = with_old_words(Cli::command()).try_get_matches_from(&words);
+                let parsed = with_old_words(crate::command()).try_get_matches_from(&words);
                 let path = path.display();
                 assert!(parsed.is_ok(), "{path}: {words:?}: {:?}", parsed.err());
             }

@@ -116,13 +116,13 @@ fn read<const N: usize>(
 #[cfg(test)]
 mod tests {
     use kadenz_ethercat::control::control_socket::Reply;
+    use kadenz_report::document::Answer as _;
 
-    use super::super::words;
     use super::*;
     use crate::commands::ethercat::asked::scripted::with_a_server;
 
     /// What is told of three devices with clocks, of which one does not answer.
-    fn with_a_silent_one(silent: usize) -> Told {
+    fn with_a_silent_one(silent: usize) -> ClockReport {
         let answer = |question| match question {
             Question::RegisterRead {
                 device,
@@ -142,7 +142,7 @@ mod tests {
     fn the_reference_is_not_known_where_a_device_before_it_is_silent() {
         let told = with_a_silent_one(0);
         assert_eq!(told.reference, None);
-        let said = words(&told);
+        let said = told.document().terminal().to_string();
         assert!(
             said.contains("not known: device 0 does not answer"),
             "{said}"
@@ -156,7 +156,7 @@ mod tests {
     fn a_silent_device_behind_the_reference_hides_it_not() {
         let told = with_a_silent_one(1);
         assert_eq!(told.reference, Some(0));
-        let said = words(&told);
+        let said = told.document().terminal().to_string();
         assert!(said.contains("clock is that of device 0"), "{said}");
         assert_eq!(told.devices[1].bits, None);
     }
