@@ -12,7 +12,8 @@
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
-//! - [`timing`]: how well it keeps its beat, while it runs (Yoon's proc file).
+//! - [`threads`]: the loop's thread and those beside it, and how they end together.
+//! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
 //! - `control_socket`: where other processes reach a running loop.
 
 pub mod actuators;
@@ -27,6 +28,7 @@ pub mod notice;
 pub mod phase;
 pub mod process_image;
 pub mod supervisor;
+pub mod threads;
 pub mod timing;
 
 #[cfg(target_os = "linux")]

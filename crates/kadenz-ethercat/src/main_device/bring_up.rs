@@ -19,13 +19,19 @@
 use std::error::Error;
 use std::time::Duration;
 
+use kadenz_rt::clock::MonotonicTime;
+
 use super::configure::{self, ConfigureError};
 use super::cycle::{BESIDES, Cycle};
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{Exchange, ExchangeError, Registers, Target};
+use super::exchange::{
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
+};
 use super::layout::{Layout, LayoutError, room};
+use super::link::Link;
 use super::mailbox::MailError;
+use crate::port::Port;
 use crate::wire::{Configured, OverflowError};
 
 /// From one try to bring a segment up to the next.
@@ -78,6 +84,74 @@ pub enum BringUpError {
     /// A frame of the cycle has no room.
     #[error(transparent)]
     Overflow(#[from] OverflowError),
+}
+
+/// Somebody else drives the segment.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another MainDevice exchanges frames on {0}: this would change states beneath it; end it first"
+)]
+pub struct NotAloneError(pub String);
+
+/// How long another MainDevice is listened for. Those that anybody runs send every 10 ms at least.
+const LISTENED: Duration = Duration::from_millis(50);
+
+/// Refuses where frames of another MainDevice are heard on the interface of that name: to change states beneath a
+/// running robot stops it, or worse. Waits.
+///
+/// # Errors
+/// [`NotAloneError`].
+pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAloneError> {
+    let patience = RetryPolicy::default();
+    BlockingExchange { link, patience }.pause(LISTENED);
+    let counts = link.counts();
+    match counts.foreign + counts.late {
+        0 => Ok(()),
+        _ => Err(NotAloneError(name.to_owned())),
+    }
+}
+
+/// The way to a segment until somebody asks to end; then every exchange is [`ExchangeError::Ended`].
+pub struct UntilStopped<'x> {
+    /// The way.
+    pub segment: &'x mut dyn Exchange,
+    /// Whether somebody asked to end.
+    pub is_stopped: &'x dyn Fn() -> bool,
+}
+
+impl UntilStopped<'_> {
+    fn ensure_wanted(&self) -> Result<(), ExchangeError> {
+        match (self.is_stopped)() {
+            true => Err(ExchangeError::Ended),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Exchange for UntilStopped<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.ensure_wanted()?;
+        self.segment.exchange(frame)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        self.ensure_wanted()?;
+        self.segment.exchange_once(frame)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.segment.pause(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.segment.now()
+    }
+}
+
+/// Whether an error comes of somebody's wish to end.
+#[must_use]
+pub fn is_ended(error: &(dyn Error + 'static)) -> bool {
+    causes(error).any(|it| matches!(it.downcast_ref(), Some(ExchangeError::Ended)))
 }
 
 /// Finds all SubDevices, brings them to PREOP and learns what process data each has. Waits, allocates.

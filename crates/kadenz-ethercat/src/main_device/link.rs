@@ -89,6 +89,11 @@ pub enum SendError {
 const SEQUENCE_AT: usize = 8;
 
 impl<P: Port> Link<P> {
+    /// A link over a port, told apart from those of other programs by the process's number.
+    pub fn of_process(port: P) -> Self {
+        Self::new(port, 0x80 | (std::process::id() & 0x7F) as u8)
+    }
+
     /// A link over a port. `who` tells several MainDevices on one cable apart.
     pub fn new(port: P, who: u8) -> Self {
         Self {

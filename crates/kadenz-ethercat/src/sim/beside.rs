@@ -3,12 +3,10 @@
 //! So a MainDevice that knows only network interfaces meets a segment without any change of the machine's
 //! own network, and whatever ends this process leaves nothing behind.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use kadenz_rt::net::cable::{Cable, CableError};
 use kadenz_rt::net::namespace::{Namespace, NamespaceError};
 use kadenz_rt::net::packet::PacketError;
+use kadenz_rt::tuning::Tuning;
 
 use super::Segment;
 use super::serve::{Pace, Server};
@@ -62,24 +60,7 @@ pub fn beside<R: Send>(
     Namespace::create()?.run(|| {
         let _cable = Cable::create(near, "far")?;
         let port = InterfacePort::open("far", WaitMode::Blocking)?;
-        Ok(while_served(Server::new(port, segment, Pace::AtOnce), work))
+        let server = Server::new(port, segment, Pace::AtOnce);
+        Ok(server.serve_while(&Tuning::default(), work))
     })?
-}
-
-fn while_served<R>(mut server: Server<InterfacePort>, work: impl FnOnce() -> R) -> R {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            // Where the cable is pulled there is nothing to wait for, which the work then finds out.
-            while !done.load(Ordering::Relaxed) {
-                if server.step().is_err() {
-                    return;
-                }
-            }
-        });
-        // A panic must end the other thread too, or nobody would hear of it.
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        done.store(true, Ordering::Relaxed);
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
-    })
 }

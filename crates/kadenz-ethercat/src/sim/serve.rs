@@ -3,9 +3,11 @@
 mod echo;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::tuning::{self, Tuning};
 
 use super::{Passed, Segment, Side, Time};
 use crate::port::Port;
@@ -139,6 +141,26 @@ impl<P: Port> Server<P> {
         Ok(())
     }
 
+    /// Does `work` on the calling thread, and serves the segment on another, tuned so, until the work is done. Where
+    /// the port cannot wait any more, the segment is silent from then on.
+    ///
+    /// # Panics
+    /// When `work` does, after the other thread has ended.
+    pub fn serve_while<R>(mut self, tuning: &Tuning, work: impl FnOnce() -> R) -> R
+    where
+        P: Send,
+    {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _applied = tuning::apply(tuning);
+                while !done.load(Ordering::Relaxed) && self.step().is_ok() {}
+            });
+            let _ends = SetAtEnd(&done);
+            work()
+        })
+    }
+
     fn pass(&mut self, side: Side, frame: &mut [u8]) {
         let now = self.now();
         if self.echoes.is_one(frame, now) {
@@ -200,6 +222,15 @@ impl<P: Port> Server<P> {
         if self.port.send_by(side, frame).is_err() {
             self.unsent += 1;
         }
+    }
+}
+
+/// Sets a flag at its end, also by a panic.
+struct SetAtEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

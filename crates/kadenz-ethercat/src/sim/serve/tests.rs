@@ -290,3 +290,14 @@ fn frames_that_are_late_come_in_their_order() {
     let came: Vec<u8> = hand.take().iter().map(|it| it.1[11]).collect();
     assert_eq!(came, (0..100).collect::<Vec<u8>>());
 }
+
+#[test]
+fn the_segment_s_thread_ends_with_a_loop_that_panics() {
+    let (near, far) = crate::port::pair();
+    let server = Server::new(far, humanoid(1).build().unwrap(), Pace::AtOnce);
+    let work = || server.serve_while(&Tuning::default(), || panic!("the loop fails"));
+    // Without that this waits for ever.
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    assert!(ended.is_err());
+    drop(near);
+}

@@ -1,0 +1,219 @@
+//! The threads of a loop: the loop itself, the supervisor beside it, who asks drives for their fault codes; what
+//! they share, and how they end together.
+//!
+//! The loop ends first: its axes come to rest, its devices are left in PREOP. A panic of any thread but the loop's ends
+//! the loop in the same way, and a panic of the controller leaves no device in OP.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::actuators::Actuators;
+use super::cyclic::{Controller, CycleReport, Ended, Loop, Observer, Phase, Settings, Timekeeper};
+use super::fault_codes::FaultCodes;
+use super::health::Health;
+use super::supervisor::{DeviceTable, SegmentSupervisor};
+use super::timing::Timing;
+use crate::main_device::acyclic::{AcyclicClient, AcyclicQueue};
+use crate::main_device::cycle::Cycle;
+use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
+use crate::main_device::link::Link;
+use crate::motion::{MotionHandle, Stopped};
+use crate::port::Port;
+use crate::wire::register::AL_CONTROL;
+use crate::wire::{AlControl, State};
+
+/// How often the fault monitor looks at the axes.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// What a busy machine may need beyond the shutdown cycles.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A segment whose devices are configured and in SAFEOP.
+#[derive(Debug)]
+pub struct Prepared<P> {
+    /// The way to it.
+    pub link: Link<P>,
+    /// Its process data.
+    pub cycle: Cycle,
+}
+
+impl<P: Port> Prepared<P> {
+    /// The same over another port to the same segment; and the port it was over.
+    pub fn over<Q: Port>(self, port: Q, who: u8) -> (Prepared<Q>, P) {
+        let prepared = Prepared {
+            link: Link::new(port, who),
+            cycle: self.cycle,
+        };
+        (prepared, self.link.into_port())
+    }
+}
+
+/// What the threads of a loop share. Clones share the same.
+#[derive(Debug, Clone)]
+pub struct LoopThreads {
+    /// Questions that the loop carries.
+    pub queue: Arc<AcyclicQueue>,
+    /// How well the loop keeps its beat.
+    pub timing: Arc<Timing>,
+    /// How its exchanges went.
+    pub health: Arc<Health>,
+    /// Ends all threads when it is set; the loop after its shutdown cycles.
+    pub halt: Arc<AtomicBool>,
+    /// Outputs that other threads set, for the loop's controller.
+    pub actuators: Arc<Actuators>,
+    /// The axes, for other threads.
+    pub handle: Arc<MotionHandle>,
+    retry: RetryPolicy,
+    shutdown: Duration,
+    /// Whether the loop's thread is at work, until its axes are at rest.
+    at_work: Arc<AtomicBool>,
+}
+
+impl LoopThreads {
+    /// For a loop with these settings, whose acyclic questions are asked so often. Allocates.
+    #[must_use]
+    pub fn new(settings: &Settings, retry: RetryPolicy) -> Self {
+        let cycles = u32::try_from(settings.shutdown_cycles).unwrap_or(u32::MAX);
+        Self {
+            queue: Arc::default(),
+            timing: Arc::new(Timing::new(settings)),
+            health: Arc::new(Health::new()),
+            halt: Arc::default(),
+            actuators: Arc::default(),
+            handle: Arc::default(),
+            retry,
+            shutdown: settings.interval.as_duration().saturating_mul(cycles),
+            at_work: Arc::default(),
+        }
+    }
+
+    /// Runs the loop on the calling thread to its end, and notes timing and health of each cycle. Then all devices are
+    /// asked to go to PREOP, also where the controller panics.
+    ///
+    /// # Real-time safety
+    /// Between the first cycle and the last as [`Loop::run`]. After that it waits for devices.
+    pub fn run_loop<P: Port>(
+        &self,
+        prepared: &mut Prepared<P>,
+        settings: &Settings,
+        time: &mut impl Timekeeper<P>,
+        phase: &mut (impl Phase + ?Sized),
+        controller: &mut (impl Controller + ?Sized),
+        observer: impl Observer,
+    ) -> Ended {
+        let _ends = Ends(self);
+        let _at_work = AtWork::begin(&self.at_work);
+        let leaving = Leaving(prepared, self.retry);
+        let prepared = &mut *leaving.0;
+        let health = |report: &CycleReport<'_>| {
+            self.health.note_link(&report.counts);
+            if let Some(outcome) = &report.outcome {
+                self.health.note(outcome);
+            }
+        };
+        let mut bus = Loop {
+            link: &mut prepared.link,
+            cycle: &mut prepared.cycle,
+            queue: &self.queue,
+            stop: &self.halt,
+        };
+        // Its readers hear at once which cycle was the last: to leave may take longer than an image may be old.
+        let mut observer = (&*self.timing, health, observer);
+        bus.run_locked(settings, time, phase, controller, &mut observer)
+    }
+
+    /// Brings devices to OP, and back there when something happened to them, until the loop ends. Waits.
+    pub fn supervise(&self, mut supervisor: SegmentSupervisor) {
+        let mut client = AcyclicClient::of_supervisor(&self.queue, self.retry);
+        // It ends with the loop.
+        let _ = supervisor.run(&mut client, &self.halt);
+    }
+
+    /// Watches the axes until the loop ends, asks drives that failed for the reason, and says when all axes were
+    /// stopped. Waits.
+    pub fn monitor_faults(&self, device_table: &DeviceTable, mut told: impl FnMut(&Stopped)) {
+        let (mut codes, mut stops) = (FaultCodes::default(), 0);
+        let mut way = AcyclicClient::of(&self.queue, self.retry);
+        while !self.halt.load(Ordering::Relaxed) {
+            std::thread::sleep(POLL_INTERVAL);
+            if self.handle.status().is_none() {
+                continue;
+            }
+            // One a look, first the one that stopped all: a mute drive delays nothing but the next.
+            codes.learn_one(&self.handle, device_table, &mut way);
+            let status = self.handle.status();
+            let newly = status.filter(|it| it.stops > stops);
+            if let Some((count, stopped)) = newly.and_then(|it| Some((it.stops, it.stopped?))) {
+                stops = count;
+                told(&stopped);
+            }
+        }
+    }
+
+    /// Ends all threads when it is dropped, also by a panic; see [`ShutdownGuard`].
+    #[must_use]
+    pub fn shutdown_guard(&self) -> ShutdownGuard<'_> {
+        ShutdownGuard(self)
+    }
+}
+
+/// When it is dropped, all threads are asked to end, and the loop is waited for until its axes are at rest: a process
+/// that ended before that would end in the middle of a move.
+#[derive(Debug)]
+pub struct ShutdownGuard<'t>(&'t LoopThreads);
+
+impl Drop for ShutdownGuard<'_> {
+    fn drop(&mut self) {
+        let threads = self.0;
+        threads.halt.store(true, Ordering::Relaxed);
+        let end = Instant::now() + threads.shutdown.saturating_add(GRACE);
+        while threads.at_work.load(Ordering::Acquire) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        threads.queue.end();
+    }
+}
+
+/// The loop's thread is at work as long as this lives.
+struct AtWork<'f>(&'f AtomicBool);
+
+impl<'f> AtWork<'f> {
+    fn begin(flag: &'f AtomicBool) -> Self {
+        flag.store(true, Ordering::Release);
+        Self(flag)
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Ends those beside the loop, whatever ends the loop.
+struct Ends<'t>(&'t LoopThreads);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.halt.store(true, Ordering::Relaxed);
+        self.0.queue.end();
+    }
+}
+
+/// Leaves no device in OP without process data, whatever ends the loop.
+struct Leaving<'p, P: Port>(&'p mut Prepared<P>, RetryPolicy);
+
+impl<P: Port> Drop for Leaving<'_, P> {
+    fn drop(&mut self) {
+        let mut way = BlockingExchange {
+            link: &mut self.0.link,
+            patience: self.1,
+        };
+        let request = AlControl::request(State::PreOp).0.to_le_bytes();
+        // A device that does not answer any more has its watchdog.
+        let _ = Registers::by(&mut way).count_writing(Target::All(0), AL_CONTROL, &request);
+    }
+}
+
+#[cfg(test)]
+mod tests;

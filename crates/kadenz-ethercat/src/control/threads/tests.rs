@@ -1,0 +1,117 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use crate::control::cyclic::{CycleContext, Free, VirtualTime};
+use crate::main_device::bring_up::{find, prepare};
+use crate::main_device::exchange::{Exchange as _, ExchangeError, FrameBuffer};
+use crate::port::WirePort;
+use crate::sim::humanoid::humanoid;
+use crate::wire::register::AL_STATUS;
+
+fn threads(shutdown_cycles: u64) -> (LoopThreads, Settings) {
+    let settings = Settings {
+        shutdown_cycles,
+        ..Settings::every(Duration::from_millis(1)).unwrap()
+    };
+    (
+        LoopThreads::new(&settings, RetryPolicy::default()),
+        settings,
+    )
+}
+
+fn prepared() -> Prepared<WirePort> {
+    let port = WirePort::new(humanoid(3).build().unwrap());
+    let mut link = Link::new(port, 1);
+    let mut way = BlockingExchange {
+        link: &mut link,
+        patience: RetryPolicy::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let cycle = prepare(&mut registers, &mut found, None).unwrap();
+    Prepared { link, cycle }
+}
+
+/// States of all devices, by OR.
+fn states(prepared: &mut Prepared<WirePort>) -> u16 {
+    let mut way = BlockingExchange {
+        link: &mut prepared.link,
+        patience: RetryPolicy::default(),
+    };
+    // The devices take some time to get there.
+    way.pause(Duration::from_secs(1));
+    Registers::by(&mut way)
+        .get_u16(Target::All(3), AL_STATUS)
+        .unwrap()
+}
+
+/// As the last question of a thread beside a loop that has ended.
+fn ask(threads: &LoopThreads) -> Result<bool, ExchangeError> {
+    let mut way = AcyclicClient::of(&threads.queue, RetryPolicy::default());
+    way.exchange_once(&mut FrameBuffer::default())
+}
+
+#[test]
+fn a_loop_that_ends_leaves_its_devices_in_pre_op_and_ends_those_beside_it() {
+    let (threads, settings) = threads(0);
+    let mut prepared = prepared();
+    assert_eq!(states(&mut prepared), State::SafeOp as u16);
+    let mut controller = |context: &mut CycleContext<'_>| context.stop();
+    let (time, phase) = (&mut VirtualTime, &mut Free);
+    let ended = threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    assert_eq!(ended.cycles, 1);
+    assert_eq!(threads.timing.snapshot().cycles, 1);
+    assert_eq!(states(&mut prepared), State::PreOp as u16);
+    assert!(threads.halt.load(Ordering::Relaxed));
+    assert!(matches!(ask(&threads), Err(ExchangeError::Ended)));
+}
+
+#[test]
+fn a_controller_that_panics_leaves_no_device_in_op_either() {
+    let (threads, settings) = threads(0);
+    let mut prepared = prepared();
+    let mut controller = |_: &mut CycleContext<'_>| panic!("the controller fails");
+    let work = || {
+        let (time, phase) = (&mut VirtualTime, &mut Free);
+        threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ())
+    };
+    assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
+    assert_eq!(states(&mut prepared), State::PreOp as u16);
+    assert!(threads.halt.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
+    let (threads, _) = threads(0);
+    let at_rest = AtomicBool::new(false);
+    let until_over = || {
+        while !threads.halt.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    std::thread::scope(|scope| {
+        let at_work = AtWork::begin(&threads.at_work);
+        // The loop, whose axes take their time.
+        let (until_over, at_rest) = (&until_over, &at_rest);
+        scope.spawn(move || {
+            until_over();
+            std::thread::sleep(Duration::from_millis(200));
+            at_rest.store(true, Ordering::Relaxed);
+            drop(at_work);
+        });
+        let together = || {
+            std::thread::scope(|scope| {
+                let _guard = threads.shutdown_guard();
+                scope.spawn(until_over);
+                panic!("what tells how it goes fails");
+            });
+        };
+        // Without the guard this waits for ever.
+        assert!(catch_unwind(AssertUnwindSafe(together)).is_err());
+        assert!(
+            at_rest.load(Ordering::Relaxed),
+            "the program would have gone"
+        );
+    });
+    assert!(matches!(ask(&threads), Err(ExchangeError::Ended)));
+}
