@@ -24,6 +24,20 @@ Without `LCM_DEFAULT_URL` the bus is LCM's multicast on this host; unmodified LC
 "
 )]
 #![cfg_attr(
+    feature = "ethercat",
+    doc = "
+# A fieldbus
+```no_run"
+)]
+#![cfg_attr(feature = "ethercat", doc = include_str!("../../../examples/ethercat.rs"))]
+#![cfg_attr(
+    feature = "ethercat",
+    doc = "```
+The segment is virtual, and needs neither hardware nor rights. The law is called once a cycle; devices are supervised
+beside it, and left in PREOP at the end. See [`ethercat`].
+"
+)]
+#![cfg_attr(
     feature = "report",
     doc = "
 # What was measured
@@ -46,7 +60,8 @@ Without `LCM_DEFAULT_URL` the bus is LCM's multicast on this host; unmodified LC
 //! | `read`, `compare` | a run that was written, and two of them side by side | `report` |
 //! | [`rt`], [`record`] | clocks, sleepers and tuning; recorder and run folder | |
 //! | `msg`, `report` | all of messages and of reports | as `Bus`, as `read` |
-//! | `ethercat`, `lab`, `udp` | the fieldbus; the experiments; the device protocol | of the same name |
+//! | `ethercat::Network` | a fieldbus that a control law drives; and all of the fieldbus | `ethercat` |
+//! | `lab`, `udp` | the experiments; the device protocol | of the same name |
 //!
 //! `messages` and `report` are on by default; a loop and a recorder need neither
 //! (`default-features = false`). `shm`, `zenoh` and `dds` add providers to the bus, `parquet` and
@@ -54,6 +69,8 @@ Without `LCM_DEFAULT_URL` the bus is LCM's multicast on this host; unmodified LC
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(feature = "ethercat")]
+pub mod ethercat;
 mod machine;
 mod periodic;
 mod recorded;
@@ -62,8 +79,6 @@ mod recording;
 pub use kadenz_record as record;
 pub use kadenz_rt as rt;
 
-#[cfg(feature = "ethercat")]
-pub use kadenz_ethercat as ethercat;
 #[cfg(feature = "lab")]
 pub use kadenz_lab as lab;
 #[cfg(feature = "messages")]

@@ -132,7 +132,7 @@ impl Periodic {
             raw: false,
         })?;
         let mut ticks: Ticks<'a> = self.begin()?;
-        run.note_tuning(series, ticks.measures());
+        run.note_tuning(&[series], ticks.measures());
         ticks.lateness = Some(Lateness {
             recorder,
             origin: run.start(),

@@ -125,14 +125,22 @@ impl Recording {
     /// Keeps what a thread asked of the machine, what it was granted, and a warning for each refusal.
     pub(crate) fn note_tuning<'a>(
         &self,
-        series: &str,
+        series: &[&str],
         measures: impl Iterator<Item = &'a Measure>,
     ) {
         let measures: Vec<_> = measures.map(machine::measure).collect();
         for warning in measures.iter().filter_map(|it| it.refusal()) {
             self.running.add_warning(warning);
         }
-        self.running.add_series_tuning(series, measures);
+        for name in series {
+            self.running.add_series_tuning(name, measures.clone());
+        }
+    }
+
+    /// The run, for what else it is to keep.
+    #[cfg(feature = "ethercat")]
+    pub(crate) fn running(&self) -> &RunningRun {
+        &self.running
     }
 
     /// Ends the run, completes its folder, and says what it came to.

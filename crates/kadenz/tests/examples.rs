@@ -12,7 +12,7 @@ use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz::record::samples::Sample;
 
 /// The programs, and most lines of one.
-const PROGRAMS: [&str; 3] = ["periodic", "messages", "compare"];
+const PROGRAMS: [&str; 4] = ["periodic", "messages", "ethercat", "compare"];
 const MAX_LINES: usize = 15;
 
 fn root() -> PathBuf {
@@ -118,6 +118,17 @@ fn a_typed_message_arrives() {
     let bus = [("LCM_DEFAULT_URL", "memq://")];
     let said = output_of("messages", folder.path(), &bus);
     assert_eq!(said, "ARM: Command { position: [1.0, 1.0, 1.0] }\n");
+}
+
+#[test]
+fn a_fieldbus_is_driven_by_a_law_and_leaves_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = output_of("ethercat", folder.path(), &[]);
+    assert!(said.starts_with("wake-up: "), "{said}");
+    let reader = RunReader::open(folder.path().join("run")).unwrap();
+    assert!(reader.run().complete);
+    assert_eq!(reader.run().parameters["devices"], 59);
+    assert_eq!(reader.run().parameters["bus"]["cycles"], 2_000);
 }
 
 /// A run of 120,000 samples in some sixty intervals.

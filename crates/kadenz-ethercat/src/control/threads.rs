@@ -39,9 +39,9 @@ pub struct Prepared<P> {
 
 impl<P: Port> Prepared<P> {
     /// The same over another port to the same segment; and the port it was over.
-    pub fn over<Q: Port>(self, port: Q, who: u8) -> (Prepared<Q>, P) {
+    pub fn over<Q: Port>(self, port: Q) -> (Prepared<Q>, P) {
         let prepared = Prepared {
-            link: Link::new(port, who),
+            link: Link::of_process(port),
             cycle: self.cycle,
         };
         (prepared, self.link.into_port())

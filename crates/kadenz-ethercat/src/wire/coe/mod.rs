@@ -136,6 +136,20 @@ impl Address {
     }
 }
 
+/// An object without sub-indexes.
+impl From<u16> for Address {
+    fn from(index: u16) -> Self {
+        Self::new(index, 0)
+    }
+}
+
+/// Index and sub-index.
+impl From<(u16, u8)> for Address {
+    fn from((index, sub): (u16, u8)) -> Self {
+        Self::new(index, sub)
+    }
+}
+
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "0x{:04X}:{:02X}", self.index, self.sub)

@@ -1,0 +1,255 @@
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{CycleReport, Observer};
+use kadenz_ethercat::control::timing::Snapshot;
+use kadenz_record::numbers;
+use kadenz_record::run::folder::{AddSeriesError, RunningRun, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::model::{Kind, Series, Warning};
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::MonotonicTime;
+
+/// The recorders of the series that a run keeps of a loop, before the loop begins.
+#[derive(Debug)]
+pub struct CycleSeries {
+    wake_up: SeriesRecorder,
+    period: SeriesRecorder,
+    exchange: SeriesRecorder,
+    controller: SeriesRecorder,
+}
+
+impl CycleSeries {
+    /// Wake-ups against the beat.
+    pub const WAKE_UP: &'static str = "wake-up";
+    /// The control period, less the cycle.
+    pub const PERIOD: &'static str = "period";
+    /// What the loop's thread spends on the bus.
+    pub const EXCHANGE: &'static str = "exchange";
+    /// What the controller takes.
+    pub const CONTROLLER: &'static str = "controller";
+    /// All of them, in the order of the run.
+    pub const ALL: [&'static str; 4] = [
+        Self::WAKE_UP,
+        Self::PERIOD,
+        Self::EXCHANGE,
+        Self::CONTROLLER,
+    ];
+
+    /// Adds the series to a run by `add`, for a loop of that cycle; `deadline` is of wake-ups, `raw` keeps samples.
+    ///
+    /// # Errors
+    /// Those of `add`.
+    pub fn add(
+        cycle: Duration,
+        deadline: Option<Duration>,
+        raw: bool,
+        mut add: impl FnMut(SeriesSpec) -> Result<SeriesRecorder, AddSeriesError>,
+    ) -> Result<Self, AddSeriesError> {
+        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let mut series = |name: &str, kind, description: &str| {
+            let deadline = deadline.filter(|_| name == Self::WAKE_UP);
+            add(SeriesSpec {
+                series: Series {
+                    name: name.to_owned(),
+                    description: description.to_owned(),
+                    kind,
+                    unit: "ns".to_owned(),
+                    expected_interval_ns: Some(ns(cycle)),
+                    deadline_ns: deadline.map(ns),
+                    ..Series::default()
+                },
+                raw,
+            })
+        };
+        Ok(Self {
+            wake_up: series(
+                Self::WAKE_UP,
+                Kind::Lateness,
+                "beginning of a cycle against its beat; beats left out are as late as they would have been served",
+            )?,
+            period: series(
+                Self::PERIOD,
+                Kind::Jitter,
+                "control period, from the beginning of a cycle to that of the next, less the cycle asked for",
+            )?,
+            exchange: series(
+                Self::EXCHANGE,
+                Kind::Latency,
+                "what the loop's thread spends on the bus in a cycle: taking in what came, and sending; \
+                 synchronous, from the first frame to the last answer",
+            )?,
+            controller: series(
+                Self::CONTROLLER,
+                Kind::Latency,
+                "what the controller computes in a cycle",
+            )?,
+        })
+    }
+
+    /// The observer of a loop whose sample times count from `origin`.
+    #[must_use]
+    pub fn begin(self, origin: MonotonicTime, cycle: Duration) -> CycleRecorder {
+        CycleRecorder {
+            recorders: self,
+            origin,
+            warm: origin,
+            last: u64::MAX,
+            cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
+            beats: 0,
+        }
+    }
+}
+
+/// Records every cycle, as an observer of the loop.
+///
+/// # Real-time safety
+/// Nothing here allocates, locks or waits.
+#[derive(Debug)]
+pub struct CycleRecorder {
+    recorders: CycleSeries,
+    origin: MonotonicTime,
+    /// What is intended for then or earlier only warms up.
+    warm: MonotonicTime,
+    /// Beats behind this one let the axes come to rest.
+    last: u64,
+    cycle_ns: i64,
+    beats: u64,
+}
+
+impl CycleRecorder {
+    /// The same, of what comes after `warm` and up to that beat alone.
+    #[must_use]
+    pub fn between(self, warm: MonotonicTime, last: Option<u64>) -> Self {
+        Self {
+            warm,
+            last: last.unwrap_or(u64::MAX),
+            ..self
+        }
+    }
+
+    /// A stall is as long in every beat that it took: of these, those between warm-up and end.
+    fn wake_ups(&mut self, report: &CycleReport<'_>) {
+        let intended = report.intended.since(self.origin);
+        let woken = report.woken.since(self.origin);
+        let warm = self.warm.since(self.origin);
+        for left_out in (0..=report.skipped).rev() {
+            let before = i64::try_from(left_out).unwrap_or(i64::MAX);
+            let beat = intended.saturating_sub(before.saturating_mul(self.cycle_ns));
+            if beat <= warm || report.beat.saturating_sub(left_out) > self.last {
+                continue;
+            }
+            let sample = self.sample(self.beats, beat, woken, woken.saturating_sub(beat));
+            self.recorders.wake_up.record(sample);
+            self.beats += 1;
+        }
+    }
+
+    fn sample(&self, sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
+        Sample {
+            sequence,
+            intended_ns,
+            actual_ns,
+            value_ns,
+        }
+    }
+}
+
+impl Observer for CycleRecorder {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        self.wake_ups(report);
+        if report.intended <= self.warm || report.beat > self.last {
+            return;
+        }
+        let intended = report.intended.since(self.origin);
+        let woken = report.woken.since(self.origin);
+        let sequence = report.number;
+        if let (Some(period), Some(before)) = (report.period_ns(), report.before) {
+            let due = before.since(self.origin) + self.cycle_ns;
+            let sample = self.sample(sequence, due, woken, period - self.cycle_ns);
+            self.recorders.period.record(sample);
+        }
+        let exchange = self.sample(sequence, intended, woken, report.exchange_ns());
+        self.recorders.exchange.record(exchange);
+        let controller = self.sample(sequence, intended, woken, report.controller_ns());
+        self.recorders.controller.record(controller);
+    }
+}
+
+/// Keeps in a run what the loop counted, and a warning where frames were lost.
+pub fn note_loop(running: &RunningRun, snapshot: &Snapshot) {
+    if let Ok(counted) = serde_json::to_value(snapshot) {
+        running.update(|run| {
+            run.parameters.insert("bus".to_owned(), counted);
+        });
+    }
+    let frames = &snapshot.frames;
+    let wrong = frames.lost + frames.working_counter_mismatches;
+    if wrong > 0 {
+        running.add_warning(Warning {
+            id: "frames_lost".to_owned(),
+            text: format!(
+                "{} frames did not come back in time and {} came back with a wrong working counter: in \
+                 those cycles the controller saw older inputs",
+                numbers::thousands(frames.lost),
+                numbers::thousands(frames.working_counter_mismatches)
+            ),
+            remedy: Some("kadenz ethercat scan says who is there, and how each is linked".to_owned()),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_ethercat::control::cyclic::Mode;
+    use kadenz_ethercat::main_device::layout::Layout;
+    use kadenz_ethercat::main_device::link::LinkCounts;
+    use kadenz_record::run::folder::RunWriter;
+    use kadenz_record::run::model::{EndedBy, Run};
+
+    use super::*;
+
+    const CYCLE: Duration = Duration::from_millis(1);
+
+    /// A beat that was served at once, after others that were not.
+    fn report(beat: u64, skipped: u64, layout: &Layout) -> CycleReport<'_> {
+        let at = MonotonicTime::from_ns(beat * 1_000_000);
+        CycleReport {
+            number: beat,
+            beat,
+            intended: at,
+            woken: at,
+            received: at,
+            controlled: at,
+            sent: at,
+            ended: at,
+            before: None,
+            mode: Mode::Pipelined,
+            outcome: None,
+            overrun: false,
+            skipped,
+            counts: LinkCounts::default(),
+            layout,
+            inputs: &[],
+            outputs: &[],
+        }
+    }
+
+    #[test]
+    fn a_stall_across_the_end_of_the_warm_up_or_of_the_run_counts_in_between_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunWriter::create(&folder.path().join("run"), Run::default()).unwrap();
+        let series = CycleSeries::add(CYCLE, None, false, |spec| run.series(spec)).unwrap();
+        let running = run.start(Duration::from_secs(1)).unwrap();
+        let origin = MonotonicTime::from_ns(0);
+        // Two beats warm up, eight are recorded.
+        let mut recording = series.begin(origin, CYCLE);
+        recording = recording.between(MonotonicTime::from_ns(2_000_000), Some(10));
+        let layout = Layout::of(&[], 100).unwrap();
+        for (beat, skipped) in [(5, 4), (6, 0), (12, 5)] {
+            recording.cycle(&report(beat, skipped, &layout));
+        }
+        drop(recording);
+        let run = running.finish(EndedBy::Finished).unwrap();
+        let recorded: Vec<_> = run.series.iter().map(|it| it.counts.recorded).collect();
+        assert_eq!(recorded, [8, 0, 2, 2]);
+    }
+}

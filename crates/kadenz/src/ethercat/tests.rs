@@ -1,0 +1,113 @@
+use super::*;
+
+const MS: std::time::Duration = std::time::Duration::from_millis(1);
+
+fn network() -> Network<'static> {
+    Network::sim(10).unwrap().bring_up().unwrap()
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
+    let net = network();
+    let refused = net.device("left elbow").unwrap_err().to_string();
+    assert!(
+        refused.starts_with("no device is called `left elbow`; there are EK1100 "),
+        "{refused}"
+    );
+    assert_eq!(net.device("waist yaw").unwrap().position(), 4);
+    assert_eq!(net.device_at(4).unwrap().name(), "waist yaw");
+    let refused = net.device_at(10).unwrap_err();
+    let expected = LookUpError::NoPosition {
+        position: 10,
+        last: 9,
+    };
+    assert_eq!(refused, expected);
+}
+
+#[test]
+fn devices_of_one_name_are_taken_by_their_position() {
+    let mut plan = sim::humanoid::humanoid(6);
+    plan.devices[5].name = "waist yaw".to_owned();
+    let net = Network::simulated(&plan).unwrap().bring_up().unwrap();
+    let refused = net.device("waist yaw").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "2 devices are called `waist yaw`; take one by its position: 4, 5"
+    );
+}
+
+#[test]
+fn an_object_that_is_not_mapped_so_is_an_error_that_says_what_is() {
+    let net = network();
+    let waist = net.device("waist yaw").unwrap();
+    let told = |refused: LookUpError| refused.to_string();
+    let refused = told(waist.input::<i32>(0x607A).unwrap_err());
+    assert!(
+        refused.starts_with("0x607A:00 is not in the inputs of `waist yaw`; mapped are 0x6041:00"),
+        "{refused}"
+    );
+    assert!(refused.contains("0x6064:00"), "{refused}");
+    let refused = told(waist.output::<i32>((0x607A, 1)).unwrap_err());
+    assert!(refused.starts_with("0x607A:01 is not in"), "{refused}");
+    for refused in [
+        told(waist.input::<i16>(0x6064).unwrap_err()),
+        told(waist.input::<u32>(0x6064).unwrap_err()),
+        told(waist.input::<f32>(0x6064).unwrap_err()),
+    ] {
+        assert!(
+            refused.contains("INTEGER32, 32 bits), which is not read as"),
+            "{refused}"
+        );
+    }
+    assert!(waist.output::<u16>(0x6040).is_ok());
+}
+
+#[test]
+fn a_cycle_and_a_deadline_have_units_and_bounds() {
+    let cycle = |rate: &str| Network::sim(1).unwrap().cycle(rate).map(drop);
+    assert!(cycle("4kHz").is_ok());
+    for rate in ["1000", "1MHz", "0.1Hz"] {
+        assert!(cycle(rate).is_err(), "{rate}");
+    }
+    assert!(Network::sim(1).unwrap().deadline("5").is_err());
+}
+
+#[test]
+fn a_stop_handle_ends_the_loop_after_its_shutdown_cycles_and_a_bring_up() {
+    let net = Network::sim(5)
+        .unwrap()
+        .shutdown(5 * MS)
+        .bring_up()
+        .unwrap();
+    let stop = net.stop_handle();
+    let mut ending = 0;
+    let report = net.run(|io| {
+        ending += u32::from(io.is_ending());
+        if io.number() == 20 {
+            stop.stop();
+        }
+        Flow::Continue
+    });
+    let ended = report.unwrap().ended;
+    assert_eq!(
+        (ended.by, ended.cycles),
+        (control::cyclic::EndedBy::Flag, 25)
+    );
+    assert_eq!(ending, 5);
+
+    let net = Network::sim(5).unwrap();
+    net.stop_handle().stop();
+    let refused = net.bring_up().unwrap_err();
+    assert!(matches!(refused, BringUpNetworkError::Stopped), "{refused}");
+}
+
+#[test]
+#[should_panic(expected = "a handle of another network")]
+fn a_handle_of_another_network_is_refused() {
+    let (net, other) = (network(), network());
+    let position = other.device_at(4).unwrap().input::<i32>(0x6064).unwrap();
+    let _ = net.run(|io| {
+        let _ = io.get(position);
+        Flow::Stop
+    });
+}

@@ -1,0 +1,257 @@
+//! A network with a control law of the user's: in this process, without allocations, and over a cable that is cut.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use kadenz::Recording;
+use kadenz::ethercat::wire::cia402::{Controlword, Goal, Statusword};
+use kadenz::ethercat::{Flow, Input, Io, Network, Output};
+
+/// A drive that is switched on and then follows a ramp from where it stood.
+struct Drive {
+    status: Input<u16>,
+    control: Output<u16>,
+    actual: Input<i32>,
+    target: Output<i32>,
+    /// What it was told last.
+    word: Controlword,
+    /// Where it is to be, once it is known where it stands.
+    at: Option<i32>,
+}
+
+/// Increments a cycle.
+const STEP: i32 = 3;
+
+impl Drive {
+    fn of(net: &Network<'_>, name: &str) -> Self {
+        let device = net.device(name).unwrap();
+        Self {
+            status: device.input(0x6041).unwrap(),
+            control: device.output(0x6040).unwrap(),
+            actual: device.input(0x6064).unwrap(),
+            target: device.output(0x607A).unwrap(),
+            word: Controlword::DISABLE_VOLTAGE,
+            at: None,
+        }
+    }
+
+    /// A cycle; whether the drive is enabled.
+    fn step(&mut self, io: &mut Io<'_, '_>) -> bool {
+        let state = Statusword(io.get(self.status)).state();
+        // A drive that lost its process data has a fault, which is reset.
+        self.word = Goal::Enabled.controlword(state, true, self.word);
+        io.set(self.control, self.word.0);
+        let is_enabled = Goal::Enabled.is_reached(state) && io.is_fresh(self.actual);
+        let at = match (self.at, is_enabled) {
+            (Some(at), true) => at + STEP,
+            _ => io.get(self.actual),
+        };
+        self.at = is_enabled.then_some(at);
+        io.set(self.target, at);
+        is_enabled
+    }
+}
+
+#[test]
+fn a_drive_follows_a_law_and_the_run_tells_how_the_loop_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Recording::create(folder.path().join("run")).unwrap();
+    let builder = Network::sim(59).unwrap().cycle("500Hz").unwrap();
+    let builder = builder.deadline("1ms").unwrap().record(&run);
+    let net = builder.bring_up().unwrap();
+    let mut knee = Drive::of(&net, "left knee");
+    let (mut enabled, mut first, mut last) = (0, None, 0);
+    let report = net.run(|io| {
+        if knee.step(io) {
+            enabled += 1;
+            last = io.get(knee.actual);
+            first.get_or_insert(last);
+        }
+        // A busy machine may need long to bring all devices to OP.
+        match enabled < 500 && io.number() < 30_000 {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    });
+    let report = report.unwrap();
+    assert_eq!(enabled, 500, "{report}");
+    let moved = last - first.unwrap();
+    assert!(moved > 100 * STEP, "it moved by {moved}");
+    assert_eq!(report.devices, 59);
+
+    let recorded = run.finish().unwrap();
+    let names: Vec<_> = recorded
+        .run()
+        .series
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(names, ["wake-up", "period", "exchange", "controller"]);
+    let controller = &recorded.run().series[3];
+    assert_eq!(controller.counts.recorded, report.ended.cycles);
+    assert_eq!(recorded.run().series[0].deadline_ns, Some(1_000_000));
+    assert_eq!(recorded.run().parameters["devices"], 59);
+    assert_eq!(recorded.run().parameters["segment"], "sim:59");
+    assert_eq!(
+        recorded.run().parameters["bus"]["cycles"],
+        report.ended.cycles
+    );
+}
+
+/// Allocations of this thread in a run of so many cycles, and those of the law in them.
+fn allocations(cycles: u64, run: Option<&Recording>) -> (u64, u64) {
+    let mut builder = Network::sim(10).unwrap();
+    if let Some(run) = run {
+        builder = builder.record(run);
+    }
+    let net = builder.bring_up().unwrap();
+    let mut waist = Drive::of(&net, "waist yaw");
+    let mut of_law = 0;
+    let all = allocation_counter::measure(|| {
+        net.run(|io| {
+            let step = || {
+                waist.step(io);
+            };
+            of_law += allocation_counter::measure(step).count_total;
+            Flow::until(io.number() >= cycles)
+        })
+        .unwrap();
+    });
+    (all.count_total, of_law)
+}
+
+#[test]
+fn neither_the_law_nor_the_loop_allocates() {
+    let (few, many) = (allocations(500, None), allocations(1_500, None));
+    assert_eq!((few.1, many.1), (0, 0), "of the law");
+    assert_eq!(few.0, many.0, "a thousand cycles more allocate nothing");
+
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = |cycles: u64| {
+        let run = Recording::create(folder.path().join(cycles.to_string())).unwrap();
+        allocations(cycles, Some(&run)).0
+    };
+    // What is noted at the end has words of different lengths; an allocation a cycle would be a thousand.
+    assert!(recorded(500).abs_diff(recorded(1_500)) < 200);
+}
+
+#[cfg(target_os = "linux")]
+mod cable {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use kadenz::ethercat::port::{InterfacePort, WaitMode};
+    use kadenz::ethercat::sim::fault::{Fault, WireFault};
+    use kadenz::ethercat::sim::humanoid::humanoid;
+    use kadenz::ethercat::sim::serve::{Pace, Server};
+    use kadenz::ethercat::sim::{CableId, End, Side};
+    use kadenz::rt::net::cable::Cable;
+    use kadenz::rt::net::namespace::Namespace;
+
+    use super::*;
+
+    /// More cycles than even a very busy machine needs.
+    const MANY: u64 = 60_000;
+
+    /// The cable before the device at a position.
+    fn cable_before(position: usize) -> CableId {
+        let mut segment = humanoid(20).build().unwrap();
+        let device = segment.positions(Side::Primary)[position];
+        segment.cable_at(End::Device(device, 0)).unwrap()
+    }
+
+    /// Serves the humanoid, and does to it what it is told, until it is done.
+    fn serve(port: InterfacePort, orders: &Mutex<Vec<Fault>>, done: &AtomicBool) {
+        let mut server = Server::new(port, humanoid(20).build().unwrap(), Pace::AtOnce);
+        while !done.load(Ordering::Relaxed) {
+            let _ = server.step();
+            let now = server.now();
+            for fault in orders.lock().unwrap().drain(..) {
+                server.segment_mut().inflict(fault, now);
+            }
+        }
+    }
+
+    /// Where the law is: all are to be in OP, then away behind a cut cable, then back.
+    #[derive(Debug, PartialEq)]
+    enum Stage {
+        Begin,
+        Cut(u64),
+        Healed,
+        Back(u64),
+    }
+
+    fn drive(folder: &std::path::Path, orders: &Mutex<Vec<Fault>>) {
+        let run = Recording::create(folder).unwrap();
+        let net = Network::open("near")
+            .unwrap()
+            .record(&run)
+            .bring_up()
+            .unwrap();
+        // The cut is before this device.
+        let mut ankle = Drive::of(&net, "left ankle pitch");
+        let cable = cable_before(net.device("left ankle pitch").unwrap().position());
+        let order = |fault| orders.lock().unwrap().push(Fault::Wire(fault));
+        let mut stage = Stage::Begin;
+        let report = net.run(|io| {
+            let is_enabled = ankle.step(io);
+            let is_fresh = io.is_fresh(ankle.actual);
+            match stage {
+                Stage::Begin if is_enabled => {
+                    order(WireFault::Cut(cable));
+                    stage = Stage::Cut(0);
+                }
+                Stage::Cut(cycles) if !is_fresh && cycles > 300 => {
+                    order(WireFault::Heal(cable));
+                    stage = Stage::Healed;
+                }
+                Stage::Cut(cycles) if !is_fresh => stage = Stage::Cut(cycles + 1),
+                Stage::Healed if is_enabled => stage = Stage::Back(0),
+                Stage::Back(cycles) if cycles < 100 => stage = Stage::Back(cycles + 1),
+                _ => {}
+            }
+            match stage == Stage::Back(100) || io.number() > MANY {
+                true => Flow::Stop,
+                false => Flow::Continue,
+            }
+        });
+        let report = report.unwrap();
+        assert_eq!(stage, Stage::Back(100), "{report}");
+        let recorded = run.finish().unwrap();
+        let mut warnings = recorded.run().warnings.iter();
+        let lost = warnings.find(|it| it.id == "frames_lost").unwrap();
+        assert!(lost.text.contains("wrong working counter"), "{}", lost.text);
+        let frames = report.timing.frames;
+        assert!(
+            frames.lost + frames.working_counter_mismatches >= 300,
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn a_cut_cable_ends_no_loop_and_the_devices_behind_it_come_back_to_op() {
+        let network = match Namespace::create() {
+            Ok(network) => network,
+            Err(error) => {
+                assert!(error.is_refusal(), "{error}");
+                let must = std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+                assert!(!must, "{error}");
+                eprintln!("skipped: a cut cable ends no loop: {error}");
+                return;
+            }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let with_cable = || {
+            let _cable = Cable::create("near", "far").unwrap();
+            let port = InterfacePort::open("far", WaitMode::Blocking).unwrap();
+            let (orders, done) = (Mutex::default(), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| serve(port, &orders, &done));
+                let work = std::panic::AssertUnwindSafe(|| drive(folder.path(), &orders));
+                let outcome = std::panic::catch_unwind(work);
+                done.store(true, Ordering::Relaxed);
+                outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            });
+        };
+        network.run(with_cable).unwrap();
+    }
+}

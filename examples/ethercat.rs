@@ -1,0 +1,15 @@
+//! A control law over EtherCAT. `open("eth1")?` in place of `sim(59)?` drives the devices at an interface.
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let run = kadenz::Recording::create("run")?;
+    let net = kadenz::ethercat::Network::sim(59)?.cycle("1kHz")?;
+    let net = net.tuned(kadenz::Tuning::fifo(80).locked());
+    let net = net.record(&run).bring_up()?;
+    let knee = net.device("left knee")?;
+    let (actual, target) = (knee.input::<i32>(0x6064)?, knee.output(0x607A)?);
+    net.run(|io| {
+        io.set(target, io.get(actual)); // your control law
+        kadenz::ethercat::Flow::until(io.number() == 2_000)
+    })?;
+    println!("{}", run.finish()?);
+    Ok(())
+}
