@@ -5,9 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange as _, Registers, RetryPolicy,
-};
+use kadenz_ethercat::main_device::bring_up;
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::survey::{self, Surveyed};
 use kadenz_ethercat::port::{Port, WirePort};
@@ -139,8 +138,6 @@ pub(super) const RETRY_POLICY: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(100),
     tries: 10,
 };
-/// How long another MainDevice is listened for. Those that anybody runs send every 10 ms at least.
-const LISTENED: Duration = Duration::from_millis(50);
 
 impl Segment {
     pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
@@ -158,7 +155,7 @@ impl Segment {
             }
         };
         Ok(Self {
-            link: Link::new(port, who()),
+            link: Link::of_process(port),
             name,
         })
     }
@@ -189,28 +186,8 @@ impl Segment {
     /// Refuses where another MainDevice exchanges frames on the interface: to change states beneath a
     /// running robot stops it, or worse.
     pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
-        ensure_alone(&mut self.link, &self.name)
+        Ok(bring_up::ensure_alone(&mut self.link, &self.name)?)
     }
-}
-
-/// By this several programs on one interface tell their frames apart.
-pub(super) fn who() -> u8 {
-    0x80 | (std::process::id() & 0x7F) as u8
-}
-
-/// Refuses where frames of another MainDevice are heard.
-pub(super) fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> anyhow::Result<()> {
-    BlockingExchange {
-        link: &mut *link,
-        patience: RETRY_POLICY,
-    }
-    .pause(LISTENED);
-    let counts = link.counts();
-    anyhow::ensure!(
-        counts.foreign + counts.late == 0,
-        "another MainDevice exchanges frames on {name}: this would change states beneath it; end it first"
-    );
-    Ok(())
 }
 
 #[cfg(target_os = "linux")]

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::bring_up::{self, BringUpError, retry};
+use kadenz_ethercat::main_device::bring_up::{self, BringUpError, UntilStopped, retry};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
+use kadenz_ethercat::main_device::exchange::{Exchange, Registers};
 use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::motion::PlanError;
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::wire::Configured;
 use kadenz_lab::stop::Stop;
-use kadenz_rt::clock::MonotonicTime;
 
 use super::BeatOption;
 use super::lines::cut_off;
@@ -73,7 +72,11 @@ impl BringUpOptions {
         mut configure: impl FnMut(&mut Registers<'_>, &mut [SubDevice]) -> anyhow::Result<T>,
     ) -> anyhow::Result<(Vec<SubDevice>, T)> {
         let within = self.bring_up_timeout.0;
-        let segment = &mut UntilStopped { segment, stop };
+        let is_stopped = || stop.requested();
+        let segment = &mut UntilStopped {
+            segment,
+            is_stopped: &is_stopped,
+        };
         let begun = segment.now();
         let (is_told, silent) = (Cell::new(false), Cell::new(None));
         let again = |error: &anyhow::Error| {
@@ -125,47 +128,6 @@ impl BringUpOptions {
         }
         done.map_err(|error| failed(error, expected))
     }
-}
-
-/// The way to a segment, until somebody asks to end.
-struct UntilStopped<'x> {
-    segment: &'x mut dyn Exchange,
-    stop: &'x Stop,
-}
-
-impl UntilStopped<'_> {
-    fn ensure_wanted(&self) -> Result<(), ExchangeError> {
-        match self.stop.requested() {
-            true => Err(ExchangeError::Ended),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Exchange for UntilStopped<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        self.ensure_wanted()?;
-        self.segment.exchange(frame)
-    }
-
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
-        self.ensure_wanted()?;
-        self.segment.exchange_once(frame)
-    }
-
-    fn pause(&mut self, span: Duration) {
-        self.segment.pause(span);
-    }
-
-    fn now(&self) -> MonotonicTime {
-        self.segment.now()
-    }
-}
-
-/// Whether an error comes of somebody's wish to end.
-pub(super) fn is_ended(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |it| it.source());
-    causes.any(|it| matches!(it.downcast_ref(), Some(ExchangeError::Ended)))
 }
 
 /// Says what goes on, in a line that fits.

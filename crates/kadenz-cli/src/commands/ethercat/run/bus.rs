@@ -2,17 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use anyhow::Context as _;
+use kadenz::ethercat::{CycleSeries, note_loop};
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
 use kadenz_ethercat::control::notice::Incidents;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::supervisor::{SegmentSupervisor, Settings as SupervisorSettings};
 use kadenz_ethercat::control::timing::Snapshot;
-use kadenz_ethercat::main_device::acyclic::AcyclicClient;
-use kadenz_ethercat::motion;
-use kadenz_ethercat::port::{self, PairPort, Port, WirePort};
+use kadenz_ethercat::motion::{self, Stopped};
+use kadenz_ethercat::port::{self, Port, WirePort};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_lab::measuring::Measuring;
@@ -23,20 +22,18 @@ use kadenz_record::run::folder::{RunWriter, RunningRun};
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
-use kadenz_rt::tuning::{self, Policy, Tuning};
+use kadenz_rt::tuning::{Policy, Tuning};
 
 use super::control_socket::{ControlServer, Told};
-use super::fault_monitor::DriveFaultMonitor;
 use super::lines::Lines;
 use super::live::Live;
 use super::moving::Moved;
 use super::orders::{Orders, Shared};
 use super::process_image::ProcessImage;
 use super::ready::{self, Motion, Ready};
-use super::recording::{ClockRecorders, Recorders, SERIES};
-use super::shutdown::{AtWork, ShutdownGuard};
+use super::recording::ClockRecorders;
 use super::{Options, load};
-use crate::commands::ethercat::segment::{Place, RETRY_POLICY};
+use crate::commands::ethercat::segment::Place;
 use crate::options::Progress;
 use crate::output;
 
@@ -115,7 +112,7 @@ pub(super) struct Drive<'d> {
 /// A run with the series of the loop, and those of the clock that it follows, if it does.
 type Begun = (
     RunWriter,
-    Recorders,
+    CycleSeries,
     Option<(PhaseSettings, ClockRecorders)>,
 );
 
@@ -143,9 +140,12 @@ impl Drive<'_> {
         let (near, far) = port::pair();
         let (ready, wire) = self.bring_up(wire, name, &server, motion)?.over(near);
         let segment = Server::new(far, wire.into_segment(), Pace::AtOnce);
-        beside(segment, self.measuring.tuning.policy, || {
-            self.over(ready, &server, name)
-        })
+        // As urgent as the loop less one, so that a loaded machine delays the wire as little as it can.
+        let tuning = match self.measuring.tuning.policy {
+            Policy::Fifo(priority) if priority > 1 => Tuning::fifo(priority - 1),
+            _ => Tuning::default(),
+        };
+        segment.serve_while(&tuning, || self.over(ready, &server, name))
     }
 
     /// Brings the segment up, while others see that and may end it.
@@ -170,11 +170,11 @@ impl Drive<'_> {
         name: &str,
     ) -> anyhow::Result<Driven> {
         let devices = ready.devices.len();
-        let layout = ready.cycle.layout().clone();
+        let layout = ready.prepared.cycle.layout().clone();
         let axes: Vec<_> = ready.runners.iter().map(|it| it.axis().device()).collect();
         let readers = self.options.readers;
         let image = ProcessImage::open(readers, server, &layout, &ready.mapped, &axes)?;
-        let (run, recorders, phase) = self.begin(&ready, name)?;
+        let (run, series, phase) = self.begin(&ready, name)?;
         let load = self
             .options
             .load
@@ -184,16 +184,16 @@ impl Drive<'_> {
         let ongoing = session::start(run, interval, self.measuring.shield.as_ref())?;
         let shared = Shared::new(self.settings, image);
         let names = ready.devices.iter().map(motion::name).collect();
-        let supervisor = SegmentSupervisor::new(ready.devices, &layout, Arc::clone(&shared.health))
-            .with_settings(SupervisorSettings::for_cycle(
-                self.settings.interval.as_duration(),
-            ))
-            .with_setup(ready.setup);
+        let supervisor =
+            SegmentSupervisor::new(ready.devices, &layout, Arc::clone(&shared.threads.health))
+                .with_settings(SupervisorSettings::for_cycle(
+                    self.settings.interval.as_duration(),
+                ))
+                .with_setup(ready.setup);
         let live = self.live(&shared, &supervisor, names);
         let orders = Orders {
-            link: ready.link,
-            cycle: ready.cycle,
-            recorders,
+            prepared: ready.prepared,
+            series,
             phase,
             runners: ready.runners,
             policy: ready.policy,
@@ -204,7 +204,7 @@ impl Drive<'_> {
         let member = self.member(orders, &shared);
         let worked = self.work(&ongoing, member, (supervisor, server), live, &shared);
         let loaded = load.map(load::end).transpose()?;
-        let snapshot = shared.timing.snapshot();
+        let snapshot = shared.threads.timing.snapshot();
         let ended = shared
             .ended
             .lock()
@@ -228,7 +228,7 @@ impl Drive<'_> {
     /// The run, before anything was measured, and its series.
     fn begin<P>(self, ready: &Ready<P>, name: &str) -> anyhow::Result<Begun> {
         let mut run = session::begin(&self.measuring.session)?;
-        let layout = ready.cycle.layout();
+        let layout = ready.prepared.cycle.layout();
         let parameters = &mut run.run_mut().parameters;
         parameters.insert("segment".to_owned(), name.into());
         parameters.insert("devices".to_owned(), ready.devices.len().into());
@@ -236,13 +236,14 @@ impl Drive<'_> {
         parameters.insert("output_bytes".to_owned(), layout.outputs.into());
         parameters.insert("input_bytes".to_owned(), layout.inputs.into());
         let cycle = self.settings.interval.as_duration();
-        let recorders = Recorders::of(&mut run, self.measuring, cycle)?;
+        let (deadline, raw) = (self.measuring.deadline, self.measuring.session.raw);
+        let series = CycleSeries::add(cycle, deadline, raw, |spec| run.series(spec))?;
         let phase = ready.phase.map(|settings| {
             let recorders = ClockRecorders::of(&mut run, self.measuring, cycle)?;
             anyhow::Ok((settings, recorders))
         });
         let phase = phase.transpose()?;
-        Ok((run, recorders, phase))
+        Ok((run, series, phase))
     }
 
     /// Beats until the loop is asked to end.
@@ -258,8 +259,8 @@ impl Drive<'_> {
 
     fn live(self, shared: &Shared, supervisor: &SegmentSupervisor, names: Vec<String>) -> Live {
         Live {
-            timing: Arc::clone(&shared.timing),
-            health: Arc::clone(&shared.health),
+            timing: Arc::clone(&shared.threads.timing),
+            health: Arc::clone(&shared.threads.health),
             notices: supervisor.notices().subscribe(NOTICES),
             devices: u16::try_from(names.len()).unwrap_or(u16::MAX),
             names,
@@ -278,53 +279,34 @@ impl Drive<'_> {
         self,
         ongoing: &Ongoing,
         member: Member,
-        (mut supervisor, server): (SegmentSupervisor, &ControlServer),
+        (supervisor, server): (SegmentSupervisor, &ControlServer),
         mut live: Live,
         shared: &Shared,
     ) -> Result<EndedBy, MeasuringThreadError> {
+        let threads = &shared.threads;
         let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
         let told = Told {
             device_table: &device_table,
             notices: &notices,
-            health: &shared.health,
-            timing: &shared.timing,
-            queue: &shared.queue,
+            health: &threads.health,
+            timing: &threads.timing,
+            queue: &threads.queue,
             image: &shared.image,
-            actuators: &shared.actuators,
-            handle: shared.image.has_axes().then_some(&*shared.handle),
+            actuators: &threads.actuators,
+            handle: shared.image.has_axes().then_some(&*threads.handle),
             interval: self.settings.interval.as_duration(),
         };
-        let monitor = DriveFaultMonitor {
-            handle: &shared.handle,
-            device_table: &device_table,
-            queue: &shared.queue,
-            name: server.name(),
-            quiet: output::is_quiet(),
-        };
-        let guard = ShutdownGuard {
-            halt: &shared.halt,
-            at_work: &shared.at_work,
-            queue: &shared.queue,
-            patience: self.shutdown_cycles(),
-        };
         std::thread::scope(|scope| {
-            let _parts = guard;
-            scope.spawn(|| server.serve(&told, &shared.halt));
-            scope.spawn(|| monitor.watch(&shared.halt));
-            scope.spawn(move || {
-                let mut client = AcyclicClient::of_supervisor(&shared.queue, RETRY_POLICY);
-                // It ends with the loop.
-                let _ = supervisor.run(&mut client, &shared.halt);
+            let _guard = threads.shutdown_guard();
+            scope.spawn(|| server.serve(&told, &threads.halt));
+            scope.spawn(|| {
+                threads.monitor_faults(&device_table, |stopped| {
+                    tell_stopped(stopped, server.name());
+                });
             });
+            scope.spawn(|| threads.supervise(supervisor));
             measuring_threads::work(ongoing, vec![member], self.stop, &mut live)
         })
-    }
-
-    /// How long the loop may go on once it is to end, and some more for a busy machine.
-    fn shutdown_cycles(self) -> Duration {
-        let cycles = u32::try_from(self.settings.shutdown_cycles).unwrap_or(u32::MAX);
-        let shutdown_cycles = self.settings.interval.as_duration().saturating_mul(cycles);
-        shutdown_cycles.saturating_add(Duration::from_secs(5))
     }
 
     /// The thread that is the loop.
@@ -332,14 +314,11 @@ impl Drive<'_> {
         let shared = shared.clone();
         let settings = *self.settings;
         let work = move |context: &mut LoopContext<'_>| {
-            let _at_work = AtWork::begin(&shared.at_work);
             let done = orders.obey(&settings, context, &shared);
             *shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-            shared.halt.store(true, Ordering::Relaxed);
-            shared.queue.end();
         };
         Member {
-            series: SERIES.map(str::to_owned).to_vec(),
+            series: CycleSeries::ALL.map(str::to_owned).to_vec(),
             tuning: self.measuring.tuning.clone(),
             shielded: self.measuring.shield.is_some(),
             sleeper: self.measuring.sleeper,
@@ -363,16 +342,6 @@ impl Driven {
     }
 }
 
-/// Works beside a thread that is the segment, which ends with it, also by a panic.
-fn beside<R>(mut server: Server<PairPort>, policy: Policy, work: impl FnOnce() -> R) -> R {
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| serve(&mut server, policy, &done));
-        let _ends = Ends(&done);
-        work()
-    })
-}
-
 /// Sets a flag at its end, however that comes.
 pub(super) struct Ends<'f>(pub(super) &'f AtomicBool);
 
@@ -382,21 +351,15 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// The life of the thread that is the segment: as urgent as the loop less one, so that a loaded machine
-/// delays the wire as little as it can.
-fn serve(server: &mut Server<PairPort>, policy: Policy, done: &AtomicBool) {
-    let _applied = match policy {
-        Policy::Fifo(priority) if priority > 1 => Some(tuning::apply(&Tuning {
-            policy: Policy::Fifo(priority - 1),
-            ..Tuning::default()
-        })),
-        _ => None,
-    };
-    while !done.load(Ordering::Relaxed) {
-        if server.step().is_err() {
-            break;
-        }
+/// Says that all axes were stopped, and what lets them go on.
+fn tell_stopped(stopped: &Stopped, name: Option<&str>) {
+    if output::is_quiet() {
+        return;
     }
+    let remedy = name.map_or_else(String::new, |name| {
+        format!("\n  `kadenz ethercat reset --loop {name}` lets them go on")
+    });
+    output::note(&format!("all axes are stopped: {}{remedy}", stopped.why));
 }
 
 /// How many cycles waited for who reads what the loop posts.
@@ -416,10 +379,9 @@ fn note(
     moved: &Moved,
     load: Option<serde_json::Value>,
 ) -> anyhow::Result<()> {
-    let told = serde_json::to_value(snapshot).context("cannot note what the loop counted")?;
+    note_loop(running, snapshot);
     let axes = serde_json::to_value(moved).context("cannot note what the axes did")?;
     running.update(|run| {
-        run.parameters.insert("bus".to_owned(), told);
         run.parameters.insert("motion".to_owned(), axes);
         if let Some(load) = load {
             run.parameters.insert("load_done".to_owned(), load);
@@ -435,38 +397,5 @@ fn note(
             ),
         });
     }
-    let frames = &snapshot.frames;
-    let wrong = frames.lost + frames.working_counter_mismatches;
-    if wrong > 0 {
-        running.add_warning(Warning {
-            id: "frames_lost".to_owned(),
-            text: format!(
-                "{} frames did not come back in time and {} came back with a wrong working counter: in \
-                 those cycles the controller saw older inputs",
-                numbers::thousands(frames.lost),
-                numbers::thousands(frames.working_counter_mismatches)
-            ),
-            remedy: Some("kadenz ethercat scan says who is there, and how each is linked".to_owned()),
-        });
-    }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use kadenz_ethercat::sim::humanoid::humanoid;
-
-    use super::*;
-
-    #[test]
-    fn the_segment_s_thread_ends_with_a_loop_that_panics() {
-        let (near, far) = port::pair();
-        let server = Server::new(far, humanoid(1).build().unwrap(), Pace::AtOnce);
-        let work = AssertUnwindSafe(|| beside(server, Policy::Other, || panic!("the loop fails")));
-        // Without that this waits for ever.
-        assert!(catch_unwind(work).is_err());
-        drop(near);
-    }
 }

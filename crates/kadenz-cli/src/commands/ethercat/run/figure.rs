@@ -8,8 +8,8 @@ use kadenz_report::summary::Summary;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
 
-use super::recording::PERIOD;
 use crate::commands::msg::table::table;
+use kadenz::ethercat::CycleSeries;
 
 /// The letters of `kadenz tune` for what was asked of the machine: `PMCS`, `none`.
 pub(super) fn letters(measuring: &Measuring) -> String {
@@ -44,7 +44,7 @@ const ROWS: [&str; 5] = [
 /// A table in the paper's rows; `None` without a period. Where the paper has not measured the like, ours
 /// stands alone.
 pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>) -> Option<String> {
-    let periods = Periods::of(run.named(PERIOD)?)?;
+    let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
     let column = letters.parse::<Combination>().ok();
     let column = column.and_then(|it| Combination::PAPER.iter().position(|other| *other == it));
     let published = load.zip(column);

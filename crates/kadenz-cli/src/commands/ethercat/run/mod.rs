@@ -3,7 +3,6 @@
 mod bring_up;
 mod bus;
 mod control_socket;
-mod fault_monitor;
 mod figure;
 mod lines;
 mod live;
@@ -13,12 +12,12 @@ mod orders;
 mod process_image;
 mod ready;
 mod recording;
-mod shutdown;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use kadenz::ethercat::CycleSeries;
 use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
 use kadenz_ethercat::motion;
 use kadenz_lab::load::LoadKind;
@@ -207,7 +206,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::say(&ended.words());
     }
     let outcome = outcome::tell(&Telling {
-        deciding: Some(&[recording::WAKE_UP]),
+        deciding: Some(&[CycleSeries::WAKE_UP]),
         ..Telling::of(&folder, &options.measure)
     })?;
     Ok(match (ended.stopped(), outcome) {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::supervisor::Setup;
-use kadenz_ethercat::main_device::bring_up;
+use kadenz_ethercat::control::threads::Prepared;
+use kadenz_ethercat::main_device::bring_up::{self, is_ended};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Sync, Width, since_2000};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
@@ -19,11 +20,10 @@ use kadenz_ethercat::wire::{Configured, Position};
 use kadenz_rt::clock::WallTime;
 
 use super::BeatOption;
-use super::bring_up::is_ended;
 use super::bus::Drive;
 use crate::commands::ethercat::device;
 use crate::commands::ethercat::esi;
-use crate::commands::ethercat::segment::{self, RETRY_POLICY};
+use crate::commands::ethercat::segment::RETRY_POLICY;
 use crate::output;
 
 /// What the drives are to do.
@@ -38,9 +38,8 @@ pub(super) enum Motion {
 
 /// What is known before the loop runs.
 pub(super) struct Ready<P> {
-    pub(super) link: Link<P>,
+    pub(super) prepared: Prepared<P>,
     pub(super) devices: Vec<SubDevice>,
-    pub(super) cycle: Cycle,
     pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
     /// What is done again with a device that lost its power.
@@ -54,17 +53,17 @@ pub(super) struct Ready<P> {
 impl<P: Port> Ready<P> {
     /// The same over another port to the same segment; and the port it was over.
     pub(super) fn over<Q: Port>(self, port: Q) -> (Ready<Q>, P) {
+        let (prepared, before) = self.prepared.over(port);
         let ready = Ready {
-            link: Link::new(port, segment::who()),
+            prepared,
             devices: self.devices,
-            cycle: self.cycle,
             runners: self.runners,
             policy: self.policy,
             setup: self.setup,
             phase: self.phase,
             mapped: self.mapped,
         };
-        (ready, self.link.into_port())
+        (ready, before)
     }
 }
 
@@ -80,8 +79,8 @@ pub(super) fn bring_up<P: Port>(
 ) -> anyhow::Result<Ready<P>> {
     let descriptions = drive.options.esi.read()?;
     let mut expected = drive.options.bring_up.expected()?;
-    let mut link = Link::new(port, segment::who());
-    segment::ensure_alone(&mut link, name)?;
+    let mut link = Link::of_process(port);
+    bring_up::ensure_alone(&mut link, name)?;
     let mut way = BlockingExchange {
         link: &mut link,
         patience: RETRY_POLICY,
@@ -89,16 +88,18 @@ pub(super) fn bring_up<P: Port>(
     let work = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
         configure(registers, devices, &descriptions, drive, motion)
     };
-    let bring_up = &drive.options.bring_up;
-    let (devices, configured) = bring_up.run(&mut way, &mut expected, drive.stop, work)?;
+    let patience = &drive.options.bring_up;
+    let (devices, configured) = patience.run(&mut way, &mut expected, drive.stop, work)?;
     configured.notes.iter().for_each(|it| output::note(it));
     drive.options.esi.tell(devices.iter(), &configured.matched);
     let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
     let drives = motion::as_commissioned(configured.drives, configured.clocks);
     Ok(Ready {
-        link,
+        prepared: Prepared {
+            link,
+            cycle: configured.cycle,
+        },
         devices,
-        cycle: configured.cycle,
         runners: configured.runners,
         setup: esi::before(configured.matched, drives),
         policy: configured.policy,
