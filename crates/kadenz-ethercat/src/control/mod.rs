@@ -13,7 +13,7 @@
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
 //! - [`threads`]: the loop's thread and those beside it, and how they end together.
-//! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
+//! - [`timing`]: how well it keeps its beat, while it runs (Yoon's proc file).
 //! - `control_socket`: where other processes reach a running loop.
 
 pub mod actuators;
