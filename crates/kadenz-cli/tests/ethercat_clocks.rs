@@ -63,7 +63,7 @@ fn latency_in_cycles_stands_beside_the_paper_s() {
     }
 
     let said = words(&["latency", "--sim", "3", "--cycles", "1000"]);
-    for row in ["the paper says", "(the paper's)", "synchronous, SYNC0"] {
+    for row in ["Yoon says", "(Yoon's)", "synchronous, SYNC0"] {
         assert!(said.out.contains(row), "{row}: {}", said.out);
     }
 }

@@ -119,7 +119,7 @@ fn a_loop_stands_beside_the_paper_s_figure() {
     assert_ended_well(&said);
     for words in [
         "Control periods",
-        "the paper has no such column",
+        "Yoon has no such column",
         "12 devices, 1 frame in a cycle",
     ] {
         assert!(said.out.contains(words), "{words}: {}", said.out);

@@ -154,7 +154,11 @@ impl<P: Port> Server<P> {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let _applied = tuning::apply(tuning);
-                while !done.load(Ordering::Relaxed) && self.step().is_ok() {}
+                while !done.load(Ordering::Relaxed) {
+                    if self.step().is_err() {
+                        break;
+                    }
+                }
             });
             let _ends = SetAtEnd(&done);
             work()

@@ -187,7 +187,7 @@ impl<'a> NetworkBuilder<'a> {
         Ok(match self.place {
             Place::Interface(port) => {
                 let (prepared, found) = prepare(port, &plan)?;
-                Network::new(Wire::Interface(prepared), found, plan)
+                Network::new(Wire::Interface(Box::new(prepared)), found, plan)
             }
             Place::Sim(port) => {
                 let (prepared, found) = prepare(*port, &plan)?;

@@ -42,7 +42,7 @@ pub struct Network<'a> {
 
 /// The way to the segment.
 pub(super) enum Wire {
-    Interface(Prepared<Box<dyn Port + Send>>),
+    Interface(Box<Prepared<Box<dyn Port + Send>>>),
     /// In time of its own until the loop runs.
     Sim(Box<Prepared<WirePort>>),
 }
@@ -208,7 +208,7 @@ impl<'a> Network<'a> {
             plan: self.plan,
         };
         match self.wire {
-            Wire::Interface(prepared) => running.run(prepared, law),
+            Wire::Interface(prepared) => running.run(*prepared, law),
             Wire::Sim(prepared) => {
                 let (near, far) = port::pair();
                 let (prepared, wire) = prepared.over(near);

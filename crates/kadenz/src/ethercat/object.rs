@@ -58,9 +58,13 @@ pub(super) struct Place {
 }
 
 impl Place {
+    const fn is_whole_bytes(self) -> bool {
+        self.bit.is_multiple_of(8) && self.bits.is_multiple_of(8)
+    }
+
     /// Its bits, the lowest first. Real-time safe.
     pub(super) fn read(self, image: &[u8]) -> u64 {
-        if self.bit % 8 == 0 && self.bits % 8 == 0 {
+        if self.is_whole_bytes() {
             let mut word = [0; 8];
             let length = self.bits / 8;
             word[..length].copy_from_slice(&image[self.bit / 8..][..length]);
@@ -74,7 +78,7 @@ impl Place {
 
     /// Changes its bits and no other. Real-time safe.
     pub(super) fn write(self, image: &mut [u8], word: u64) {
-        if self.bit % 8 == 0 && self.bits % 8 == 0 {
+        if self.is_whole_bytes() {
             let length = self.bits / 8;
             image[self.bit / 8..][..length].copy_from_slice(&word.to_le_bytes()[..length]);
             return;

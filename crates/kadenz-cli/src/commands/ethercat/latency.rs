@@ -167,7 +167,7 @@ fn rows(cycles: u64) -> [Row; 5] {
     };
     [
         row(
-            "pipelined, sends a cycle later (the paper's)",
+            "pipelined, sends a cycle later (Yoon's)",
             Some(Which::Paper),
             papers,
         ),
@@ -188,7 +188,7 @@ fn rows(cycles: u64) -> [Row; 5] {
 
 fn shown(measured: &[(Row, Latencies)]) -> String {
     let mut rows = vec![vec![
-        "the paper says".to_owned(),
+        "Yoon says".to_owned(),
         paper_shown(paper::SENSOR),
         paper_shown(paper::COMMAND),
         paper_shown(paper::REACTION),

@@ -34,7 +34,7 @@ use crate::output::Outcome;
 pub(crate) use run::check_cycle;
 pub(crate) use segment::{Virtual, check_interface};
 
-/// What is on this robot's field bus, in which state, and what does it say?
+/// What is on this robot's fieldbus, in which state, and what does it say?
 ///
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59

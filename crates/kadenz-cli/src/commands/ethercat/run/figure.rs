@@ -1,4 +1,4 @@
-//! Control periods beside those of the paper's figures 7 and 8.
+//! Control periods beside those of Yoon's figures 7 and 8.
 
 use kadenz_lab::measuring::Measuring;
 use kadenz_report::matrix::paper;
@@ -41,7 +41,7 @@ const ROWS: [&str; 5] = [
     "all",
 ];
 
-/// A table in the paper's rows; `None` without a period. Where the paper has not measured the like, ours
+/// A table in Yoon's rows; `None` without a period. Where Yoon has not measured the like, ours
 /// stands alone.
 pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>) -> Option<String> {
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
@@ -81,10 +81,10 @@ pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>)
             head.extend(["paper max", "mean", "SD"]);
             let figure = paper::table(load).figure;
             format!(
-                "figure {figure} of the paper, column {letters}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
+                "figure {figure} of Yoon, column {letters}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
             )
         }
-        None => "the paper has no such column".to_owned(),
+        None => "Yoon has no such column".to_owned(),
     };
     Some(format!(
         "Control periods; the shortest was {}\n{}\n{about}\n",

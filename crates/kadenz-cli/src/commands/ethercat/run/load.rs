@@ -11,7 +11,7 @@ use crate::commands::child::Running;
 pub(super) fn start(kind: LoadKind, stop: &Stop) -> anyhow::Result<Running> {
     let mut words: Vec<String> = ["load", kind.name(), "--json"].map(str::to_owned).to_vec();
     if matches!(kind, LoadKind::Heavy | LoadKind::Disk) {
-        // The paper's machine had memory for two of its files: what it wrote went to the disk.
+        // Yoon's machine had memory for two of its files: what it wrote went to the disk.
         words.push("--fsync".to_owned());
     }
     Ok(beside::start(&words, stop)?)

@@ -42,11 +42,11 @@ const EXPERIMENT: &str = "ethercat";
 
 /// Drive the segment by a loop on the beat, and measure how well it is kept.
 ///
-/// The paper's robot: every cycle a real-time thread takes in what came of the cycle before, computes, and
+/// Yoon's robot: every cycle a real-time thread takes in what came of the cycle before, computes, and
 /// sends; a supervisor beside it brings all devices to OP and back there when something happened to them,
 /// which is told as it happens. Recorded are the control period (less the cycle), the wake-up against the
 /// beat, what the thread spends on the bus, and what the controller takes; at the end they stand beside
-/// the paper's figure 7 or 8.
+/// Yoon's figure 7 or 8.
 ///
 /// Drives move as the motion's file says (docs/ethercat-motion.md), all of which stop when too many frames
 /// are lost or a drive fails. Without a file those of a virtual segment (`--sim`) go to and fro, and those
@@ -284,12 +284,12 @@ const fn beat_word(beat: BeatOption) -> &'static str {
     }
 }
 
-/// Refuses what is no cycle of a field bus.
+/// Refuses what is no cycle of a fieldbus.
 pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const MIN: Duration = Duration::from_micros(20);
     anyhow::ensure!(
         (MIN..=Duration::from_secs(1)).contains(&cycle),
-        "{} is no cycle of a field bus; write 20us to 1s",
+        "{} is no cycle of a fieldbus; write 20us to 1s",
         Span(cycle)
     );
     Ok(())
