@@ -3,8 +3,8 @@
 //! The loop never waits for a lock, and no answer that came is lost to one: a slot is locked by the side whose
 //! turn it is, and by nobody else.
 //!
-//! One slot is the supervisor's alone, and every other question at least is its: however many ask, who brings
-//! devices back has half of the wire.
+//! One slot is reserved for the supervisor, which gets at least every second send, however many other threads
+//! send requests.
 
 use std::array;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -348,8 +348,8 @@ impl ProbeOptions {
                 Ok(Clocks::Synchronised { apart: apart.0 })
             }
             (ClocksOption::Synchronised, None) => anyhow::bail!(
-                "say with `--clock-error` by how much this wall clock and the devices' differ at most: \
-                 {}, and `kadenz udp echo --stamps wall` tells of the device's; add both, or say what \
+                "`--clocks synchronised` needs `--clock-error`: the maximum offset between this \
+                 wall clock and the devices': {}, and `kadenz udp echo --stamps wall` tells of the device's; add both, or say what \
                  ptp4l and phc2sys tell",
                 synchronised::words()
             ),

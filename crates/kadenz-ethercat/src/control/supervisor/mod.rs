@@ -11,7 +11,7 @@
 //! - One that lost power has no address. It gets one that nobody ever had, is asked who it is by that
 //!   (positions shift when somebody before it comes or goes), and then gets its own and all its settings.
 //! - One that was configured but absent at the start is the same case.
-//! - Somebody unknown keeps the strange address, stays in INIT and is told of.
+//! - An unknown device keeps its temporary address, stays in INIT and raises a notice.
 //!
 //! A device that refuses is tried again after pauses that grow, up to [`MAX_PAUSE`].
 //!

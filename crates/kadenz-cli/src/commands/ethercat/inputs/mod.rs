@@ -172,7 +172,7 @@ fn chosen(
         .collect();
     anyhow::ensure!(
         !entries.is_empty(),
-        "no {} is that; without --name and --device all are shown{}",
+        "no {} matches --device/--name; without them all are shown{}",
         if options.outputs { "entry" } else { "input" },
         if options.outputs {
             ""

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::output::Outcome;
 
-/// What stands in a device's registers, and what is to stand there?
+/// Read or write ESC registers.
 ///
 /// Those of its controller, from 0x0000 on, and from 0x1000 on its process memory. Reading looks on only, and
 /// disturbs no MainDevice that runs.

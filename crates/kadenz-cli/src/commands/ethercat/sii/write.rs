@@ -154,7 +154,7 @@ fn write(way: &mut Way, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done
         let is_whole = written == differences.len();
         if let (Some(first), true) = (left.first(), is_whole) {
             anyhow::bail!(
-                "{} words were written and are not what they are to be, the first 0x{:04X}: it is 0x{:04X}, not \
+                "verification failed: {} words differ, the first at 0x{:04X}: it is 0x{:04X}, not \
                  0x{:04X}; is the memory write-protected, or worn out?",
                 left.len(),
                 first.word,
