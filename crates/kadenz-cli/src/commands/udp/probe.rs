@@ -349,8 +349,8 @@ impl ProbeOptions {
             }
             (ClocksOption::Synchronised, None) => anyhow::bail!(
                 "`--clocks synchronised` needs `--clock-error`: the maximum offset between this \
-                 wall clock and the devices': {}, and `kadenz udp echo --stamps wall` tells of the device's; add both, or say what \
-                 ptp4l and phc2sys tell",
+                 wall clock and the devices': {}, and `kadenz udp echo --stamps wall` reports the \
+                 device's; add both, or give what ptp4l and phc2sys report",
                 synchronised::words()
             ),
         }
