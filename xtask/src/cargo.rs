@@ -1,5 +1,6 @@
 //! What cargo knows about the workspace.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -21,6 +22,10 @@ pub struct Crate {
     pub library: bool,
     /// Names of its integration tests.
     pub tests: Vec<String>,
+    /// Features that one of its tests or examples needs.
+    pub needed_features: Vec<String>,
+    /// Whether it has examples, which its tests may run.
+    pub has_examples: bool,
 }
 
 /// A dependency as `Cargo.toml` states it.
@@ -96,6 +101,14 @@ fn read_crate(package: &Value, root: &str) -> Crate {
         library: list("targets")
             .iter()
             .any(|it| it["kind"][0] == "lib" || it["kind"][0] == "proc-macro"),
+        needed_features: list("targets")
+            .iter()
+            .flat_map(|it| it["required-features"].as_array().into_iter().flatten())
+            .map(text)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        has_examples: list("targets").iter().any(|it| it["kind"][0] == "example"),
         tests: list("targets")
             .iter()
             .filter(|it| it["kind"][0] == "test")

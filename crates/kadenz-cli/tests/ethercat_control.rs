@@ -83,7 +83,10 @@ fn other_programs_read_the_sensors_of_a_running_loop() {
         words.out
     );
     for (arguments, word) in [
-        (&["inputs", "--name", "0x1234"][..], "no input matches --device/--name"),
+        (
+            &["inputs", "--name", "0x1234"][..],
+            "no input matches --device/--name",
+        ),
         (&["inputs", "--name", "0xyz"], "0x1018:1"),
         (&["inputs", "--device", "elbow"], "no device is named"),
         (&["inputs", "--rate", "5Hz"], "--watch"),

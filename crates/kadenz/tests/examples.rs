@@ -34,7 +34,7 @@ fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> Stri
         .join(program);
     assert!(
         built.is_file(),
-        "{} is not built; `cargo test -p kadenz` without `--test` builds it",
+        "{} is not built; `cargo test --workspace` builds it",
         built.display()
     );
     let mut command = Command::new(built);

@@ -29,8 +29,8 @@ Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
   --list    name the steps
   --quick   run what a change needs, in minutes: all tests of the crates that it touches, the unit tests of
             what depends on them, tidy's rules and format; name what is left out and the command that runs it
-  --since   the change since this revision [default: what is not committed; where all is, the commits
-            since the branch left its upstream]
+  --since   the change since this revision, committed or not [default: since the branch left its upstream;
+            on a trunk, what is not committed]
 ";
 
 /// What the command line asks for.

@@ -124,6 +124,7 @@ impl LoopThreads {
 
     /// Brings devices to OP, and back there when something happened to them, until the loop ends. Waits.
     pub fn supervise(&self, mut supervisor: SegmentSupervisor) {
+        let _panic = HaltOnPanic(&self.halt);
         let mut client = AcyclicClient::of_supervisor(&self.queue, self.retry);
         // It ends with the loop.
         let _ = supervisor.run(&mut client, &self.halt);
@@ -132,6 +133,7 @@ impl LoopThreads {
     /// Watches the axes until the loop ends, asks drives that failed for the reason, and says when all axes were
     /// stopped. Waits.
     pub fn monitor_faults(&self, device_table: &DeviceTable, mut told: impl FnMut(&Stopped)) {
+        let _panic = HaltOnPanic(&self.halt);
         let (mut codes, mut stops) = (FaultCodes::default(), 0);
         let mut way = AcyclicClient::of(&self.queue, self.retry);
         while !self.halt.load(Ordering::Relaxed) {
@@ -171,6 +173,17 @@ impl Drop for ShutdownGuard<'_> {
             std::thread::sleep(Duration::from_millis(1));
         }
         threads.queue.end();
+    }
+}
+
+/// Ends the loop when its thread panics: a loop without its supervisor would go on, and no device come back.
+struct HaltOnPanic<'f>(&'f AtomicBool);
+
+impl Drop for HaltOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -63,8 +63,10 @@ impl<'i, 'c> Io<'i, 'c> {
             .write(self.context.outputs(), value.to_bits());
     }
 
-    /// Whether the input is new: its device took part in the last exchange. False while frames are lost, and while
-    /// the device is away or not back in OP.
+    /// Whether the input is new: its device took part in the last exchange. False while frames are lost and while the
+    /// device is away. A device takes part from SAFEOP on, before it acts on outputs: whether a drive does, its
+    /// statusword (0x6041) says. Of a device with fewer than 6 bytes of inputs only the whole frame tells; it counts as
+    /// away while another device of that frame is.
     ///
     /// # Panics
     /// For a handle of another network.

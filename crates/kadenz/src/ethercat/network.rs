@@ -23,7 +23,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 use super::builder::{Configured, NetworkBuilder, Place as Where, Plan, RETRY};
 use super::error::{LookUpError, OpenNetworkError, RunNetworkError};
 use super::io::{Flow, Io};
-use super::object::{Input, ObjectValue, Output, Place};
+use super::object::{Input, ObjectValue, Output, Place, fits};
 use super::recorder::{CycleRecorder, CycleSeries, note_loop};
 
 /// Names of devices and objects that an error lists at most.
@@ -415,7 +415,7 @@ impl Device<'_> {
             });
         }
         let bits = usize::from(first.entry.bits);
-        if bits != T::BITS || !first.entry.data_type.is_none_or(T::is_of) {
+        if !fits::<T>(bits, first.entry.data_type) {
             return Err(LookUpError::Type {
                 device: self.name(),
                 address,

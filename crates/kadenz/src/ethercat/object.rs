@@ -148,6 +148,12 @@ object_value! {
     f64, 64, 0x11, |word| f64::from_bits(word), |value| value.to_bits();
 }
 
+/// Whether an object of so many bits and of that type is read as `T`. Of a type that has no name here, as fields of
+/// bits and a vendor's enumerations, the bits decide.
+pub(super) fn fits<T: ObjectValue>(bits: usize, data_type: Option<DataType>) -> bool {
+    bits == T::BITS && data_type.is_none_or(|it| T::is_of(it) || type_name(it).is_none())
+}
+
 /// The name of a type of CoE, where it has one here.
 pub(super) const fn type_name(data_type: DataType) -> Option<&'static str> {
     Some(match data_type.0 {
@@ -190,6 +196,15 @@ mod tests {
                 assert_eq!(image, [fill; 12], "no other bit changed");
             }
         }
+    }
+
+    #[test]
+    fn a_named_type_is_read_as_itself_and_any_other_by_its_bits() {
+        let (integer32, bit_array8, nothing) = (DataType(0x04), DataType(0x2D), DataType(0));
+        assert!(fits::<i32>(32, Some(integer32)) && fits::<i32>(32, None));
+        assert!(!fits::<u32>(32, Some(integer32)) && !fits::<f32>(32, Some(integer32)));
+        assert!(fits::<u8>(8, Some(bit_array8)) && fits::<u16>(16, Some(nothing)));
+        assert!(!fits::<u16>(8, Some(bit_array8)) && !fits::<i32>(16, None));
     }
 
     #[test]

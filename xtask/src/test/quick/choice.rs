@@ -24,6 +24,10 @@ pub struct Choice {
     pub tests: BTreeSet<String>,
     /// Integration tests of touched crates that do not run: those of other commands.
     pub other_tests: BTreeSet<String>,
+    /// Features that these tests need, as `crate/feature`.
+    pub features: BTreeSet<String>,
+    /// Touched crates with examples, which their tests may run.
+    pub with_examples: BTreeSet<String>,
 }
 
 impl Choice {
@@ -56,6 +60,13 @@ pub fn choose(changed: &[String], crates: &[Crate], files: &[SourceFile]) -> Cho
     let chosen = |it: &&Crate| touched.contains(&it.name) || choice.dependants.contains(&it.name);
     choice.library = crates.iter().filter(chosen).any(|it| it.library);
     for it in crates.iter().filter(|it| touched.contains(&it.name)) {
+        let needed = it.needed_features.iter();
+        choice
+            .features
+            .extend(needed.map(|feature| format!("{}/{feature}", it.name)));
+        if it.has_examples {
+            choice.with_examples.insert(it.name.clone());
+        }
         let commands = Commands::of(it, files);
         for test in &it.tests {
             match commands.needs(test, it, changed) {
@@ -89,7 +100,8 @@ fn dependants(of: &BTreeSet<String>, crates: &[Crate]) -> BTreeSet<String> {
     }
 }
 
-/// Crates whose code names a file outside of every crate, or its folder, by a path that leads up to it.
+/// Crates whose code names a file outside of every crate, or its folder, by a path that leads up to it, or by one from
+/// the root where it leads up there.
 fn readers(path: &str, crates: &[Crate], files: &[SourceFile]) -> BTreeSet<String> {
     let mut parts = path.split('/');
     let top = parts.next().unwrap_or_default();
@@ -98,10 +110,17 @@ fn readers(path: &str, crates: &[Crate], files: &[SourceFile]) -> BTreeSet<Strin
         |second| format!("../{top}/{second}"),
     );
     let whole = format!("../{top}\"");
+    let from_root = [format!("\"{top}/"), format!("\"{top}\"")];
     let code = |line: &&str| !line.trim_start().starts_with("//");
     let reads = |file: &&SourceFile| {
-        let mut lines = file.text.lines().filter(code);
-        file.is("rs") && lines.any(|line| line.contains(&near) || line.contains(&whole))
+        let has = |part: &str| {
+            file.text
+                .lines()
+                .filter(code)
+                .any(|line| line.contains(part))
+        };
+        let joined = || has("\"../..\"") && from_root.iter().any(|path| has(path));
+        file.is("rs") && (has(&near) || has(&whole) || joined())
     };
     let paths: Vec<&str> = files.iter().filter(reads).map(|it| &*it.path).collect();
     let has_one = |it: &&Crate| paths.iter().any(|path| below(path, it).is_some());
@@ -155,6 +174,7 @@ mod tests {
             dependencies: on.iter().map(dependency).collect(),
             library: name != "program",
             tests: tests.iter().map(|it| (*it).to_owned()).collect(),
+            ..Crate::default()
         }
     }
 
@@ -177,6 +197,10 @@ mod tests {
             file(
                 "crates/alone/tests/golden.rs",
                 "const A: &str = \"../../conformance/hlog\";",
+            ),
+            file(
+                "crates/upper/tests/wire.rs",
+                "let root = folder.join(\"../..\");\nread(root.join(\"README.md\"));",
             ),
             file(
                 "crates/member/tests/wire.rs",
@@ -203,6 +227,18 @@ mod tests {
         assert!(choice.library && choice.other_tests.is_empty());
         let names: Vec<&str> = choice.crates().collect();
         assert_eq!(names, ["member", "program", "upper"]);
+    }
+
+    #[test]
+    fn what_a_touched_crates_tests_need_is_built() {
+        let mut crates = workspace();
+        crates[4].needed_features = vec!["ethercat".to_owned()];
+        crates[4].has_examples = true;
+        let touched = choose(&["crates/alone/src/lib.rs".to_owned()], &crates, &files());
+        assert_eq!(words(&touched.features), ["alone/ethercat"]);
+        assert_eq!(words(&touched.with_examples), ["alone"]);
+        let other = choose(&["crates/member/src/lib.rs".to_owned()], &crates, &files());
+        assert!(other.features.is_empty() && other.with_examples.is_empty());
     }
 
     #[test]
@@ -237,6 +273,7 @@ mod tests {
             ["alone"]
         );
         assert_eq!(chosen(&["conformance/logs/a.bag"]), Choice::default());
+        assert_eq!(words(&chosen(&["README.md"]).touched), ["upper"]);
         let choice = chosen(&["samples/any/of.them"]);
         assert_eq!(words(&choice.touched), ["member"]);
         assert!(

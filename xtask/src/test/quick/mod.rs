@@ -33,6 +33,11 @@ pub fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> R
     })?;
     if choice.crates().next().is_some() {
         timed("tests", "what the change needs", tally, |tally| {
+            if let Some(mut examples) = examples(repository, &choice)
+                && !process::run(&mut examples)?
+            {
+                return Ok(Outcome::Failed("the examples do not build".to_owned()));
+            }
             let mut command = command(repository, &choice);
             steps::name_tools(&mut command, tally);
             let success = steps::watch(&mut command, tally)?;
@@ -51,14 +56,10 @@ struct Change {
 }
 
 impl Change {
-    /// What is not committed; where all is, the commits since the branch left the one it came from.
+    /// All since the branch left the one that it came from, committed or not; on that one itself, what is not committed.
     fn find(repository: &Repository, since: Option<&str>) -> Result<Self> {
         if let Some(base) = since {
             return Self::since(repository, base);
-        }
-        let uncommitted = Self::since(repository, "HEAD")?;
-        if !uncommitted.paths.is_empty() {
-            return Ok(uncommitted);
         }
         for trunk in TRUNKS {
             let mut command = repository.command("git");
@@ -69,6 +70,10 @@ impl Change {
             if !change.paths.is_empty() {
                 return Ok(change);
             }
+        }
+        let uncommitted = Self::since(repository, "HEAD")?;
+        if !uncommitted.paths.is_empty() {
+            return Ok(uncommitted);
         }
         bail!(
             "nothing is uncommitted, and no commit is ahead of {}; name the commit to test since: \
@@ -95,13 +100,23 @@ impl Change {
     }
 }
 
-/// One command for all of it, so that cargo builds what they share once.
+/// Builds the examples that the tests may run, as cargo does only where no test is named; `None` where there are none.
+fn examples(repository: &Repository, choice: &Choice) -> Option<Command> {
+    if choice.with_examples.is_empty() {
+        return None;
+    }
+    let mut command = repository.command("cargo");
+    command.arg("build");
+    choose_in(&mut command, choice.with_examples.iter(), choice);
+    command.arg("--examples");
+    Some(command)
+}
+
+/// One command for all tests, so that cargo builds what they share once.
 fn command(repository: &Repository, choice: &Choice) -> Command {
     let mut command = repository.command("cargo");
     command.arg("test");
-    choice.crates().for_each(|name| {
-        command.args(["-p", name]);
-    });
+    choose_in(&mut command, choice.crates(), choice);
     command.args(["--no-fail-fast", "--bins"]);
     command.args(choice.library.then_some("--lib"));
     choice.tests.iter().for_each(|name| {
@@ -109,6 +124,20 @@ fn command(repository: &Repository, choice: &Choice) -> Command {
     });
     command.args(["--", "--show-output"]);
     command
+}
+
+/// Names the crates to cargo, and the features that their tests need.
+fn choose_in(
+    command: &mut Command,
+    crates: impl Iterator<Item = impl AsRef<str>>,
+    choice: &Choice,
+) {
+    crates.for_each(|name| {
+        command.args(["-p", name.as_ref()]);
+    });
+    choice.features.iter().for_each(|feature| {
+        command.args(["--features", feature]);
+    });
 }
 
 /// What does not run, and which command runs it.
@@ -168,6 +197,8 @@ mod tests {
             library: true,
             tests: set(&["files"]),
             other_tests: set(&["run", "udp"]),
+            features: set(&["program/deep"]),
+            with_examples: set(&["program"]),
         }
     }
 
@@ -176,7 +207,13 @@ mod tests {
         let command = command(&Repository::of_this_build(), &choice());
         assert_eq!(
             process::spelled(&command),
-            "cargo test -p program -p upper --no-fail-fast --bins --lib --test files -- --show-output"
+            "cargo test -p program -p upper --features program/deep --no-fail-fast --bins --lib --test files \
+             -- --show-output"
+        );
+        let examples = examples(&Repository::of_this_build(), &choice()).unwrap();
+        assert_eq!(
+            process::spelled(&examples),
+            "cargo build -p program --features program/deep --examples"
         );
     }
 

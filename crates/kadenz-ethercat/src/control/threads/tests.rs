@@ -4,6 +4,7 @@ use super::*;
 use crate::control::cyclic::{CycleContext, Free, VirtualTime};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{Exchange as _, ExchangeError, FrameBuffer};
+use crate::motion::{AxisGroup, Policy};
 use crate::port::WirePort;
 use crate::sim::humanoid::humanoid;
 use crate::wire::register::AL_STATUS;
@@ -77,6 +78,29 @@ fn a_controller_that_panics_leaves_no_device_in_op_either() {
     };
     assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
     assert_eq!(states(&mut prepared), State::PreOp as u16);
+    assert!(threads.halt.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_fault_monitor_that_panics_ends_the_loop() {
+    let (threads, settings) = threads(0);
+    let mut prepared = prepared();
+    threads.handle.stop_by("the operator");
+    let mut group = AxisGroup::new(Vec::new(), Policy::default(), &threads.handle);
+    let mut controller = |context: &mut CycleContext<'_>| {
+        group.beat(context);
+        if context.number() == 3 {
+            context.stop();
+        }
+    };
+    let (time, phase) = (&mut VirtualTime, &mut Free);
+    threads.run_loop(&mut prepared, &settings, time, phase, &mut controller, ());
+    // As if the loop went on.
+    threads.halt.store(false, Ordering::Relaxed);
+    let health = Arc::clone(&threads.health);
+    let devices = SegmentSupervisor::new(Vec::new(), prepared.cycle.layout(), health);
+    let monitor = || threads.monitor_faults(&devices.device_table(), |_| panic!("nobody hears"));
+    assert!(catch_unwind(AssertUnwindSafe(monitor)).is_err());
     assert!(threads.halt.load(Ordering::Relaxed));
 }
 

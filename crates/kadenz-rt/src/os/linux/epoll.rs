@@ -74,7 +74,9 @@ impl Epoll {
     /// of `EINTR` tells of a signal.
     pub(crate) fn wait(&mut self, span_ms: Option<u32>) -> Result<usize, i32> {
         self.changes.clear();
-        let span = span_ms.map(|span| Timespec {
+        // A longer span is another system call, which older kernels do not have.
+        let span = span_ms.map(|it| it.min(i32::MAX.unsigned_abs()));
+        let span = span.map(|span| Timespec {
             tv_sec: i64::from(span / 1000),
             tv_nsec: i64::from(span % 1000) * 1_000_000,
         });
