@@ -2,7 +2,7 @@
 //!
 //! There: subscribe an aggregator to `FEEDBACK_CHANNEL`, ask it for the next message with a timeout of
 //! 1000 ms, ignore timeouts, compare the channel's name to know the type, make the type from the raw
-//! bytes, read `position` and `velocity`. Enner would rather name the type when it subscribes.
+//! bytes, read `position` and `velocity`. Enner would rather name the type at the subscription.
 //!
 //! Here both: [`by_channel`] is the loop as it stands there, [`by_type`] the one that Enner wishes
 //! for, where a message of another type is an error that names the channel and both types.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// The loop as it stands in Enner, until the message of that number.
+/// The loop as Enner wrote it, until the message of that number.
 pub(crate) fn by_channel(
     aggregator: &mut Aggregator,
     until: i64,

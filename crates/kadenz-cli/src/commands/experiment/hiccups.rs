@@ -1,4 +1,4 @@
-//! The experiment of Enner "Software for Robots" in its post on operating systems: jHiccup on an
+//! The experiment of Enner 2016, on latency and operating systems: jHiccup on an
 //! idle machine for a day, with ordinary and with real-time priority.
 
 use clap::Args;

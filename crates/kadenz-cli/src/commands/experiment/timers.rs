@@ -78,7 +78,7 @@ fn step(suite: Suite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &st
     Step::new(folder, &command)
 }
 
-/// The deadline of Sticha, which it took from the tests of PREEMPT_RT.
+/// The deadline of Sticha, who took it from the tests of PREEMPT_RT.
 const DEADLINE_NS: i64 = 400_000;
 
 const ONESHOT: [&str; 10] = [
