@@ -35,7 +35,7 @@ const SHUTDOWN: Duration = Duration::from_millis(100);
 const CYCLES: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(20)..=Duration::from_secs(1);
 
-pub(super) enum Place {
+pub(super) enum Connection {
     Interface(Box<dyn Port + Send>),
     Sim(Box<WirePort>),
 }
@@ -43,7 +43,7 @@ pub(super) enum Place {
 /// A network before it is brought up: its cycle, and what its loop asks of the machine. From [`Network::open`].
 #[must_use]
 pub struct NetworkBuilder<'a> {
-    pub(super) place: Place,
+    pub(super) connection: Connection,
     pub(super) plan: Plan<'a>,
 }
 
@@ -78,7 +78,7 @@ impl Plan<'_> {
 }
 
 impl<'a> NetworkBuilder<'a> {
-    pub(super) fn new(name: &str, place: Place) -> Result<Self, OpenNetworkError> {
+    pub(super) fn new(name: &str, connection: Connection) -> Result<Self, OpenNetworkError> {
         let plan = Plan {
             name: name.to_owned(),
             rate: "1kHz".parse()?,
@@ -91,7 +91,7 @@ impl<'a> NetworkBuilder<'a> {
             setup: None,
             stop: StopHandle::default(),
         };
-        Ok(Self { place, plan })
+        Ok(Self { connection, plan })
     }
 
     /// Cycles a second, with the unit: `1kHz`, which is the default.
@@ -153,7 +153,7 @@ impl<'a> NetworkBuilder<'a> {
             ..self.plan
         };
         NetworkBuilder {
-            place: self.place,
+            connection: self.connection,
             plan,
         }
     }
@@ -184,12 +184,12 @@ impl<'a> NetworkBuilder<'a> {
     /// [`BringUpNetworkError`], which names the device.
     pub fn bring_up(self) -> Result<Network<'a>, BringUpNetworkError> {
         let plan = self.plan;
-        Ok(match self.place {
-            Place::Interface(port) => {
+        Ok(match self.connection {
+            Connection::Interface(port) => {
                 let (prepared, found) = prepare(port, &plan)?;
                 Network::new(Wire::Interface(Box::new(prepared)), found, plan)
             }
-            Place::Sim(port) => {
+            Connection::Sim(port) => {
                 let (prepared, found) = prepare(*port, &plan)?;
                 Network::new(Wire::Sim(Box::new(prepared)), found, plan)
             }

@@ -20,7 +20,7 @@ use kadenz_record::numbers;
 use kadenz_rt::sleep::{self, SleeperOptions};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
-use super::builder::{Configured, NetworkBuilder, Place as Where, Plan, RETRY};
+use super::builder::{Configured, Connection, NetworkBuilder, Plan, RETRY};
 use super::error::{LookUpError, OpenNetworkError, RunNetworkError};
 use super::io::{Flow, Io};
 use super::object::{Input, ObjectValue, Output, Place, fits};
@@ -75,7 +75,7 @@ impl Network<'static> {
     /// [`OpenNetworkError`] where there is no such interface, or the right is missing.
     pub fn open(interface: &str) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
         let port = interface_port(interface).map_err(OpenNetworkError::Interface)?;
-        NetworkBuilder::new(interface, Where::Interface(port))
+        NetworkBuilder::new(interface, Connection::Interface(port))
     }
 
     /// A virtual humanoid of so many devices, 59 for the whole one: without hardware or rights, in real time.
@@ -93,7 +93,7 @@ impl Network<'static> {
     pub fn simulated(plan: &SimPlan) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
         let port = WirePort::new(plan.build()?);
         let name = format!("sim:{}", plan.devices.len());
-        NetworkBuilder::new(&name, Where::Sim(Box::new(port)))
+        NetworkBuilder::new(&name, Connection::Sim(Box::new(port)))
     }
 }
 

@@ -137,19 +137,19 @@ impl CycleRecorder {
             if beat <= warm || report.beat.saturating_sub(left_out) > self.last {
                 continue;
             }
-            let sample = self.sample(self.beats, beat, woken, woken.saturating_sub(beat));
+            let sample = sample(self.beats, beat, woken, woken.saturating_sub(beat));
             self.recorders.wake_up.record(sample);
             self.beats += 1;
         }
     }
+}
 
-    fn sample(&self, sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
-        Sample {
-            sequence,
-            intended_ns,
-            actual_ns,
-            value_ns,
-        }
+const fn sample(sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
+    Sample {
+        sequence,
+        intended_ns,
+        actual_ns,
+        value_ns,
     }
 }
 
@@ -164,12 +164,12 @@ impl Observer for CycleRecorder {
         let sequence = report.number;
         if let (Some(period), Some(before)) = (report.period_ns(), report.before) {
             let due = before.since(self.origin) + self.cycle_ns;
-            let sample = self.sample(sequence, due, woken, period - self.cycle_ns);
+            let sample = sample(sequence, due, woken, period - self.cycle_ns);
             self.recorders.period.record(sample);
         }
-        let exchange = self.sample(sequence, intended, woken, report.exchange_ns());
+        let exchange = sample(sequence, intended, woken, report.exchange_ns());
         self.recorders.exchange.record(exchange);
-        let controller = self.sample(sequence, intended, woken, report.controller_ns());
+        let controller = sample(sequence, intended, woken, report.controller_ns());
         self.recorders.controller.record(controller);
     }
 }
