@@ -7,6 +7,8 @@
 mod commands;
 mod options;
 mod output;
+#[cfg(all(test, target_os = "linux"))]
+mod schemas;
 
 use std::process::ExitCode;
 

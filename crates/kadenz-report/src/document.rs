@@ -5,9 +5,10 @@
 //!
 //! ```
 //! use kadenz_report::document::{Answer, Document, Table, Version};
+//! use schemars::JsonSchema;
 //! use serde::Serialize;
 //!
-//! #[derive(Serialize)]
+//! #[derive(Serialize, JsonSchema)]
 //! struct Ports {
 //!     version: Version<1>,
 //!     ports: Vec<u16>,
@@ -29,12 +30,15 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use crate::terminal::{Text, columns, one_line, visible};
 
-/// What a command came to. Its JSON is the value itself.
-pub trait Answer: Serialize {
+/// What a command came to. Its JSON is the value itself, described by its [schema](crate::schema).
+pub trait Answer: Serialize + JsonSchema {
     /// The same for people.
     fn document(&self) -> Document;
 }
@@ -46,6 +50,20 @@ pub struct Version<const N: u32>;
 impl<const N: u32> Serialize for Version<N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(N)
+    }
+}
+
+impl<const N: u32> JsonSchema for Version<N> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Version{N}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "const": N })
     }
 }
 

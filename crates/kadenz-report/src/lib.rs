@@ -9,6 +9,7 @@ pub mod import;
 pub mod json;
 pub mod matrix;
 pub mod modes;
+pub mod schema;
 pub mod statistics;
 pub mod summary;
 pub mod terminal;

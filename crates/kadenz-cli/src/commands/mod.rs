@@ -92,3 +92,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Man(options) => man::run(&options),
     }
 }
+
+/// The schemas of `docs/schema`.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn schemas() -> [kadenz_report::schema::SchemaFile; 3] {
+    [ethercat::schemas(), msg::schemas(), udp::schemas()]
+}

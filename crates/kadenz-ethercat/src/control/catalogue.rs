@@ -18,6 +18,7 @@ const DIGITAL_OUTPUTS: u16 = 0x60FE;
 
 /// An entry of the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Item {
     /// Its device's number, from 0, in the order in which devices were configured.
     pub device: usize,
@@ -52,6 +53,7 @@ pub struct Item {
 
 /// All of a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Catalogue {
     /// Bytes of a post.
     pub bytes: usize,

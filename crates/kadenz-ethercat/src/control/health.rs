@@ -47,6 +47,7 @@ pub struct Health {
 
 /// What was noted up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vitals {
     /// Cycles.
     pub cycles: u64,

@@ -38,6 +38,7 @@ pub const MAX_KEPT: usize = 65_536;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
     /// Counted from 1: who misses one sees it by this.
     pub number: u64,

@@ -18,6 +18,7 @@ pub const MAX_IN_FLIGHT: usize = 256;
 
 /// What became of frames that were no answer, and of those that had none. All since the link was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCounts {
     /// Frames handed to the wire.
     pub sent: u64,

@@ -52,6 +52,7 @@ impl Default for Policy {
 
 /// Why all axes were stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// So many cycles in a row did not come back whole.

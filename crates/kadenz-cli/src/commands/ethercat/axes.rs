@@ -10,6 +10,7 @@ use kadenz_ethercat::wire::AlStatus;
 use kadenz_ethercat::wire::cia402::DriveState;
 use kadenz_report::document::{self, Document, Table, Version};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::asked::{ControlClient, nonsense, whose};
@@ -76,8 +77,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// What is named of all that is waited for.
 const NAMED: usize = 5;
 
-#[derive(Serialize)]
-struct Axes<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Axes<'a> {
     version: Version<1>,
     name: &'a str,
     pid: u32,

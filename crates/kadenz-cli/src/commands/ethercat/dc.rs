@@ -13,6 +13,7 @@ use kadenz_ethercat::wire::Position;
 use kadenz_ethercat::wire::register::DC_OFFSET;
 use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_rt::clock::WallTime;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::device::ToldDevice;
@@ -59,8 +60,8 @@ enum EpochOption {
     Kept,
 }
 
-#[derive(Serialize)]
-struct ClockReport {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ClockReport {
     version: Version<1>,
     segment: String,
     reference: Option<u16>,
@@ -71,13 +72,13 @@ struct ClockReport {
     devices: Vec<ToldClock>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ToldAlignment {
     frames: u32,
     worst_ns: u64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ToldClock {
     #[serde(flatten)]
     device: ToldDevice,

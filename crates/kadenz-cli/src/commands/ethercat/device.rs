@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::survey::Surveyed;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output;
@@ -171,7 +172,7 @@ impl std::fmt::Display for Which {
 }
 
 /// A SubDevice in JSON.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ToldDevice {
     pub(super) position: u16,
     pub(super) name: String,

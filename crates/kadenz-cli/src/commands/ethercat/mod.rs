@@ -98,3 +98,15 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Reset(options) => axes::reset(options),
     }
 }
+
+/// What the commands' JSON looks like.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("ethercat", 1)
+        .answer::<scan::Scan>("scan")
+        .answer::<state::States>("state")
+        .answer::<sdo::transfer::Transfer>("sdo")
+        .answer::<dc::ClockReport>("dc")
+        .answer::<output::Written>("output")
+        .answer::<axes::Axes<'_>>("axes")
+}

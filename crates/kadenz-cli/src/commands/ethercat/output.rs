@@ -5,6 +5,7 @@ use clap::Args;
 use kadenz_ethercat::control::control_socket::{Answer, Question};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_report::document::{self, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,8 +53,8 @@ pub(crate) struct Options {
     running: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Written {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Written {
     version: Version<1>,
     segment: String,
     device: ToldDevice,

@@ -9,6 +9,7 @@ use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::Protocols;
 use kadenz_ethercat::wire::{AlStatus, Configured, PortStatus, State, register};
 use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::esi::DevicesOptions;
@@ -34,14 +35,14 @@ pub(crate) struct Options {
     devices: DevicesOptions,
 }
 
-#[derive(Serialize)]
-struct Scan {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Scan {
     version: Version<1>,
     segment: String,
     devices: Vec<Scanned>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Scanned {
     position: u16,
     station: u16,

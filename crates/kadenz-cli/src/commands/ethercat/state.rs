@@ -10,6 +10,7 @@ use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::register::AL_STATUS_CODE;
 use kadenz_ethercat::wire::{AlStatusCode, State};
 use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::device::{ToldDevice, Which};
@@ -77,8 +78,8 @@ enum Wanted {
     Op,
 }
 
-#[derive(Serialize)]
-struct States {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct States {
     version: Version<1>,
     segment: String,
     wanted: Option<&'static str>,
@@ -86,7 +87,7 @@ struct States {
     devices: Vec<DeviceState>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DeviceState {
     #[serde(flatten)]
     device: ToldDevice,

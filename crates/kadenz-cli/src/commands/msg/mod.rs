@@ -79,3 +79,11 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
         Msg::Diff(options) => diff::run(options),
     }
 }
+
+/// What the commands' JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("msg", 1)
+        .answer::<nodes::LiveNodes>("nodes")
+        .answer::<r#type::DescribedTypes>("type")
+}

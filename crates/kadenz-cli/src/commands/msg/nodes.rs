@@ -6,6 +6,7 @@ use clap::Args;
 use kadenz::msg::service::heartbeat::{Event, Life, Node, Nodes, WatchOptions};
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::BusOption;
@@ -32,8 +33,8 @@ pub(crate) struct Options {
     duration: Span,
 }
 
-#[derive(Serialize)]
-struct LiveNodes {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct LiveNodes {
     version: Version<1>,
     nodes: Vec<LiveNode>,
     /// The bus, for people.
@@ -41,7 +42,7 @@ struct LiveNodes {
     url: String,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct LiveNode {
     name: String,
     life: &'static str,

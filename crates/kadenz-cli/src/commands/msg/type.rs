@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz_msg::types::{Definition, Types};
 use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -30,8 +31,8 @@ pub(crate) struct Options {
     name: Option<String>,
 }
 
-#[derive(Serialize)]
-struct DescribedTypes {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct DescribedTypes {
     version: Version<1>,
     types: Vec<DescribedType>,
     /// Whether people are to read what each is made of.
@@ -39,7 +40,7 @@ struct DescribedTypes {
     with_text: bool,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DescribedType {
     name: String,
     kind: &'static str,

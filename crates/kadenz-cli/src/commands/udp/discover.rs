@@ -7,6 +7,7 @@ use kadenz_lab::udp::probe::Device;
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::net::interface;
 use kadenz_rt::net::port::PortOptions;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::address;
@@ -41,13 +42,13 @@ pub(crate) struct Options {
     token: TokenOption,
 }
 
-#[derive(Serialize)]
-struct Discovered {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Discovered {
     version: Version<1>,
     devices: Vec<DiscoveredDevice>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DiscoveredDevice {
     name: String,
     address: String,

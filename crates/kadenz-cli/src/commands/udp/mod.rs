@@ -40,3 +40,9 @@ pub(crate) fn run(udp: &Udp) -> anyhow::Result<Outcome> {
         Udp::Discover(options) => discover::run(options),
     }
 }
+
+/// What the commands' JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("udp", 1).answer::<discover::Discovered>("discover")
+}

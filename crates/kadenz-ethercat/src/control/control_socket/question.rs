@@ -10,6 +10,7 @@ use crate::motion::Status;
 
 /// A question. Devices are numbered from 0, in the order in which they were configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Question {
     /// Who is there.
@@ -146,6 +147,7 @@ pub enum Question {
 
 /// What lies where in the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layout {
     /// The shared memory on which it is posted; `None` where it is behind a lock, or there is none.
     pub memory: Option<String>,
@@ -158,6 +160,7 @@ pub struct Layout {
 
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Who it is.
@@ -241,6 +244,7 @@ pub enum Answer {
 
 /// A line that the control socket sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The answer.

@@ -8,6 +8,7 @@ use crate::wire::{AlStatus, AlStatusCode};
 
 /// Whom a notice concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Who {
     /// Its number among the devices that were configured, from 0.
     pub device: usize,
@@ -30,6 +31,7 @@ impl fmt::Display for Who {
 
 /// What happened. States are AL status words: see [`AlStatus`](crate::wire::AlStatus).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// No frame comes back.

@@ -22,6 +22,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How a device is, as the supervisor saw it last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceStatus {
     /// Its number, from 0, in the order in which devices were configured.
     pub device: usize,

@@ -9,6 +9,7 @@ use super::Histogram;
 /// Statistics of a loop at a time. By `serde` it is JSON with the names below; by [`Display`](fmt::Display)
 /// one number a line, as `name: value unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshot {
     /// Time between two beats in ns, rounded.
     pub interval_ns: u64,
@@ -38,6 +39,7 @@ pub struct Snapshot {
 
 /// What became of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
     /// Cyclic frames handed to the wire.
     pub sent: u64,
@@ -57,6 +59,7 @@ pub struct Frames {
 
 /// How values spread, in ns. A percentile that no value lies beyond is absent (`null`).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// How many values.
     pub count: u64,

@@ -8,6 +8,7 @@ use crate::motion::safety::Cause;
 
 /// What the group is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageName {
     /// Waits until all axes are enabled.
@@ -51,6 +52,7 @@ impl fmt::Display for StageName {
 
 /// All axes, as of a cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// That cycle; it grows as long as the loop runs.
     pub cycle: u64,
@@ -68,6 +70,7 @@ pub struct Status {
 
 /// A stop of all axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
     /// Its cause; the first one stays.
     pub cause: Cause,
@@ -83,6 +86,7 @@ pub struct Stopped {
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisStatus {
     /// Its number, from 0.
     pub axis: usize,

@@ -395,6 +395,7 @@ pub struct PdoEntry {
 
 /// Which way process data goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Direction {
     /// To the SubDevice: RxPDO, outputs.
     #[serde(rename = "out")]

@@ -1,6 +1,7 @@
 //! `kadenz ethercat register read`.
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -76,7 +77,7 @@ enum Form {
     Raw,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Told {
     version: u32,
     segment: String,
@@ -87,7 +88,7 @@ struct Told {
     registers: Vec<ToldRegister>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ToldRegister {
     device: ToldDevice,
     value: Value,

@@ -3,7 +3,7 @@
 mod address;
 mod dictionary;
 mod mailbox;
-mod transfer;
+pub(super) mod transfer;
 
 use clap::Subcommand;
 

@@ -11,6 +11,7 @@ use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -88,8 +89,8 @@ struct How {
     complete: bool,
 }
 
-#[derive(Serialize)]
-struct Transfer {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Transfer {
     version: Version<1>,
     segment: String,
     device: ToldDevice,
