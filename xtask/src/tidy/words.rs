@@ -64,7 +64,6 @@ const NOT_YET: &[&str] = &[
     "CHANGELOG.md",
     "docs/ARCHITECTURE.md",
     "docs/decisions/",
-    "docs/ethercat",
 ];
 
 /// Files that are taken over whole, or that a program writes.
