@@ -95,7 +95,7 @@ pub use kadenz_msg::{bus::Bus, message::Message};
 pub use kadenz_rt::tuning::Tuning;
 pub use periodic::{Periodic, RecordTicksError, Tick, Ticks};
 pub use recorded::Recorded;
-pub use recording::{CreateRecordingError, FinishRecordingError, Recording};
+pub use recording::{CreateRecordingError, Durations, FinishRecordingError, Recording};
 
 #[cfg(feature = "report")]
 use kadenz_report::{

@@ -5,7 +5,8 @@ use kadenz_record::run::folder::{
     AddSeriesError, CreateRunError, FinishRunError, OpenRunError, OpenSeriesError, RunReader,
     RunWriter, RunningRun, SeriesRecorder, SeriesSpec, StartRunError,
 };
-use kadenz_record::run::model::EndedBy;
+use kadenz_record::run::model::{EndedBy, Kind, Series};
+use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, MonotonicTime, OpenClockError};
 use kadenz_rt::tuning::Measure;
 
@@ -21,30 +22,16 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// up to the last second stays, and the run says that it is incomplete; so does one that is dropped
 /// without [`finish`](Self::finish).
 ///
-/// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For values of your own, take a
-/// recorder from [`series`](Self::series):
+/// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For what takes time, take
+/// [`durations`](Self::durations); for other values, a recorder from [`series`](Self::series):
 ///
 /// ```
-/// use kadenz::record::run::folder::SeriesSpec;
-/// use kadenz::record::run::model::{Kind, Series};
-/// use kadenz::record::samples::Sample;
-/// use kadenz::{Recording, rt::clock::now};
-///
 /// # let parent = tempfile::tempdir()?;
 /// # let folder = parent.path().join("run");
-/// let run = Recording::create(&folder)?;
-/// let series = Series { name: "control".into(), kind: Kind::Latency, ..Series::default() };
-/// let mut durations = run.series(SeriesSpec { series, raw: false })?;
-/// for sequence in 0..1_000 {
-///     let start = now();
-///     // ... the control law ...
-///     let end = now();
-///     durations.record(Sample {
-///         sequence,
-///         intended_ns: start.since(run.start()),
-///         actual_ns: end.since(run.start()),
-///         value_ns: end.since(start),
-///     });
+/// let run = kadenz::Recording::create(&folder)?;
+/// let mut control = run.durations("control")?;
+/// for step in 0..1_000 {
+///     control.time(|| step * step); // the control law
 /// }
 /// assert_eq!(run.finish()?.run().series[0].counts.recorded, 1_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,7 +39,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// # Real-time safety
 /// No method is for a real-time loop: they allocate, lock and write files. What records is
-/// [`Ticks`](crate::Ticks) and [`SeriesRecorder`].
+/// [`Ticks`](crate::Ticks), [`Durations`] and [`SeriesRecorder`].
 #[derive(Debug)]
 pub struct Recording {
     running: RunningRun,
@@ -122,6 +109,23 @@ impl Recording {
         self.running.series(spec)
     }
 
+    /// Adds a series of how long something takes, in nanoseconds. It goes to the thread that measures.
+    ///
+    /// # Errors
+    /// [`AddSeriesError`] where the name is taken or not a file name, or a file cannot be made.
+    pub fn durations(&self, name: &str) -> Result<Durations, AddSeriesError> {
+        let series = Series {
+            name: name.to_owned(),
+            kind: Kind::Latency,
+            ..Series::default()
+        };
+        Ok(Durations {
+            recorder: self.series(SeriesSpec { series, raw: false })?,
+            start: self.start,
+            sequence: 0,
+        })
+    }
+
     /// Keeps what a thread asked of the machine, what it was granted, and a warning for each refusal.
     pub(crate) fn note_tuning<'a>(
         &self,
@@ -155,5 +159,38 @@ impl Recording {
             histograms.push(reader.histogram(&series.name)?);
         }
         Ok(Recorded::new(self.folder, run, &histograms))
+    }
+}
+
+/// A series of how long something takes, from [`Recording::durations`].
+///
+/// # Real-time safety
+/// [`time`](Self::time) and [`record`](Self::record) neither allocate nor lock; `time` reads the clock twice,
+/// by the vDSO.
+#[derive(Debug)]
+pub struct Durations {
+    recorder: SeriesRecorder,
+    start: MonotonicTime,
+    sequence: u64,
+}
+
+impl Durations {
+    /// Calls `law` and records how long it took.
+    pub fn time<T>(&mut self, law: impl FnOnce() -> T) -> T {
+        let begin = clock::now();
+        let result = law();
+        self.record(begin, clock::now());
+        result
+    }
+
+    /// Records what began and ended at these times of [`now`](clock::now), perhaps on different threads.
+    pub fn record(&mut self, begin: MonotonicTime, end: MonotonicTime) {
+        self.recorder.record(Sample {
+            sequence: self.sequence,
+            intended_ns: begin.since(self.start),
+            actual_ns: end.since(self.start),
+            value_ns: end.since(begin),
+        });
+        self.sequence += 1;
     }
 }

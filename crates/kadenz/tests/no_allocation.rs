@@ -49,6 +49,21 @@ fn a_recorded_loop_allocates_nothing() {
 }
 
 #[test]
+fn a_duration_is_recorded_without_an_allocation() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Recording::create(folder.path()).unwrap();
+    let mut control = run.durations("control").unwrap();
+    let counted = allocation_counter::measure(|| {
+        for step in 0..1_000_u64 {
+            assert_eq!(control.time(|| std::hint::black_box(step)), step);
+        }
+    });
+    assert_eq!(counted.count_total, 0);
+    let run = run.finish().unwrap();
+    assert_eq!(run.run().series[0].counts.recorded, 1_000);
+}
+
+#[test]
 fn the_counter_counts() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
     assert!(counted.count_total > 0);

@@ -60,9 +60,7 @@ const COINED: &[(&str, &str)] = &[
 ];
 
 /// Pages in which the words above still stand. A page leaves the list when its words are gone.
-const NOT_YET: &[&str] = &[
-    "CHANGELOG.md",
-];
+const NOT_YET: &[&str] = &["CHANGELOG.md"];
 
 /// Files that are taken over whole, or that a program writes.
 fn is_ours(file: &SourceFile) -> bool {
