@@ -40,6 +40,7 @@ pub(crate) struct Options {
     fail_if: Vec<FailIf>,
 
     /// The limit to count misses by instead of those that the runs were taken with
+    /// [default: the runs']
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 

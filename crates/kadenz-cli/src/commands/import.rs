@@ -27,6 +27,7 @@ pub(crate) struct Options {
     format: Option<Format>,
 
     /// The limit: a value above it is a miss; written into the run, for every series of it
+    /// [default: none]
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 

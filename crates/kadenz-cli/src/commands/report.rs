@@ -36,6 +36,7 @@ pub(crate) struct Options {
 
     /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
     /// are counted from the histogram, to 0.1 % of the deadline
+    /// [default: the runs']
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 

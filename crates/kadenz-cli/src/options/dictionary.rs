@@ -166,7 +166,7 @@ mod tests {
                 return;
             };
             let says = help.contains("[default") || !arg.get_default_values().is_empty();
-            let chosen = ["duration", "out", "url", "sleeper"];
+            let chosen = ["duration", "out", "url", "sleeper", "deadline", "policy"];
             let asks = arg.get_long().is_some_and(|long| chosen.contains(&long));
             let free = !arg.is_required_set() && arg.get_action().takes_values();
             if asks && free && !says {

@@ -43,11 +43,11 @@ pub(crate) struct MeasureOptions {
     #[arg(long, overrides_with = "samples", help_heading = "Output")]
     no_samples: bool,
 
-    /// The limit: a sample above it is a miss
+    /// The limit: a sample above it is a miss [default: none]
     #[arg(long, value_name = "SPAN")]
     pub(crate) deadline: Option<Span>,
 
-    /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD
+    /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD [default: other]
     #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES),
           hide_possible_values = true, help_heading = "Tuning")]
     policy: Option<Policy>,

@@ -60,7 +60,7 @@ pub enum BringUpError {
     },
     /// Some came or went before all were configured.
     #[error(
-        "{before} devices answered at first, and {now} do now; look for a loose cable, and try again"
+        "devices answered: {before} at first, {now} now; look for a loose cable, and try again"
     )]
     Changed {
         /// How many were found.

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use kadenz_lab::check::CheckPlan;
+use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz_lab::stop::Stop;
 use kadenz_record::run::check::TUNING;
 use kadenz_report::matrix::{self, Combination, Kept, Matrix, NOTHING_NEEDED};
@@ -103,6 +104,10 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
         return Ok(None);
     };
     if stop.requested() || !cfg!(target_os = "linux") {
+        return Ok(None);
+    }
+    if summary.warnings.iter().any(|it| it.id == BEATS_NOT_RUN) {
+        output::note("no tuning was tried: at this rate the loop does not serve its beats in time");
         return Ok(None);
     }
     let mut found = if seen.cells().is_empty() {

@@ -39,6 +39,8 @@ use crate::output::{self, Outcome};
 /// about as long again (`kadenz tune` does that in full, also under load); else, for a third as long,
 /// what holding the CPUs' idle states off buys. Writes a run folder with report.html.
 #[derive(Debug, Args)]
+#[command(mut_arg("deadline", |it| it.help("The limit: a sample above it is a miss [default: 400us]")))]
+#[command(mut_arg("policy", |it| it.help("Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD [default: fifo:80]")))]
 #[command(after_help = "\
 Examples:
   kadenz check                                     1 kHz, 400 us, one minute
