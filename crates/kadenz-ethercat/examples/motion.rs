@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{ended:?}\n\ndevice                         greatest error  root mean square");
     for runner in group.runners() {
         let device = runner.axis().device();
-        let name = motion::name(&devices[device]);
+        let name = devices[device].called();
         let tracking = runner.tracking();
         println!(
             "{device:3} {name:<26} {:9.3} mrad {:12.3} mrad",

@@ -109,7 +109,7 @@ impl Measuring {
     }
 
     /// A thread that measures as this says.
-    pub(crate) fn member(&self, series: &[&str], work: Work) -> Member {
+    pub fn member(&self, series: &[&str], work: Work) -> Member {
         Member {
             series: series.iter().map(|&name| name.to_owned()).collect(),
             tuning: self.tuning.clone(),

@@ -22,6 +22,11 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The flag itself, for what is ended by a flag: setting it asks the loops to end.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether somebody asked.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)

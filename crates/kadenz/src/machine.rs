@@ -1,6 +1,7 @@
 //! What a run says of the machine that it is taken on.
 
 use kadenz_record::recorder;
+use kadenz_record::run::folder::RunningRun;
 use kadenz_record::run::model::{self, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, ClockKind, OpenClockError};
 use kadenz_rt::doctor::{self, Severity};
@@ -73,8 +74,23 @@ fn warnings() -> Vec<Warning> {
     warnings.collect()
 }
 
+/// Keeps in a run what a thread asked of the machine, what it was granted, and a warning for each refusal.
+pub(crate) fn note_tuning<'a>(
+    run: &RunningRun,
+    series: &[&str],
+    measures: impl Iterator<Item = &'a tuning::Measure>,
+) {
+    let measures: Vec<_> = measures.map(measure).collect();
+    for warning in measures.iter().filter_map(|it| it.refusal()) {
+        run.add_warning(warning);
+    }
+    for name in series {
+        run.add_series_tuning(name, measures.clone());
+    }
+}
+
 /// What became of one thing that was asked of the machine, as a run keeps it.
-pub(crate) fn measure(it: &tuning::Measure) -> TuningMeasure {
+fn measure(it: &tuning::Measure) -> TuningMeasure {
     TuningMeasure {
         name: it.name.to_owned(),
         requested: it.requested.clone(),

@@ -10,6 +10,7 @@ use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOpti
 use kadenz_rt::tuning::{self, Applied, Measure, Tuning};
 use kadenz_rt::units::{self, ParseDurationError};
 
+use crate::machine;
 use crate::recording::Recording;
 
 /// A periodic loop before it starts: its rate, and what it asks of the machine.
@@ -132,7 +133,7 @@ impl Periodic {
             raw: false,
         })?;
         let mut ticks: Ticks<'a> = self.begin()?;
-        run.note_tuning(&[series], ticks.measures());
+        machine::note_tuning(run.running(), &[series], ticks.measures());
         ticks.lateness = Some(Lateness {
             recorder,
             origin: run.start(),

@@ -8,7 +8,6 @@ use kadenz_record::run::folder::{
 use kadenz_record::run::model::{EndedBy, Kind, Series};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, MonotonicTime, OpenClockError};
-use kadenz_rt::tuning::Measure;
 
 use crate::machine;
 use crate::recorded::Recorded;
@@ -126,23 +125,7 @@ impl Recording {
         })
     }
 
-    /// Keeps what a thread asked of the machine, what it was granted, and a warning for each refusal.
-    pub(crate) fn note_tuning<'a>(
-        &self,
-        series: &[&str],
-        measures: impl Iterator<Item = &'a Measure>,
-    ) {
-        let measures: Vec<_> = measures.map(machine::measure).collect();
-        for warning in measures.iter().filter_map(|it| it.refusal()) {
-            self.running.add_warning(warning);
-        }
-        for name in series {
-            self.running.add_series_tuning(name, measures.clone());
-        }
-    }
-
     /// The run, for what else it is to keep.
-    #[cfg(feature = "ethercat")]
     pub(crate) fn running(&self) -> &RunningRun {
         &self.running
     }

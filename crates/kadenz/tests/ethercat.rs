@@ -4,7 +4,7 @@
 
 use kadenz::Recording;
 use kadenz::ethercat::wire::cia402::{Controlword, Goal, Statusword};
-use kadenz::ethercat::{Flow, Input, Io, Network, Output};
+use kadenz::ethercat::{Flow, Input, Io, Network, Output, Readers};
 
 /// A drive that is switched on and then follows a ramp from where it stood.
 struct Drive {
@@ -132,6 +132,18 @@ fn neither_the_law_nor_the_loop_allocates() {
     };
     // What is noted at the end has words of different lengths; an allocation a cycle would be a thousand.
     assert!(recorded(500).abs_diff(recorded(1_500)) < 200);
+}
+
+#[test]
+fn a_motion_and_the_reference_clock_allocate_nothing_either() {
+    let allocations = |cycles: u64| {
+        let net = Network::sim(10).unwrap().demo_motion().reference_clock();
+        let net = net.process_image(Readers::PiMutex).bring_up().unwrap();
+        let work = || drop(net.run(|io| Flow::until(io.number() >= cycles)).unwrap());
+        allocation_counter::measure(work).count_total
+    };
+    // What is told of the axes at the end has words of different lengths.
+    assert!(allocations(500).abs_diff(allocations(1_500)) < 200);
 }
 
 #[cfg(target_os = "linux")]

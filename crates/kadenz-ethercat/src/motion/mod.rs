@@ -63,6 +63,6 @@ mod tests;
 pub use axis_group::{AxisGroup, AxisRunner, Stage, Tracking};
 pub use demo::demo;
 pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
-pub use plan::{AxisPlan, Plan, PlanError, Which, name};
+pub use plan::{AxisPlan, Plan, PlanError, Which};
 pub use return_of_drives::{as_commissioned, setups};
 pub use safety::{Cause, Policy};

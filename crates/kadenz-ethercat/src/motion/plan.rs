@@ -115,12 +115,6 @@ pub enum PlanError {
     },
 }
 
-/// The long name of a device by its SII, or else the short one: what [`Which::Name`] is compared with.
-#[must_use]
-pub fn name(device: &SubDevice) -> String {
-    device.called()
-}
-
 impl Plan {
     /// Settings of the loop that plays it; its shutdown_cycles is as long as axes need to come to rest
     /// ([`Policy::shutdown_cycles`]).
@@ -179,7 +173,7 @@ impl AxisPlan {
         cycle: Duration,
     ) -> Result<AxisRunner, PlanError> {
         let made = commission(registers, device, self.control, &self.stated, cycle);
-        let (position, name) = (device.position.0, name(device));
+        let (position, name) = (device.position.0, device.called());
         let made = match made {
             Ok(made) => made,
             Err(source) => {
@@ -207,7 +201,7 @@ impl AxisPlan {
 /// Where a device is in the list.
 fn find(which: &Which, devices: &[SubDevice]) -> Result<usize, PlanError> {
     let is_it = |it: &SubDevice| match which {
-        Which::Name(wanted) => name(it) == *wanted || it.name == *wanted,
+        Which::Name(wanted) => it.called() == *wanted || it.name == *wanted,
         Which::Position(position) => it.position.0 == *position,
     };
     let found = devices.iter().enumerate().filter(|it| is_it(it.1));
@@ -232,7 +226,7 @@ const MAX_NAMES: usize = 80;
 fn shown(devices: &[SubDevice]) -> String {
     let names = devices.iter().take(MAX_NAMES);
     let names: Vec<_> = names
-        .map(|it| format!("{} {}", it.position.0, name(it)))
+        .map(|it| format!("{} {}", it.position.0, it.called()))
         .collect();
     names.join(", ")
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::axis::{CommissionError, DriveSetup};
 use super::axis_group::AxisRunner;
-use super::plan::{PlanError, name};
+use super::plan::PlanError;
 use crate::control::supervisor::Setup;
 use crate::main_device::clocks::{ClockError, Clocks};
 use crate::main_device::configure::ConfigureError;
@@ -30,7 +30,7 @@ pub fn setups(
         let kept = DriveSetup::of(registers, device, runner.axis(), cycle);
         all.push(kept.map_err(|source| PlanError::Commission {
             position: device.position.0,
-            name: name(device),
+            name: device.called(),
             source,
         })?);
     }

@@ -1,24 +1,31 @@
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Overrun, Settings};
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::control::control_socket::{ControlServer, ControlServerError};
+use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
 use kadenz_ethercat::control::supervisor::Setup;
-use kadenz_ethercat::control::threads::Prepared;
-use kadenz_ethercat::main_device::bring_up::{self, UntilStopped, retry};
-use kadenz_ethercat::main_device::configure::{self, ConfigureError};
-use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
-use kadenz_ethercat::main_device::expected::{Expected, Found};
-use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::mapping::{self, MappedManager};
+use kadenz_ethercat::main_device::exchange::{Registers, RetryPolicy};
+use kadenz_ethercat::main_device::expected::Expected;
+use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched};
+use kadenz_ethercat::motion;
 use kadenz_ethercat::port::{Port, WirePort};
-use kadenz_rt::beat::Rate;
+use kadenz_ethercat::sim::file::Plan as SegmentPlan;
+use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Tuning;
 use kadenz_rt::units;
 
+use super::bring_up::bring_up;
+use super::control_socket::ControlSocket;
 use super::error::{BringUpNetworkError, OpenNetworkError};
+use super::event::NetworkEvent;
 use super::network::{Network, StopHandle, Wire};
+use super::process_image::Readers;
 use crate::recording::Recording;
 
 /// How often and how long a question is asked: a computer that is busy answers late, a dead wire is told within a
@@ -40,40 +47,113 @@ pub(super) enum Connection {
     Sim(Box<WirePort>),
 }
 
-/// A network before it is brought up: its cycle, and what its loop asks of the machine. From [`Network::open`].
+/// A network before it is brought up: its cycle, what its loop asks of the machine, which devices it has, and what
+/// they do. From [`Network::open`].
 #[must_use]
 pub struct NetworkBuilder<'a> {
     pub(super) connection: Connection,
     pub(super) plan: Plan<'a>,
 }
 
+/// What becomes of expected devices that are not there when bring-up has been tried for long enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// Bring-up fails, and names them.
+    #[default]
+    Refused,
+    /// The loop starts without them. They are configured by the file, and brought to OP when they come.
+    JoinLater,
+}
+
+/// What the drives are to do.
+pub(super) enum Motion {
+    Planned(motion::Plan),
+    Demo,
+}
+
+/// What a user chooses among what ESI files offer.
+type Chooser = Box<
+    dyn Fn(&[SubDevice], &mut Matched) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync,
+>;
+
 /// All that was said of a network before.
 pub(super) struct Plan<'a> {
     pub(super) name: String,
-    pub(super) rate: Rate,
+    pub(super) interval: Interval,
+    pub(super) mode: Mode,
     pub(super) overrun: Overrun,
     pub(super) shutdown: Duration,
+    pub(super) warm_up: Duration,
+    pub(super) duration: Option<Duration>,
     pub(super) deadline: Option<Duration>,
     pub(super) tuning: Tuning,
     pub(super) sleeper: SleeperKind,
     pub(super) recording: Option<&'a Recording>,
-    pub(super) setup: Option<Setup>,
+    pub(super) setup: Option<Arc<Setup>>,
     pub(super) stop: StopHandle,
+    pub(super) descriptions: Descriptions,
+    pub(super) choose: Option<Chooser>,
+    pub(super) bring_up_timeout: Duration,
+    pub(super) expected: Expected,
+    pub(super) missing: Missing,
+    pub(super) follows_reference: bool,
+    pub(super) sync0: Option<Duration>,
+    pub(super) motion: Option<Motion>,
+    pub(super) control: ControlSocket,
+    pub(super) readers: Readers,
+    pub(super) events: Events,
+}
+
+type Listener = Box<dyn Fn(&NetworkEvent<'_>) + Send + Sync>;
+
+/// Who is told what happens, if anybody.
+#[derive(Default)]
+pub(super) struct Events(Option<Listener>);
+
+impl Events {
+    pub(super) fn tell(&self, event: &NetworkEvent<'_>) {
+        if let Some(tell) = &self.0 {
+            tell(event);
+        }
+    }
+
+    pub(super) fn note(&self, note: &str) {
+        self.tell(&NetworkEvent::Note(note));
+    }
 }
 
 impl Plan<'_> {
+    /// How the loop runs. It goes on for as long as the user says, or axes need to come to rest.
     pub(super) fn settings(&self) -> Settings {
-        let interval = self.rate.interval();
-        let cycle = interval.as_duration().max(Duration::from_nanos(1));
+        let cycle = self.cycle();
+        let said = u64::try_from(self.shutdown.as_nanos() / cycle.as_nanos()).unwrap_or(u64::MAX);
+        let safety = match &self.motion {
+            Some(Motion::Planned(motion)) => Some(motion.safety),
+            Some(Motion::Demo) => Some(motion::Policy::default()),
+            None => None,
+        };
+        let axes = safety.map_or(0, |it| it.shutdown_cycles(cycle));
         Settings {
-            interval,
-            mode: Default::default(),
+            interval: self.interval,
+            mode: self.mode,
             spin: Duration::ZERO,
             overrun: self.overrun,
             start: None,
             cycles: None,
-            shutdown_cycles: (self.shutdown.as_nanos() / cycle.as_nanos()) as u64,
+            shutdown_cycles: said.max(axes),
         }
+    }
+
+    pub(super) fn cycle(&self) -> Duration {
+        self.interval.as_duration().max(Duration::from_nanos(1))
+    }
+
+    /// Beats until the loop is asked to end; those of the warm-up too.
+    pub(super) fn beats(&self) -> Option<u64> {
+        let beats = self
+            .duration
+            .map(|it| (self.warm_up + it).as_nanos() / self.cycle().as_nanos());
+        beats.map(|it| u64::try_from(it).unwrap_or(u64::MAX))
     }
 }
 
@@ -81,30 +161,64 @@ impl<'a> NetworkBuilder<'a> {
     pub(super) fn new(name: &str, connection: Connection) -> Result<Self, OpenNetworkError> {
         let plan = Plan {
             name: name.to_owned(),
-            rate: "1kHz".parse()?,
+            interval: "1kHz".parse::<Rate>()?.interval(),
+            mode: Mode::Pipelined,
             overrun: Overrun::Skip,
             shutdown: SHUTDOWN,
+            warm_up: Duration::ZERO,
+            duration: None,
             deadline: None,
             tuning: Tuning::default(),
             sleeper: SleeperKind::recommended(),
             recording: None,
             setup: None,
             stop: StopHandle::default(),
+            descriptions: Descriptions::default(),
+            choose: None,
+            bring_up_timeout: BRING_UP,
+            expected: Expected::default(),
+            missing: Missing::Refused,
+            follows_reference: false,
+            sync0: None,
+            motion: None,
+            control: ControlSocket::default(),
+            readers: Readers::Seqlock,
+            events: Events::default(),
         };
         Ok(Self { connection, plan })
+    }
+
+    /// How the segment is called in a recording and in errors; without this, as it was opened.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.plan.name);
+        self
     }
 
     /// Cycles a second, with the unit: `1kHz`, which is the default.
     ///
     /// # Errors
     /// [`OpenNetworkError`] where that is not a rate, or a cycle would not be 20 us to 1 s long.
-    pub fn cycle(mut self, rate: &str) -> Result<Self, OpenNetworkError> {
-        self.plan.rate = rate.parse()?;
-        let cycle = self.plan.rate.interval().as_duration();
-        match CYCLES.contains(&cycle) {
+    pub fn cycle(self, rate: &str) -> Result<Self, OpenNetworkError> {
+        self.interval(rate.parse::<Rate>()?.interval())
+            .map_err(|_| OpenNetworkError::Cycle(rate.to_owned()))
+    }
+
+    /// Time from cycle to cycle, as a value.
+    ///
+    /// # Errors
+    /// [`OpenNetworkError::Cycle`] where it is not 20 us to 1 s long.
+    pub fn interval(mut self, interval: Interval) -> Result<Self, OpenNetworkError> {
+        self.plan.interval = interval;
+        match CYCLES.contains(&interval.as_duration()) {
             true => Ok(self),
-            false => Err(OpenNetworkError::Cycle(rate.to_owned())),
+            false => Err(OpenNetworkError::Cycle(interval.to_string())),
         }
+    }
+
+    /// When answers are taken in; without this in the next cycle ([`Mode::Pipelined`]).
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.plan.mode = mode;
+        self
     }
 
     /// How late a cycle may begin, with the unit: `100us`. A recording counts what is later as missed.
@@ -136,9 +250,22 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// How long the loop goes on after its stop handle was set, so that the control law can bring the axes to rest
-    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms without this.
+    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms without this. With a [`motion`](Self::motion) it is at least as
+    /// long as its axes need.
     pub fn shutdown(mut self, span: Duration) -> Self {
         self.plan.shutdown = span;
+        self
+    }
+
+    /// How long the loop runs before the first cycle is recorded; without this the first is.
+    pub fn warm_up(mut self, span: Duration) -> Self {
+        self.plan.warm_up = span;
+        self
+    }
+
+    /// Stops the loop, as its stop handle would, so long after the warm-up. What comes later is not recorded.
+    pub fn duration(mut self, span: Duration) -> Self {
+        self.plan.duration = Some(span);
         self
     }
 
@@ -167,7 +294,126 @@ impl<'a> NetworkBuilder<'a> {
         + Sync
         + 'static,
     ) -> Self {
-        self.plan.setup = Some(Box::new(setup));
+        self.plan.setup = Some(Arc::new(Box::new(setup)));
+        self
+    }
+
+    /// Configures devices as an ESI file of their vendor says, or the files of a folder: PDOs, values that are written
+    /// before SAFEOP, pulses, names. Devices that none describes go by their own word.
+    ///
+    /// # Errors
+    /// [`OpenNetworkError`] where they cannot be read, or describe no device.
+    pub fn esi(self, path: impl AsRef<Path>) -> Result<Self, OpenNetworkError> {
+        let path = path.as_ref();
+        let descriptions = Descriptions::read(path)?;
+        match descriptions.is_empty() {
+            true => Err(OpenNetworkError::NoDescription(path.to_owned())),
+            false => Ok(self.descriptions(descriptions)),
+        }
+    }
+
+    /// As [`esi`](Self::esi), with files that were read before.
+    pub fn descriptions(mut self, descriptions: Descriptions) -> Self {
+        self.plan.descriptions = descriptions;
+        self
+    }
+
+    /// What is chosen among what ESI files offer, by [`Matched::choose`]: PDOs, operation modes. Called before devices
+    /// are configured, at each try. An error ends bring-up as [`BringUpNetworkError::Choice`].
+    pub fn choose<E: Into<Box<dyn Error + Send + Sync>>>(
+        mut self,
+        choose: impl Fn(&[SubDevice], &mut Matched) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Self {
+        self.plan.choose = Some(Box::new(move |devices, matched| {
+            choose(devices, matched).map_err(Into::into)
+        }));
+        self
+    }
+
+    /// How long bring-up is tried again while devices do not answer; 10 s without this.
+    pub fn bring_up_timeout(mut self, span: Duration) -> Self {
+        self.plan.bring_up_timeout = span;
+        self
+    }
+
+    /// All devices that the segment is to have, as a segment's TOML file: bring-up waits for them. Without this it
+    /// waits for the most that were seen while it was tried.
+    ///
+    /// # Errors
+    /// [`OpenNetworkError`] where the file is not a segment's.
+    pub fn expected(
+        mut self,
+        file: impl AsRef<Path>,
+        missing: Missing,
+    ) -> Result<Self, OpenNetworkError> {
+        self.plan.expected = Expected::of(SegmentPlan::read(file.as_ref())?)?;
+        self.plan.missing = missing;
+        Ok(self)
+    }
+
+    /// Lets all distributed clocks be set and aligned, and the loop go by the reference clock. A recording has its
+    /// offset and drift as series.
+    pub fn reference_clock(mut self) -> Self {
+        self.plan.follows_reference = true;
+        self
+    }
+
+    /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each asks for, so much later than each
+    /// whole cycle of the [`reference_clock`](Self::reference_clock), by which the loop then goes.
+    pub fn sync0(mut self, shift: Duration) -> Self {
+        self.plan.sync0 = Some(shift);
+        self.reference_clock()
+    }
+
+    /// Moves drives as a plan says, for example of a [file](kadenz_ethercat::motion::file), before the control law of
+    /// each cycle. Cycle, mode and what becomes of missed beats are the plan's, unless they are set after this.
+    ///
+    /// # Errors
+    /// [`OpenNetworkError::Cycle`] where the plan's cycle is not 20 us to 1 s long.
+    pub fn motion(mut self, plan: motion::Plan) -> Result<Self, OpenNetworkError> {
+        let interval = Interval::try_from(plan.cycle);
+        let interval = interval.map_err(|it| OpenNetworkError::Cycle(it.to_string()))?;
+        (self.plan.mode, self.plan.overrun) = (plan.mode, plan.overrun);
+        self.plan.motion = Some(Motion::Planned(plan));
+        self.interval(interval)
+    }
+
+    /// Moves every drive to and fro by 0.2 rad: only where nothing can be hit.
+    pub fn demo_motion(mut self) -> Self {
+        self.plan.motion = Some(Motion::Demo);
+        self
+    }
+
+    /// Opens a socket of that name at which other programs of this user see the devices and the process data, set
+    /// outputs, and stop and reset axes: `kadenz ethercat stats NAME`, and all commands with `--loop NAME`. It
+    /// answers while the segment is brought up and while the loop runs. Linux.
+    ///
+    /// # Errors
+    /// [`ControlServerError`] where the name is in use, or the folder is another user's.
+    #[cfg(target_os = "linux")]
+    pub fn control_socket(self, name: &str) -> Result<Self, ControlServerError> {
+        Ok(self.control_server(ControlServer::open(name)?))
+    }
+
+    /// As [`control_socket`](Self::control_socket), with one that was opened before.
+    #[cfg(target_os = "linux")]
+    pub fn control_server(mut self, server: ControlServer) -> Self {
+        // Each client needs a descriptor. With as many as there are before, it hears as many as those allow.
+        let _ = kadenz_rt::net::listener::raise_open_files();
+        self.plan.control.server = Some(server);
+        self
+    }
+
+    /// How other programs come by the process image that the control socket shows.
+    pub fn process_image(mut self, readers: Readers) -> Self {
+        self.plan.readers = readers;
+        self
+    }
+
+    /// Tells what a person wants to know while the segment is brought up and the loop runs; never from the loop's own
+    /// thread.
+    pub fn on_event(mut self, tell: impl Fn(&NetworkEvent<'_>) + Send + Sync + 'static) -> Self {
+        self.plan.events = Events(Some(Box::new(tell)));
         self
     }
 
@@ -177,23 +423,34 @@ impl<'a> NetworkBuilder<'a> {
         self.plan.stop.clone()
     }
 
+    /// Lets bring-up and the loop be ended by a handle that exists already.
+    pub fn stopped_by(mut self, stop: StopHandle) -> Self {
+        self.plan.stop = stop;
+        self
+    }
+
     /// Finds all devices, configures them and brings them to SAFEOP; the loop brings them to OP. While devices do
-    /// not answer this is tried again, for 10 s. Waits.
+    /// not answer this is tried again, for [as long](Self::bring_up_timeout) as was said. Waits.
     ///
     /// # Errors
     /// [`BringUpNetworkError`], which names the device.
     pub fn bring_up(self) -> Result<Network<'a>, BringUpNetworkError> {
-        let plan = self.plan;
-        Ok(match self.connection {
+        let mut plan = self.plan;
+        if plan.follows_reference && plan.missing == Missing::JoinLater {
+            return Err(BringUpNetworkError::ClockOfMissing);
+        }
+        match self.connection {
             Connection::Interface(port) => {
-                let (prepared, found) = prepare(port, &plan)?;
-                Network::new(Wire::Interface(Box::new(prepared)), found, plan)
+                let (prepared, devices, configured) = bring_up(port, &mut plan)?;
+                let wire = Wire::Interface(Box::new(prepared));
+                Network::new(wire, devices, configured, plan)
             }
             Connection::Sim(port) => {
-                let (prepared, found) = prepare(*port, &plan)?;
-                Network::new(Wire::Sim(Box::new(prepared)), found, plan)
+                let (prepared, devices, configured) = bring_up(*port, &mut plan)?;
+                let wire = Wire::Sim(Box::new(prepared));
+                Network::new(wire, devices, configured, plan)
             }
-        })
+        }
     }
 }
 
@@ -201,73 +458,7 @@ impl std::fmt::Debug for NetworkBuilder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NetworkBuilder")
             .field("name", &self.plan.name)
-            .field("rate", &self.plan.rate)
+            .field("interval", &self.plan.interval)
             .finish_non_exhaustive()
     }
-}
-
-/// A device that is configured, and what its SyncManagers carry.
-pub(super) type Configured = (SubDevice, Vec<MappedManager>);
-
-/// All devices in SAFEOP.
-fn prepare<P: Port>(
-    port: P,
-    plan: &Plan<'_>,
-) -> Result<(Prepared<P>, Vec<Configured>), BringUpNetworkError> {
-    let mut link = Link::of_process(port);
-    bring_up::ensure_alone(&mut link, &plan.name)?;
-    let is_stopped = || plan.stop.is_set();
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RETRY,
-    };
-    let mut way = UntilStopped {
-        segment: &mut way,
-        is_stopped: &is_stopped,
-    };
-    let mut expected = Expected::default();
-    let again = |error: &BringUpNetworkError| !is_stopped() && error.is_passing();
-    let attempt = retry(
-        &mut way,
-        BRING_UP,
-        |segment| {
-            expected.bring_up(segment, Found::ensure_complete, |registers, devices| {
-                configure_all(registers, devices, plan.setup.as_ref())
-            })
-        },
-        again,
-    );
-    match attempt {
-        Ok((devices, (cycle, mapped))) => {
-            let found = devices.into_iter().zip(mapped).collect();
-            Ok((Prepared { link, cycle }, found))
-        }
-        Err(_) if is_stopped() => Err(BringUpNetworkError::Stopped),
-        Err(error) => Err(error),
-    }
-}
-
-fn configure_all(
-    registers: &mut Registers<'_>,
-    devices: &mut [SubDevice],
-    setup: Option<&Setup>,
-) -> Result<(Cycle, Vec<Vec<MappedManager>>), BringUpNetworkError> {
-    bring_up::configure(registers, devices)?;
-    let mut mapped = Vec::with_capacity(devices.len());
-    for device in devices.iter_mut() {
-        if let Some(setup) = setup {
-            let done = setup(device, registers)
-                .and_then(|()| configure::learn_process_data(registers, device));
-            done.map_err(|source| BringUpNetworkError::Setup {
-                device: device.label(),
-                source,
-            })?;
-        }
-        let managers = mapping::read(registers, device);
-        mapped.push(managers.map_err(|source| BringUpNetworkError::Mapping {
-            device: device.label(),
-            source,
-        })?);
-    }
-    Ok((bring_up::prepare(registers, devices, None)?, mapped))
 }

@@ -1,10 +1,21 @@
-use kadenz_ethercat::main_device::bring_up::{BringUpError, NotAloneError, is_passing};
+use std::error::Error;
+use std::time::Duration;
+
+use kadenz_ethercat::main_device::bring_up::{self, BringUpError, NotAloneError};
+use kadenz_ethercat::main_device::clocks::ClockError;
 use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::discover::DiscoverError;
-use kadenz_ethercat::sim::file::BuildError;
+use kadenz_ethercat::main_device::expected::ExpectedError;
+use kadenz_ethercat::main_device::from_esi::DescriptionsError;
+use kadenz_ethercat::main_device::sdo::SdoError;
+use kadenz_ethercat::motion::PlanError;
+use kadenz_ethercat::sim::file::{BuildError, FileError};
+use kadenz_ethercat::wire::Configured;
 use kadenz_ethercat::wire::coe::Address;
+use kadenz_record::numbers;
 use kadenz_record::run::folder::AddSeriesError;
 use kadenz_rt::beat::ParseRateError;
+use kadenz_rt::pi_mutex::CreatePiMutexError;
 use kadenz_rt::sleep::OpenSleeperError;
 use kadenz_rt::units::ParseDurationError;
 
@@ -26,6 +37,18 @@ pub enum OpenNetworkError {
     /// Not a duration.
     #[error(transparent)]
     Duration(#[from] ParseDurationError),
+    /// ESI files cannot be read.
+    #[error(transparent)]
+    Esi(#[from] DescriptionsError),
+    /// ESI files say nothing.
+    #[error("{} describes no device; ESI files are .xml and come from the devices' vendors", .0.display())]
+    NoDescription(std::path::PathBuf),
+    /// The file of the devices that are expected cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It makes no segment.
+    #[error(transparent)]
+    Expected(#[from] ExpectedError),
 }
 
 /// Why a segment is not brought up.
@@ -56,19 +79,97 @@ pub enum BringUpNetworkError {
         /// Why.
         source: ConfigureError,
     },
-    /// The stop handle was set.
-    #[error("bring-up was stopped before all devices were configured")]
-    Stopped,
+    /// What was chosen among what ESI files offer cannot be had.
+    #[error(transparent)]
+    Choice(Box<dyn Error + Send + Sync>),
+    /// The motion does not fit the devices.
+    #[error(transparent)]
+    Motion(#[from] PlanError),
+    /// A device did not say whether it is a drive.
+    #[error(transparent)]
+    Drive(#[from] SdoError),
+    /// The clocks cannot be measured, set or aligned.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    /// There is no reference clock.
+    #[error(
+        "no device of this segment has a clock that the loop could follow; let it go by this computer's"
+    )]
+    NoClock,
+    /// No device pulses.
+    #[error(
+        "no device of this segment asks for pulses in its memory or its ESI file; leave SYNC0 out"
+    )]
+    NoPulses,
+    /// The reference clock is to be followed while devices are away.
+    #[error(
+        "the delay to a device that is away cannot be measured, so its clock could not follow the reference; wait for \
+         all devices, or let the loop go by this computer's clock"
+    )]
+    ClockOfMissing,
+    /// The process image for other programs cannot be had.
+    #[error(transparent)]
+    ProcessImage(#[from] CreatePiMutexError),
+    /// A device did not answer, however often it was tried.
+    #[error(
+        "{device} did not answer, tried for {}; is its power on, and are the cables before it whole? A longer \
+         bring-up timeout waits longer: {source}",
+        numbers::span(within.as_nanos() as f64)
+    )]
+    Silent {
+        /// The device.
+        device: String,
+        /// For how long it was tried.
+        within: Duration,
+        /// What it did not answer.
+        source: Box<BringUpNetworkError>,
+    },
+    /// The stop handle was set, or a client of the control socket asked for it.
+    #[error("{}bring-up was ended before all devices were configured", ended(by.as_deref()))]
+    Stopped {
+        /// Who asked at the control socket, where somebody did.
+        by: Option<String>,
+    },
+}
+
+fn ended(by: Option<&str>) -> String {
+    by.map_or_else(String::new, |it| format!("ended by {it}: "))
 }
 
 impl BringUpNetworkError {
-    /// Whether a new try may help.
-    pub(super) fn is_passing(&self) -> bool {
+    /// The error of the fieldbus that this one comes of.
+    fn cause(&self) -> &(dyn Error + 'static) {
         match self {
-            Self::BringUp(error) => is_passing(error),
-            Self::Discover(error) => is_passing(error),
-            Self::Setup { source, .. } | Self::Mapping { source, .. } => is_passing(source),
-            Self::NotAlone(_) | Self::Stopped => false,
+            Self::BringUp(error) => error,
+            Self::Discover(error) => error,
+            Self::Motion(error) => error,
+            Self::Drive(error) => error,
+            Self::Clock(error) => error,
+            Self::Setup { source, .. } | Self::Mapping { source, .. } => source,
+            other => other,
+        }
+    }
+
+    /// Whether a new try may help: devices do not answer, or one that the motion names is not there.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Motion(PlanError::Nobody { .. })) || bring_up::is_passing(self.cause())
+    }
+
+    /// The address of the device that did not answer, where it comes of that.
+    pub(super) fn silent(&self) -> Option<Configured> {
+        bring_up::silent(self.cause())
+    }
+
+    /// Whether it says who is missing.
+    pub(super) const fn names_missing(&self) -> bool {
+        matches!(self, Self::BringUp(BringUpError::Missing { .. }))
+    }
+
+    /// The same with who asked for the end.
+    pub(super) fn ended_by(self, by: Option<String>) -> Self {
+        match self {
+            Self::Stopped { .. } => Self::Stopped { by },
+            other => other,
         }
     }
 }
@@ -153,6 +254,9 @@ pub enum RunNetworkError {
     /// The run cannot have the series.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
+    /// The loop was never begun.
+    #[error("the loop was not run; give it to a thread that runs it")]
+    NotRun,
     /// The loop ended for want of time.
     #[error(
         "cycle {0} was not done when the next was due, which ends the loop by Overrun::Stop; take a lower rate"

@@ -17,13 +17,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Before it is brought up, a [`NetworkBuilder`] takes what else `kadenz ethercat run` has: vendors' files, devices that
+//! are expected, the reference clock, a motion, a socket for other programs.
+//!
+//! ```no_run
+//! # #[cfg(target_os = "linux")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use kadenz::ethercat::{Flow, Missing, Network, motion};
+//! use std::{path::Path, time::Duration};
+//!
+//! let net = Network::open("eth1")?
+//!     .motion(motion::file::read(Path::new("motion.toml"))?)?
+//!     .esi("vendors/")?
+//!     .expected("robot.toml", Missing::Refused)?
+//!     .bring_up_timeout(Duration::from_secs(30))
+//!     .reference_clock()
+//!     .control_socket("robot")?
+//!     .on_event(|event| eprintln!("{event}"))
+//!     .bring_up()?;
+//! println!("{}", net.run(|_| Flow::Continue)?);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(target_os = "linux"))]
+//! # fn main() {}
+//! ```
+//!
 //! Everything below it is here too: this module has all names of the crate `kadenz_ethercat`.
 
+mod axes;
+mod bring_up;
 mod builder;
+mod control_socket;
+mod device;
 mod error;
+mod event;
 mod io;
 mod network;
+mod network_loop;
 mod object;
+mod process_image;
 mod recorder;
 
 #[cfg(test)]
@@ -31,9 +63,14 @@ mod tests;
 
 pub use kadenz_ethercat::*;
 
-pub use builder::NetworkBuilder;
+pub use axes::{AxesReport, AxisReport};
+pub use builder::{Missing, NetworkBuilder};
+pub use device::Device;
 pub use error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
+pub use event::NetworkEvent;
 pub use io::{Flow, Io};
-pub use network::{Device, Network, NetworkReport, StopHandle};
+pub use network::{Network, NetworkMonitor, RunRecording, StopHandle};
+pub use network_loop::{NetworkLoop, NetworkReport};
 pub use object::{Input, ObjectValue, Output};
-pub use recorder::{CycleRecorder, CycleSeries, note_loop};
+pub use process_image::Readers;
+pub use recorder::CycleSeries;

@@ -1,33 +1,39 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{
-    CycleContext, CycleReport, Ended, EndedBy, Free, Observer as _, RealTime,
+use kadenz_ethercat::control::cyclic::EndedBy;
+use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::notice::Notices;
+use kadenz_ethercat::control::supervisor::{
+    DeviceTable, SegmentSupervisor, Settings as SupervisorSettings,
 };
-use kadenz_ethercat::control::supervisor::{SegmentSupervisor, Settings as SupervisorSettings};
 use kadenz_ethercat::control::threads::{LoopThreads, Prepared};
-use kadenz_ethercat::control::timing::Snapshot;
+use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::layout::Layout;
-use kadenz_ethercat::main_device::placed::{Placed, placed};
+use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::port::{self, Port, WirePort};
 use kadenz_ethercat::sim::file::Plan as SimPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
-use kadenz_ethercat::wire::coe::Address;
-use kadenz_ethercat::wire::sii::Direction;
-use kadenz_record::numbers;
+use kadenz_record::run::folder::RunningRun;
+use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::{self, SleeperOptions};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
-use super::builder::{Configured, Connection, NetworkBuilder, Plan, RETRY};
-use super::error::{LookUpError, OpenNetworkError, RunNetworkError};
+use super::bring_up::{Configured, Mapped};
+use super::builder::{Connection, NetworkBuilder, Plan, RETRY};
+use super::control_socket::Told;
+use super::device::{Device, listed};
+use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
+use super::event::NetworkEvent;
 use super::io::{Flow, Io};
-use super::object::{Input, ObjectValue, Output, Place, fits};
-use super::recorder::{CycleRecorder, CycleSeries, note_loop};
-
-/// Names of devices and objects that an error lists at most.
-const MAX_NAMED: usize = 20;
+use super::network_loop::{LoopParts, NetworkLoop, NetworkReport};
+use super::process_image::ProcessImage;
+use super::recorder::{self, CycleSeries, NetworkRecorder};
+use crate::machine;
 
 /// A segment of EtherCAT whose devices are found and configured, and wait in SAFEOP for their loop.
 ///
@@ -35,9 +41,42 @@ const MAX_NAMED: usize = 20;
 pub struct Network<'a> {
     id: u64,
     wire: Wire,
-    devices: Vec<Configured>,
     layout: Layout,
+    mapped: Vec<Mapped>,
+    supervisor: SegmentSupervisor,
+    threads: LoopThreads,
+    parts: LoopParts,
+    image: Arc<ProcessImage>,
+    record: Option<RunRecording<'a>>,
     plan: Plan<'a>,
+}
+
+/// A run that is being recorded by [`kadenz_record`], for [`Network::record_in`].
+#[derive(Clone, Copy, Debug)]
+pub struct RunRecording<'a> {
+    /// The run.
+    pub running: &'a RunningRun,
+    /// When it began, on the clock that [`now`](kadenz_rt::clock::now) reads; times of samples count from here.
+    pub start: MonotonicTime,
+    /// How late a cycle may begin.
+    pub deadline: Option<Duration>,
+    /// Whether every sample is kept.
+    pub raw: bool,
+}
+
+/// What a network shows of itself while it runs, to any thread. Clones show the same.
+#[derive(Clone, Debug)]
+pub struct NetworkMonitor {
+    /// How well the loop keeps its beat.
+    pub timing: Arc<Timing>,
+    /// How its exchanges go, and whether all devices are in OP.
+    pub health: Arc<Health>,
+    /// What happens to devices.
+    pub notices: Arc<Notices>,
+    /// How each device is.
+    pub device_table: Arc<DeviceTable>,
+    /// The axes of a motion: stops and resets them.
+    pub axes: Arc<MotionHandle>,
 }
 
 /// The way to the segment.
@@ -60,10 +99,17 @@ impl StopHandle {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked, or the loop has ended.
+    /// Whether somebody asked.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A handle that is set when the flag is, such as one that a signal sets.
+impl From<Arc<AtomicBool>> for StopHandle {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
     }
 }
 
@@ -116,24 +162,64 @@ fn interface_port(
 }
 
 impl<'a> Network<'a> {
-    pub(super) fn new(wire: Wire, devices: Vec<Configured>, plan: Plan<'a>) -> Self {
+    pub(super) fn new(
+        wire: Wire,
+        devices: Vec<SubDevice>,
+        configured: Configured,
+        plan: Plan<'a>,
+    ) -> Result<Self, BringUpNetworkError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let layout = match &wire {
             Wire::Interface(prepared) => prepared.cycle.layout(),
             Wire::Sim(prepared) => prepared.cycle.layout(),
         };
-        Self {
+        let layout = layout.clone();
+        let settings = plan.settings();
+        let axes: Vec<_> = configured
+            .runners
+            .iter()
+            .map(|it| it.axis().device())
+            .collect();
+        let image = ProcessImage::open(
+            plan.readers,
+            plan.control.name(),
+            &layout,
+            &configured.mapped,
+            &axes,
+            plan.cycle(),
+            |why| plan.events.note(why),
+        )?;
+        let threads = LoopThreads::new(&settings, RETRY);
+        let health = Arc::clone(&threads.health);
+        Ok(Self {
             id: NUMBER.fetch_add(1, Ordering::Relaxed),
-            layout: layout.clone(),
+            supervisor: SegmentSupervisor::new(devices, &layout, health)
+                .with_settings(SupervisorSettings::for_cycle(plan.cycle()))
+                .with_setup(configured.setup),
             wire,
-            devices,
+            layout,
+            mapped: configured.mapped,
+            threads,
+            parts: LoopParts {
+                settings,
+                runners: configured.runners,
+                policy: configured.policy,
+                phase: configured.phase,
+            },
+            image: Arc::new(image),
+            record: plan.recording.map(|run| RunRecording {
+                running: run.running(),
+                start: run.start(),
+                deadline: plan.deadline,
+                raw: false,
+            }),
             plan,
-        }
+        })
     }
 
     /// All devices, in the order in which frames pass them.
     pub fn devices(&self) -> impl Iterator<Item = Device<'_>> {
-        (0..self.devices.len()).map(|position| self.at(position))
+        (0..self.mapped.len()).map(|position| self.at(position))
     }
 
     /// The device of a name, as its memory (SII) tells it.
@@ -161,8 +247,8 @@ impl<'a> Network<'a> {
     /// # Errors
     /// [`LookUpError::NoPosition`].
     pub fn device_at(&self, position: usize) -> Result<Device<'_>, LookUpError> {
-        let last = self.devices.len().saturating_sub(1);
-        match position < self.devices.len() {
+        let last = self.mapped.len().saturating_sub(1);
+        match position < self.mapped.len() {
             true => Ok(self.at(position)),
             false => Err(LookUpError::NoPosition { position, last }),
         }
@@ -171,7 +257,7 @@ impl<'a> Network<'a> {
     fn at(&self, position: usize) -> Device<'_> {
         Device {
             id: self.id,
-            configured: &self.devices,
+            mapped: &self.mapped,
             layout: &self.layout,
             position,
         }
@@ -183,12 +269,43 @@ impl<'a> Network<'a> {
         self.plan.stop.clone()
     }
 
+    /// What the loop, its devices and its axes show while it runs.
+    #[must_use]
+    pub fn monitor(&self) -> NetworkMonitor {
+        NetworkMonitor {
+            timing: Arc::clone(&self.threads.timing),
+            health: Arc::clone(&self.threads.health),
+            notices: self.supervisor.notices(),
+            device_table: self.supervisor.device_table(),
+            axes: Arc::clone(&self.threads.handle),
+        }
+    }
+
+    /// How many axes a motion moves.
+    #[must_use]
+    pub fn axes(&self) -> usize {
+        self.parts.runners.len()
+    }
+
+    /// Records the loop, as [`NetworkBuilder::record`] does, into a run that your program writes by `kadenz_record`.
+    #[must_use]
+    pub fn record_in<'b>(self, run: RunRecording<'b>) -> Network<'b>
+    where
+        'a: 'b,
+    {
+        Network {
+            record: Some(run),
+            ..self
+        }
+    }
+
     /// Runs the loop on the calling thread, tuned, until the law says [`Flow::Stop`] or the stop handle is set. A
     /// supervisor on a thread of its own brings devices to OP, and back there when something happened to them; no loss
     /// of frames, cables or devices ends the loop. At the end, also where the law panics, devices are left in PREOP.
     ///
     /// The law is called from the first cycle on, while devices still are on their way to OP;
-    /// [`Io::is_fresh`] says of which the inputs are new.
+    /// [`Io::is_fresh`] says of which the inputs are new. A [`motion`](NetworkBuilder::motion) moves its axes before the
+    /// law, and requests of the [control socket](NetworkBuilder::control_socket) set outputs after it.
     ///
     /// # Errors
     /// [`RunNetworkError`], before the first cycle; and where the loop ended by
@@ -196,138 +313,81 @@ impl<'a> Network<'a> {
     ///
     /// # Real-time safety
     /// After its start the loop allocates nothing, takes no lock, and makes no system call but to sleep, to read the
-    /// clock and to send and receive frames; the law must do no more.
+    /// clock and to send and receive frames; the law must do no more. With [`Readers::PiMutex`](super::Readers::PiMutex) it
+    /// waits for one reader at most.
     pub fn run(
         self,
         law: impl FnMut(&mut Io<'_, '_>) -> Flow,
     ) -> Result<NetworkReport, RunNetworkError> {
-        let running = Running {
-            id: self.id,
-            devices: self.devices,
-            layout: self.layout,
-            plan: self.plan,
-        };
-        match self.wire {
-            Wire::Interface(prepared) => running.run(*prepared, law),
-            Wire::Sim(prepared) => {
-                let (near, far) = port::pair();
-                let (prepared, wire) = prepared.over(near);
-                let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
-                let tuning = running.tuning_of_segment();
-                server.serve_while(&tuning, || running.run(prepared, law))
+        let mut sleeper = sleep::open(self.plan.sleeper, SleeperOptions::default())?;
+        let (tuning, record) = (self.plan.tuning.clone(), self.record);
+        let work = |network_loop: NetworkLoop| {
+            let tuned = tuning::apply(&tuning);
+            if let Some(record) = record {
+                machine::note_tuning(record.running, &CycleSeries::ALL, tuned.measures.iter());
             }
+            network_loop.run(None, sleeper.as_mut(), law);
+        };
+        let ((), report) = self.with_loop(work)?;
+        let report = report.ok_or(RunNetworkError::NotRun)?;
+        match report.ended.by {
+            EndedBy::Overrun => Err(RunNetworkError::Overrun(report.ended.cycles)),
+            _ => Ok(report),
         }
     }
-}
 
-impl fmt::Debug for Network<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Network")
-            .field("name", &self.plan.name)
-            .field("devices", &self.devices.len())
-            .finish_non_exhaustive()
-    }
-}
-
-/// A network whose loop begins.
-struct Running<'a> {
-    id: u64,
-    devices: Vec<Configured>,
-    layout: Layout,
-    plan: Plan<'a>,
-}
-
-impl<'a> Running<'a> {
-    /// The thread that is the segment is as urgent as the loop less one, so that a loaded machine delays the wire as
-    /// little as it can.
-    fn tuning_of_segment(&self) -> Tuning {
-        match self.plan.tuning.policy {
+    /// Starts the threads beside the loop, and gives the loop to `work`, which runs it on a thread of its own choice.
+    /// When `work` returns, all have ended. What it gave, and what came of the loop, where it was run.
+    ///
+    /// `work` is called on the calling thread. Threads that it starts are tuned by whoever starts them.
+    ///
+    /// # Errors
+    /// [`RunNetworkError::Series`], before `work` is called.
+    pub fn with_loop<R>(
+        self,
+        work: impl FnOnce(NetworkLoop) -> R,
+    ) -> Result<(R, Option<NetworkReport>), RunNetworkError> {
+        let recorder = self.record.map(|run| self.recorder(run)).transpose()?;
+        // As urgent as the loop less one, so that a loaded machine delays the wire as little as it can.
+        let tuning = match self.plan.tuning.policy {
             Policy::Fifo(priority) if priority > 1 => Tuning::fifo(priority - 1),
             _ => Tuning::default(),
-        }
+        };
+        let beside = Beside {
+            devices: self.mapped.len(),
+            frames: self.layout.frames.len(),
+            supervisor: self.supervisor,
+            threads: self.threads,
+            image: self.image,
+            record: self.record,
+            plan: self.plan,
+        };
+        let network_loop =
+            |prepared| NetworkLoop::new(self.id, prepared, self.parts, recorder, &beside);
+        Ok(match self.wire {
+            Wire::Interface(prepared) => {
+                let network_loop = network_loop(*prepared);
+                beside.work(network_loop, work)
+            }
+            Wire::Sim(prepared) => {
+                let (near, far) = port::pair();
+                let (prepared, wire) = prepared.over(Box::new(near) as Box<dyn Port + Send>);
+                let network_loop = network_loop(prepared);
+                let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
+                server.serve_while(&tuning, || beside.work(network_loop, work))
+            }
+        })
     }
 
-    fn run<P: Port>(
-        self,
-        mut prepared: Prepared<P>,
-        mut law: impl FnMut(&mut Io<'_, '_>) -> Flow,
-    ) -> Result<NetworkReport, RunNetworkError> {
-        let (id, devices, frames) = (self.id, self.devices.len(), self.layout.frames.len());
-        let mut time = RealTime::by(sleep::open(self.plan.sleeper, SleeperOptions::default())?);
-        let mut recorder = self.recorder()?;
-        let settings = self.plan.settings();
-        let mut threads = LoopThreads::new(&settings, RETRY);
-        threads.halt = Arc::clone(&self.plan.stop.0);
-        let (plan, supervisor) = self.supervised(&threads);
-        let mut controller = |context: &mut CycleContext<'_>| {
-            if law(&mut Io::new(context, id)) == Flow::Stop {
-                context.stop();
-            }
-        };
-        let observer = |report: &CycleReport<'_>| {
-            if let Some(recorder) = &mut recorder {
-                recorder.cycle(report);
-            }
-        };
-        let ended = std::thread::scope(|scope| {
-            let _guard = threads.shutdown_guard();
-            // Before this thread is tuned: what it starts would be tuned as it is.
-            scope.spawn(|| threads.supervise(supervisor));
-            let tuned = tuning::apply(&plan.tuning);
-            if let Some(run) = plan.recording {
-                run.note_tuning(&CycleSeries::ALL, tuned.measures.iter());
-            }
-            threads.run_loop(
-                &mut prepared,
-                &settings,
-                &mut time,
-                &mut Free,
-                &mut controller,
-                observer,
-            )
-        });
-        let timing = threads.timing.snapshot();
-        if let Some(run) = plan.recording {
-            note_loop(run.running(), &timing);
-        }
-        match ended.by {
-            EndedBy::Overrun => Err(RunNetworkError::Overrun(ended.cycles)),
-            _ => Ok(NetworkReport {
-                devices,
-                frames,
-                ended,
-                timing,
-            }),
-        }
-    }
-
-    /// The supervisor of its devices, and what else was said of it.
-    fn supervised(self, threads: &LoopThreads) -> (Plan<'a>, SegmentSupervisor) {
-        let mut plan = self.plan;
-        let devices = self.devices.into_iter().map(|it| it.0).collect();
-        let cycle = plan.rate.interval().as_duration();
-        let health = Arc::clone(&threads.health);
-        let supervisor = SegmentSupervisor::new(devices, &self.layout, health)
-            .with_settings(SupervisorSettings::for_cycle(cycle));
-        let supervisor = match plan.setup.take() {
-            Some(setup) => supervisor.with_setup(setup),
-            None => supervisor,
-        };
-        (plan, supervisor)
-    }
-
-    /// What records the loop, where it is recorded.
-    fn recorder(&self) -> Result<Option<CycleRecorder>, RunNetworkError> {
-        let Some(run) = self.plan.recording else {
-            return Ok(None);
-        };
-        let cycle = self.plan.rate.interval().as_duration();
-        let deadline = self.plan.deadline;
-        let series = CycleSeries::add(cycle, deadline, false, |spec| run.series(spec))?;
-        run.running().update(|noted| {
+    /// What records the loop in a run, and what the run is to keep of the segment.
+    fn recorder(&self, run: RunRecording<'_>) -> Result<NetworkRecorder, RunNetworkError> {
+        let follows_reference = self.parts.phase.is_some();
+        let recorder = NetworkRecorder::add(run, self.plan.cycle(), follows_reference)?;
+        run.running.update(|noted| {
             let parameters = [
                 ("segment", self.plan.name.clone().into()),
-                ("devices", self.devices.len().into()),
+                ("devices", self.mapped.len().into()),
+                ("axes", self.axes().into()),
                 ("output_bytes", self.layout.outputs.into()),
                 ("input_bytes", self.layout.inputs.into()),
             ];
@@ -335,159 +395,67 @@ impl<'a> Running<'a> {
                 noted.parameters.insert(name.to_owned(), value);
             }
         });
-        Ok(Some(series.begin(run.start(), cycle)))
+        Ok(recorder)
     }
 }
 
-/// A device of a [`Network`].
-#[derive(Debug, Clone, Copy)]
-pub struct Device<'n> {
-    id: u64,
-    configured: &'n [Configured],
-    layout: &'n Layout,
-    position: usize,
-}
-
-impl Device<'_> {
-    /// Its name, as its memory (SII) tells it; empty where it does not. Allocates.
-    #[must_use]
-    pub fn name(&self) -> String {
-        self.configured[self.position].0.called()
-    }
-
-    /// Its position, from 0, in the order in which frames pass devices.
-    #[must_use]
-    pub const fn position(&self) -> usize {
-        self.position
-    }
-
-    /// A handle of an object in its inputs: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`).
-    ///
-    /// # Errors
-    /// [`LookUpError`] where the object is not mapped, or not as a `T`; it says what is.
-    pub fn input<T: ObjectValue>(
-        &self,
-        object: impl Into<Address>,
-    ) -> Result<Input<T>, LookUpError> {
-        self.place::<T>(object.into(), Direction::Inputs)
-            .map(Input::at)
-    }
-
-    /// A handle of an object in its outputs, as [`input`](Self::input).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn output<T: ObjectValue>(
-        &self,
-        object: impl Into<Address>,
-    ) -> Result<Output<T>, LookUpError> {
-        self.place::<T>(object.into(), Direction::Outputs)
-            .map(Output::at)
-    }
-
-    fn place<T: ObjectValue>(
-        &self,
-        address: Address,
-        direction: Direction,
-    ) -> Result<Place, LookUpError> {
-        let (_, managers) = &self.configured[self.position];
-        let mut all = placed(managers, &self.layout.shares[self.position]);
-        all.retain(|it| it.direction == direction && it.entry.address.is_some());
-        let word = match direction {
-            Direction::Inputs => "inputs",
-            Direction::Outputs => "outputs",
-        };
-        let mut found = all.iter().filter(|it| it.entry.address == Some(address));
-        let (first, more) = (found.next(), found.next());
-        let Some(first) = first else {
-            return Err(LookUpError::NotMapped {
-                device: self.name(),
-                direction: word,
-                address,
-                mapped: listed(all.iter().map(described)),
-            });
-        };
-        if more.is_some() {
-            return Err(LookUpError::Ambiguous {
-                device: self.name(),
-                direction: word,
-                address,
-            });
-        }
-        let bits = usize::from(first.entry.bits);
-        if !fits::<T>(bits, first.entry.data_type) {
-            return Err(LookUpError::Type {
-                device: self.name(),
-                address,
-                mapped: described(first),
-                asked: T::NAME,
-            });
-        }
-        Ok(Place {
-            network: self.id,
-            device: self.position,
-            bit: first.bit,
-            bits,
-        })
-    }
-}
-
-/// An entry for people, as `0x6064:00 Position actual value (INTEGER32, 32 bits)`.
-fn described(it: &Placed<'_>) -> String {
-    let entry = it.entry;
-    let address = entry.address.map(|it| it.to_string()).unwrap_or_default();
-    let data_type = match entry.data_type.and_then(super::object::type_name) {
-        Some(name) => format!("{name}, "),
-        None => String::new(),
-    };
-    let name = match entry.name.as_str() {
-        "" => String::new(),
-        name => format!(" {name}"),
-    };
-    format!("{address}{name} ({data_type}{} bits)", entry.bits)
-}
-
-/// The first of them, for people.
-fn listed(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<_> = names.collect();
-    let mut text = names[..names.len().min(MAX_NAMED)].join(", ");
-    if names.len() > MAX_NAMED {
-        text += &format!(" and {} more", names.len() - MAX_NAMED);
-    }
-    match text.is_empty() {
-        true => "none".to_owned(),
-        false => text,
-    }
-}
-
-/// What came of a loop. It displays as one line.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NetworkReport {
-    /// Devices on the segment.
-    pub devices: usize,
-    /// Frames of a cycle.
-    pub frames: usize,
-    /// How the loop ended.
-    pub ended: Ended,
-    /// How well it kept its beat, and what was lost.
-    pub timing: Snapshot,
-}
-
-impl fmt::Display for NetworkReport {
+impl fmt::Debug for Network<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (timing, frames) = (&self.timing, &self.timing.frames);
-        write!(
-            f,
-            "{} devices, {} in a cycle; {} cycles, {} frames lost, {} late, {} wrong working counters, {} \
-             overruns, {} beats left out",
-            self.devices,
-            numbers::counted(self.frames as u64, "frame"),
-            numbers::thousands(timing.cycles),
-            numbers::thousands(frames.lost),
-            numbers::thousands(frames.late),
-            numbers::thousands(frames.working_counter_mismatches),
-            numbers::thousands(timing.overruns),
-            numbers::thousands(timing.skipped_beats),
-        )
+        f.debug_struct("Network")
+            .field("name", &self.plan.name)
+            .field("devices", &self.mapped.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What works beside the loop.
+pub(super) struct Beside<'a> {
+    devices: usize,
+    frames: usize,
+    pub(super) supervisor: SegmentSupervisor,
+    pub(super) threads: LoopThreads,
+    pub(super) image: Arc<ProcessImage>,
+    record: Option<RunRecording<'a>>,
+    pub(super) plan: Plan<'a>,
+}
+
+impl Beside<'_> {
+    /// Supervisor, fault monitor and control socket, until the work is done and all have ended.
+    fn work<R>(
+        self,
+        network_loop: NetworkLoop,
+        work: impl FnOnce(NetworkLoop) -> R,
+    ) -> (R, Option<NetworkReport>) {
+        let (threads, supervisor) = (self.threads, self.supervisor);
+        let Plan {
+            control, events, ..
+        } = self.plan;
+        let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
+        let outcome = network_loop.outcome();
+        let told = Told {
+            device_table: &device_table,
+            notices: &notices,
+            threads: &threads,
+            image: &self.image,
+        };
+        let worked = std::thread::scope(|scope| {
+            let _guard = threads.shutdown_guard();
+            // Before the work begins: what a tuned thread starts would be tuned as it is.
+            scope.spawn(|| control.serve(&told));
+            if self.image.has_axes() {
+                scope.spawn(|| {
+                    threads.monitor_faults(&device_table, |stopped| {
+                        events.tell(&NetworkEvent::AxesStopped(stopped));
+                    });
+                });
+            }
+            scope.spawn(|| threads.supervise(supervisor));
+            work(network_loop)
+        });
+        let report = outcome.report(self.devices, self.frames, &threads);
+        if let (Some(run), Some(report)) = (self.record, &report) {
+            recorder::note(run.running, report, self.image.waits());
+        }
+        (worked, report)
     }
 }

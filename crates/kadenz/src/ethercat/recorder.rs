@@ -1,14 +1,17 @@
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{CycleReport, Observer};
-use kadenz_ethercat::control::timing::Snapshot;
+use kadenz_ethercat::control::cyclic::{CycleReport, Observer, Phase};
+use kadenz_ethercat::control::phase::{Follow, Step};
 use kadenz_record::numbers;
 use kadenz_record::run::folder::{AddSeriesError, RunningRun, SeriesRecorder, SeriesSpec};
 use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::MonotonicTime;
 
-/// The recorders of the series that a run keeps of a loop, before the loop begins.
+use super::network::RunRecording;
+use super::network_loop::NetworkReport;
+
+/// The series that a run keeps of a loop.
 #[derive(Debug)]
 pub struct CycleSeries {
     wake_up: SeriesRecorder,
@@ -34,31 +37,11 @@ impl CycleSeries {
         Self::CONTROLLER,
     ];
 
-    /// Adds the series to a run by `add`, for a loop of that cycle; `deadline` is of wake-ups, `raw` keeps samples.
-    ///
-    /// # Errors
-    /// Those of `add`.
-    pub fn add(
-        cycle: Duration,
-        deadline: Option<Duration>,
-        raw: bool,
-        mut add: impl FnMut(SeriesSpec) -> Result<SeriesRecorder, AddSeriesError>,
-    ) -> Result<Self, AddSeriesError> {
-        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        let mut series = |name: &str, kind, description: &str| {
-            let deadline = deadline.filter(|_| name == Self::WAKE_UP);
-            add(SeriesSpec {
-                series: Series {
-                    name: name.to_owned(),
-                    description: description.to_owned(),
-                    kind,
-                    unit: "ns".to_owned(),
-                    expected_interval_ns: Some(ns(cycle)),
-                    deadline_ns: deadline.map(ns),
-                    ..Series::default()
-                },
-                raw,
-            })
+    /// Adds the series to a run, for a loop of that cycle.
+    fn add(run: RunRecording<'_>, cycle: Duration) -> Result<Self, AddSeriesError> {
+        let series = |name: &str, kind, description: &str| {
+            let deadline = run.deadline.filter(|_| name == Self::WAKE_UP);
+            add(run, (name, kind, description), cycle, deadline)
         };
         Ok(Self {
             wake_up: series(
@@ -85,17 +68,126 @@ impl CycleSeries {
         })
     }
 
-    /// The observer of a loop whose sample times count from `origin`.
-    #[must_use]
-    pub fn begin(self, origin: MonotonicTime, cycle: Duration) -> CycleRecorder {
+    /// Records what comes after `warm` and up to the beat `last` alone.
+    fn begin(
+        self,
+        origin: MonotonicTime,
+        cycle: Duration,
+        warm: MonotonicTime,
+        last: Option<u64>,
+    ) -> CycleRecorder {
         CycleRecorder {
             recorders: self,
             origin,
-            warm: origin,
-            last: u64::MAX,
+            warm,
+            last: last.unwrap_or(u64::MAX),
             cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
             beats: 0,
         }
+    }
+}
+
+/// Adds a series, by its name, kind and description.
+fn add(
+    run: RunRecording<'_>,
+    (name, kind, description): (&str, Kind, &str),
+    cycle: Duration,
+    deadline: Option<Duration>,
+) -> Result<SeriesRecorder, AddSeriesError> {
+    let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    run.running.series(SeriesSpec {
+        series: Series {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            kind,
+            unit: "ns".to_owned(),
+            expected_interval_ns: Some(ns(cycle)),
+            deadline_ns: deadline.map(ns),
+            ..Series::default()
+        },
+        raw: run.raw,
+    })
+}
+
+/// All that a run keeps of a loop, before the loop begins.
+pub(super) struct NetworkRecorder {
+    series: CycleSeries,
+    /// Offset and drift of the reference clock, where the loop goes by it.
+    clock: Option<(SeriesRecorder, SeriesRecorder)>,
+    origin: MonotonicTime,
+    cycle: Duration,
+}
+
+impl NetworkRecorder {
+    pub(super) fn add(
+        run: RunRecording<'_>,
+        cycle: Duration,
+        follows_reference: bool,
+    ) -> Result<Self, AddSeriesError> {
+        let series = CycleSeries::add(run, cycle)?;
+        let of_clock = |name, description| add(run, (name, Kind::Jitter, description), cycle, None);
+        let clock = match follows_reference {
+            false => None,
+            true => Some((
+                of_clock(
+                    "clock-offset",
+                    "how much later than its place in the reference clock's cycle a beat was",
+                )?,
+                of_clock(
+                    "clock-drift",
+                    "how much faster than this computer's clock the reference runs, in ns a second",
+                )?,
+            )),
+        };
+        Ok(Self {
+            series,
+            clock,
+            origin: run.start,
+            cycle,
+        })
+    }
+
+    /// What records cycles after `warm` and up to the beat `last`, and what records the reference clock.
+    pub(super) fn begin(
+        self,
+        warm: MonotonicTime,
+        last: Option<u64>,
+    ) -> (CycleRecorder, Option<ClockRecorder>) {
+        let origin = self.origin;
+        let clock = self.clock.map(|(offset, drift)| ClockRecorder {
+            offset,
+            drift,
+            origin,
+        });
+        (self.series.begin(origin, self.cycle, warm, last), clock)
+    }
+}
+
+/// Records the reference clock.
+pub(super) struct ClockRecorder {
+    offset: SeriesRecorder,
+    drift: SeriesRecorder,
+    origin: MonotonicTime,
+}
+
+/// Keeps the beat with the reference clock, and records how well. Real-time safe.
+pub(super) struct Following {
+    pub(super) follow: Follow<fn(&Step)>,
+    pub(super) recorder: Option<ClockRecorder>,
+}
+
+impl Phase for Following {
+    fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
+        let correction = self.follow.correct(report);
+        let step = self.follow.last();
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| step.seen) {
+            let intended = report.intended.since(recorder.origin);
+            let woken = report.woken.since(recorder.origin);
+            let sample = |value_ns| sample(report.number, intended, woken, value_ns);
+            recorder.offset.record(sample(step.offset_ns));
+            recorder.drift.record(sample(step.drift_ppb));
+        }
+        correction
     }
 }
 
@@ -103,8 +195,7 @@ impl CycleSeries {
 ///
 /// # Real-time safety
 /// Nothing here allocates, locks or waits.
-#[derive(Debug)]
-pub struct CycleRecorder {
+pub(super) struct CycleRecorder {
     recorders: CycleSeries,
     origin: MonotonicTime,
     /// What is intended for then or earlier only warms up.
@@ -116,16 +207,6 @@ pub struct CycleRecorder {
 }
 
 impl CycleRecorder {
-    /// The same, of what comes after `warm` and up to that beat alone.
-    #[must_use]
-    pub fn between(self, warm: MonotonicTime, last: Option<u64>) -> Self {
-        Self {
-            warm,
-            last: last.unwrap_or(u64::MAX),
-            ..self
-        }
-    }
-
     /// A stall is as long in every beat that it took: of these, those between warm-up and end.
     fn wake_ups(&mut self, report: &CycleReport<'_>) {
         let intended = report.intended.since(self.origin);
@@ -174,14 +255,30 @@ impl Observer for CycleRecorder {
     }
 }
 
-/// Keeps in a run what the loop counted, and a warning where frames were lost.
-pub fn note_loop(running: &RunningRun, snapshot: &Snapshot) {
-    if let Ok(counted) = serde_json::to_value(snapshot) {
-        running.update(|run| {
-            run.parameters.insert("bus".to_owned(), counted);
+/// Keeps in a run what the loop counted and what the axes did, with a warning where frames were lost or axes stopped;
+/// `waits` is how many cycles waited for a reader of the process image.
+pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u64>) {
+    running.update(|run| {
+        let parameters = [
+            ("bus", serde_json::to_value(report.timing).ok()),
+            ("motion", serde_json::to_value(&report.axes).ok()),
+            ("reader_waits", waits.map(Into::into)),
+        ];
+        for (name, value) in parameters {
+            run.parameters.extend(value.map(|it| (name.to_owned(), it)));
+        }
+    });
+    if let Some(cause) = &report.axes.stopped {
+        running.add_warning(Warning {
+            id: "axes_stopped".to_owned(),
+            text: format!("all axes were stopped: {cause}"),
+            remedy: Some(
+                "[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"
+                    .to_owned(),
+            ),
         });
     }
-    let frames = &snapshot.frames;
+    let frames = &report.timing.frames;
     let wrong = frames.lost + frames.working_counter_mismatches;
     if wrong > 0 {
         running.add_warning(Warning {
@@ -236,13 +333,17 @@ mod tests {
     #[test]
     fn a_stall_across_the_end_of_the_warm_up_or_of_the_run_counts_in_between_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let mut run = RunWriter::create(&folder.path().join("run"), Run::default()).unwrap();
-        let series = CycleSeries::add(CYCLE, None, false, |spec| run.series(spec)).unwrap();
+        let run = RunWriter::create(&folder.path().join("run"), Run::default()).unwrap();
         let running = run.start(Duration::from_secs(1)).unwrap();
-        let origin = MonotonicTime::from_ns(0);
+        let recording = RunRecording {
+            running: &running,
+            start: MonotonicTime::from_ns(0),
+            deadline: None,
+            raw: false,
+        };
+        let recorder = NetworkRecorder::add(recording, CYCLE, false).unwrap();
         // Two beats warm up, eight are recorded.
-        let mut recording = series.begin(origin, CYCLE);
-        recording = recording.between(MonotonicTime::from_ns(2_000_000), Some(10));
+        let (mut recording, _) = recorder.begin(MonotonicTime::from_ns(2_000_000), Some(10));
         let layout = Layout::of(&[], 100).unwrap();
         for (beat, skipped) in [(5, 4), (6, 0), (12, 5)] {
             recording.cycle(&report(beat, skipped, &layout));

@@ -98,7 +98,10 @@ fn a_stop_handle_ends_the_loop_after_its_shutdown_cycles_and_a_bring_up() {
     let net = Network::sim(5).unwrap();
     net.stop_handle().stop();
     let refused = net.bring_up().unwrap_err();
-    assert!(matches!(refused, BringUpNetworkError::Stopped), "{refused}");
+    assert!(
+        matches!(refused, BringUpNetworkError::Stopped { .. }),
+        "{refused}"
+    );
 }
 
 #[test]

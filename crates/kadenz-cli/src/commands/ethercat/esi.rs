@@ -5,11 +5,8 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::supervisor::Setup;
-use kadenz_ethercat::esi::Transition;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::Registers;
-use kadenz_ethercat::main_device::from_esi::{self, Choice, Described, Descriptions, Matched};
+use kadenz_ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
 use super::device::{Known, Which, whose};
 use super::segment::{Segment, SegmentOrLoop};
@@ -154,24 +151,22 @@ impl EsiOption {
         Ok(read)
     }
 
-    /// Configures devices that were found up to PREOP, as files and the user say.
-    pub(super) fn configure(
+    /// What was chosen among what files offer, PDOs and operation modes, for a network that is brought up.
+    pub(super) fn chooser(
         &self,
-        registers: &mut Registers<'_>,
-        devices: &mut [SubDevice],
-        descriptions: &Descriptions,
         modes: &ModesOption,
-    ) -> anyhow::Result<Matched> {
-        from_esi::configure_chosen(registers, devices, descriptions, |devices, matched| {
+    ) -> impl Fn(&[SubDevice], &mut Matched) -> anyhow::Result<()> + use<> {
+        let (esi, modes) = (self.clone(), modes.clone());
+        move |devices, matched| {
             let devices: Vec<_> = devices.iter().collect();
-            self.choose(&devices, matched)?;
+            esi.choose(&devices, matched)?;
             for it in &modes.modes {
                 let mode = Some(it.mode.clone());
                 let choice = Choice { pdos: None, mode };
                 apply(&it.device, &choice, &devices, matched).context("--dc-mode")?;
             }
             Ok(())
-        })
+        }
     }
 
     /// Which devices are described, and what was chosen for them; says so. Each must have a station address of its own.
@@ -209,16 +204,8 @@ impl EsiOption {
         if self.path.is_none() {
             return;
         }
-        output::note(&format!(
-            "{} of {} devices are described by --esi",
-            matched.len(),
-            devices.len()
-        ));
-        for device in devices {
-            if let Some(described) = matched.of(device) {
-                tell_deviations(device, described);
-            }
-        }
+        let notes = matched.notes(devices);
+        notes.iter().for_each(|it| output::note(it));
     }
 }
 
@@ -236,42 +223,6 @@ fn apply(
         chosen.with_context(|| whose(device))?;
     }
     Ok(())
-}
-
-/// Says what of a file is not as the device is, or not done.
-fn tell_deviations(device: &SubDevice, described: &Described) {
-    let (its, told) = (device.identity.revision, described.identity().revision);
-    if its != told {
-        output::note(&format!(
-            "{}: it is of revision 0x{its:08X}, and described is 0x{told:08X}, the last one before",
-            whose(device)
-        ));
-    }
-    let left_out = described.commands(Transition::SafeOpToOp).count();
-    if left_out > 0 {
-        output::note(&format!(
-            "{}: {left_out} values that its ESI file wants written on the way to OP are not written",
-            whose(device)
-        ));
-    }
-    let mode = described.mode_by_default();
-    if let Some(unheeded) = mode.and_then(|it| described.unheeded(it)) {
-        let asked: Vec<_> = unheeded.words().collect();
-        output::note(&format!(
-            "{}: its operation mode \"{}\" asks for more than is done: {}",
-            whose(device),
-            unheeded.mode,
-            asked.join(", ")
-        ));
-    }
-}
-
-/// What is done with a device that comes back: what its file says, and then the rest.
-pub(super) fn before(matched: Matched, then: Setup) -> Setup {
-    Box::new(move |device, registers| {
-        matched.set_up(registers, device)?;
-        then(device, registers)
-    })
 }
 
 #[cfg(test)]

@@ -312,6 +312,30 @@ impl Described {
         Some(&first.name)
     }
 
+    /// What of the file is not as a device of that revision is, or is not done.
+    pub(super) fn deviations(&self, revision: u32) -> impl Iterator<Item = String> {
+        let told = self.identity.revision;
+        let other = (revision != told).then(|| {
+            format!("it is of revision 0x{revision:08X}, and described is 0x{told:08X}, the last one before")
+        });
+        let left_out = match self.commands(Transition::SafeOpToOp).count() {
+            0 => None,
+            count => Some(format!(
+                "{count} values that its ESI file wants written on the way to OP are not written"
+            )),
+        };
+        let unheeded = self.mode_by_default().and_then(|it| self.unheeded(it));
+        let unheeded = unheeded.map(|it| {
+            let asked: Vec<_> = it.words().collect();
+            let asked = asked.join(", ");
+            format!(
+                "its operation mode \"{}\" asks for more than is done: {asked}",
+                it.mode
+            )
+        });
+        [other, left_out, unheeded].into_iter().flatten()
+    }
+
     /// The names of the device's operation modes.
     pub fn modes(&self) -> impl Iterator<Item = &str> {
         self.clocks.iter().map(|it| it.name.as_str())

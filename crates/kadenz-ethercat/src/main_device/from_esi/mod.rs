@@ -156,6 +156,23 @@ impl Matched {
         self.0.is_empty()
     }
 
+    /// What a person wants to know of devices and their files: how many are described, and what of a file is not as
+    /// its device is, or is not done. Allocates.
+    #[must_use]
+    pub fn notes<'d>(&self, devices: impl ExactSizeIterator<Item = &'d SubDevice>) -> Vec<String> {
+        let (described, all) = (self.len(), devices.len());
+        let mut notes = vec![format!(
+            "{described} of {all} devices are described by ESI files"
+        )];
+        for device in devices {
+            if let Some(described) = self.of(device) {
+                let deviations = described.deviations(device.identity.revision);
+                notes.extend(deviations.map(|it| format!("{}: {it}", device.label())));
+            }
+        }
+        notes
+    }
+
     /// Lets a device have the mailboxes that its file says, before it is brought to PREOP.
     pub fn prepare(&self, device: &mut SubDevice) {
         if let Some(described) = self.of(device) {

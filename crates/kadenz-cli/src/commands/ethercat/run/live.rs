@@ -1,10 +1,10 @@
 //! A line a second at most: what happens to the segment, or else how the loop goes.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use kadenz_ethercat::control::health::Health;
+use kadenz::ethercat::{Network, NetworkMonitor};
 use kadenz_ethercat::control::notice::{Event, Incident, Incidents, Notice, Subscription};
-use kadenz_ethercat::control::timing::{Spread, Timing};
+use kadenz_ethercat::control::timing::Spread;
 use kadenz_lab::measuring_threads::Watch;
 use kadenz_record::run::folder::Progress as RunProgress;
 use kadenz_record::run::model::TuningMeasure;
@@ -15,26 +15,46 @@ use super::lines::{Line, Lines, cut_off, fitting};
 use crate::options::Progress;
 use crate::output;
 
+/// Notices that may wait to be told.
+const NOTICES: usize = 4_096;
+
 /// Tells on standard error how the loop goes.
 pub(super) struct Live {
-    pub(super) timing: Arc<Timing>,
-    pub(super) health: Arc<Health>,
-    pub(super) notices: Subscription,
-    pub(super) devices: u16,
+    network: NetworkMonitor,
+    notices: Subscription,
+    devices: u16,
     /// Names of the devices, by the supervisor's numbers.
-    pub(super) names: Vec<String>,
-    pub(super) begun: MonotonicTime,
+    names: Vec<String>,
+    begun: MonotonicTime,
     /// Whether all have been in OP yet.
-    pub(super) was_well: bool,
-    pub(super) quiet: bool,
+    was_well: bool,
+    quiet: bool,
     /// What tells of tuning that was refused.
-    pub(super) progress: Progress,
-    pub(super) shown_s: u64,
-    pub(super) incidents: Incidents,
-    pub(super) lines: Lines,
+    progress: Progress,
+    shown_s: u64,
+    incidents: Incidents,
+    lines: Lines,
 }
 
 impl Live {
+    pub(super) fn of(network: &Network<'_>, duration: Option<Duration>) -> Self {
+        let names: Vec<_> = network.devices().map(|it| it.name()).collect();
+        let network = network.monitor();
+        Self {
+            notices: network.notices.subscribe(NOTICES),
+            network,
+            devices: u16::try_from(names.len()).unwrap_or(u16::MAX),
+            names,
+            begun: clock::now(),
+            was_well: false,
+            quiet: output::is_quiet(),
+            progress: Progress::new("driving the segment", duration),
+            shown_s: 0,
+            incidents: Incidents::default(),
+            lines: Lines::default(),
+        }
+    }
+
     /// Hears what happened. That every device comes up at the start is told in one line; what happens later,
     /// once for each fault.
     fn hear(&mut self) {
@@ -50,7 +70,7 @@ impl Live {
                 self.incidents.add(notice);
             }
         }
-        if !self.was_well && self.health.vitals().is_well(self.devices) {
+        if !self.was_well && self.network.health.vitals().is_well(self.devices) {
             self.was_well = true;
             let took = self.seconds(clock::now());
             self.lines
@@ -95,8 +115,8 @@ impl Live {
 
     /// How the loop goes, what counts most first.
     fn state(&self) -> Vec<String> {
-        let snapshot = self.timing.snapshot();
-        let vitals = self.health.vitals();
+        let snapshot = self.network.timing.snapshot();
+        let vitals = self.network.health.vitals();
         let at = self.shown_s;
         let mut parts = match vitals.is_well(self.devices) {
             true => vec![format!("{at} s: {} devices in OP", self.devices)],

@@ -1,23 +1,17 @@
 //! `kadenz ethercat run`.
 
 mod bring_up;
-mod bus;
-mod control_socket;
+mod drive;
 mod figure;
 mod lines;
 mod live;
 mod load;
-mod moving;
-mod orders;
-mod process_image;
-mod ready;
-mod recording;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kadenz::ethercat::CycleSeries;
+use kadenz::ethercat::{CycleSeries, Readers};
 use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
 use kadenz_ethercat::motion;
 use kadenz_lab::load::LoadKind;
@@ -35,7 +29,6 @@ use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
 use bring_up::BringUpOptions;
-use process_image::ReadersOption;
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
@@ -174,6 +167,25 @@ enum OverrunOption {
     Stop,
 }
 
+/// How others come by what the loop posts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReadersOption {
+    /// In shared memory, checked by a sequence: the loop waits for nobody (Linux)
+    Sequence,
+    /// Behind a mutex that inherits priority, as Yoon et al.: the loop waits for at most one reader;
+    /// other programs ask for it
+    PiMutex,
+}
+
+impl From<ReadersOption> for Readers {
+    fn from(option: ReadersOption) -> Self {
+        match option {
+            ReadersOption::Sequence => Self::Seqlock,
+            ReadersOption::PiMutex => Self::PiMutex,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BeatOption {
     /// This computer's
@@ -194,7 +206,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let folder = measuring.session.out.clone();
     let letters = figure::letters(&measuring);
     let stop = options.measure.stop()?;
-    let ended = bus::drive(options, file, &measuring, &settings, &stop)?;
+    let report = drive::drive(options, file, &measuring, &settings, &stop)?;
     if !output::is_json() {
         let load = match options.load {
             None => Some(Load::Unloaded),
@@ -203,13 +215,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         };
         let table = figure::beside_the_paper(&Summary::of_run(&folder)?, &letters, load);
         output::say(&table.unwrap_or_default());
-        output::say(&ended.words());
+        output::say(&format!("{report}\n"));
     }
     let outcome = outcome::tell(&Telling {
         deciding: Some(&[CycleSeries::WAKE_UP]),
         ..Telling::of(&folder, &options.measure)
     })?;
-    Ok(match (ended.stopped(), outcome) {
+    Ok(match (&report.axes.stopped, outcome) {
         (Some(why), Outcome::Kept | Outcome::Missed) => {
             output::complain(&format!("the axes stood at the end: {why}"));
             Outcome::Missed
@@ -236,8 +248,8 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
         ("cycle", Span(settings.interval.as_duration()).to_string()),
         ("mode", mode_word(settings.mode).to_owned()),
         ("overrun", overrun_word(settings.overrun).to_owned()),
-        ("beat", beat_word(options.beat).to_owned()),
-        ("readers", options.readers.word().to_owned()),
+        ("beat", word(&options.beat)),
+        ("readers", word(&options.readers)),
         (
             "load",
             options
@@ -277,11 +289,10 @@ const fn overrun_word(overrun: Overrun) -> &'static str {
     }
 }
 
-const fn beat_word(beat: BeatOption) -> &'static str {
-    match beat {
-        BeatOption::Own => "own",
-        BeatOption::Reference => "reference",
-    }
+/// A choice as it is typed.
+fn word(choice: &impl ValueEnum) -> String {
+    let value = choice.to_possible_value();
+    value.map_or_else(String::new, |it| it.get_name().to_owned())
 }
 
 /// Refuses what is no cycle of a fieldbus.
@@ -340,11 +351,9 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         Some(OverrunOption::Stop) => Overrun::Stop,
         None => file.map_or(Overrun::Skip, |it| it.overrun),
     };
-    let safety = file.map_or_else(motion::Policy::default, |it| it.safety);
     Ok(Settings {
         mode,
         overrun,
-        shutdown_cycles: safety.shutdown_cycles(cycle),
         interval,
         ..Settings::every(cycle)?
     })

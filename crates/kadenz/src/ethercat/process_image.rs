@@ -1,33 +1,26 @@
 //! Where the loop posts what it read and wrote, so that other programs see it.
 
-use clap::ValueEnum;
+use std::time::Duration;
+
 use kadenz_ethercat::control::catalogue::Catalogue;
 use kadenz_ethercat::control::cyclic::{
     CycleReport, LockedPublisher, Observer, SeqlockPublisher, post_bytes,
 };
 use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::main_device::layout::Layout;
+use kadenz_rt::pi_mutex::CreatePiMutexError;
 
-use super::control_socket::ControlServer;
-use super::ready::Mapped;
+use super::bring_up::Mapped;
 
-/// How others come by what the loop posts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReadersOption {
-    /// In shared memory, checked by a sequence: the loop waits for nobody (Linux)
-    Sequence,
-    /// Behind a mutex that inherits priority, as Yoon et al.: the loop waits for at most one reader;
-    /// other programs ask for it
+/// How other programs come by what a loop reads and writes in each cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Readers {
+    /// In shared memory, checked by a sequence lock: the loop waits for nobody. Linux.
+    #[default]
+    Seqlock,
+    /// Behind a mutex that inherits priority, as in \[Yoon2009\]: the loop waits for at most one reader. Other programs
+    /// ask for it at the control socket.
     PiMutex,
-}
-
-impl ReadersOption {
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Sequence => "sequence",
-            Self::PiMutex => "pi-mutex",
-        }
-    }
 }
 
 enum Place {
@@ -49,30 +42,48 @@ pub(super) struct ProcessImage {
         not(target_os = "linux"),
         expect(
             dead_code,
-            reason = "who asks for it needs a server, which is of Linux"
+            reason = "who asks for it needs a socket, which is of Linux"
         )
     )]
     catalogue: Catalogue,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(
+            dead_code,
+            reason = "who asks for it needs a socket, which is of Linux"
+        )
+    )]
+    interval: Duration,
     has_axes: bool,
 }
 
 impl ProcessImage {
-    /// Makes it, before the loop runs.
+    /// Makes it, before the loop runs; shared memory is called as the loop is. Where that cannot be had, `refused` is
+    /// told why.
     pub(super) fn open(
-        readers: ReadersOption,
-        server: &ControlServer,
+        readers: Readers,
+        name: Option<&str>,
         layout: &Layout,
         mapped: &[Mapped],
         axes: &[usize],
-    ) -> anyhow::Result<Self> {
-        let place = match readers {
-            ReadersOption::Sequence => shared(server, layout),
-            ReadersOption::PiMutex => Place::Locked(Locked::new(post_bytes(layout))?),
+        interval: Duration,
+        refused: impl FnOnce(&str),
+    ) -> Result<Self, CreatePiMutexError> {
+        let place = match (readers, name) {
+            (Readers::PiMutex, _) => Place::Locked(Locked::new(post_bytes(layout))?),
+            (Readers::Seqlock, None) => Place::Nowhere,
+            (Readers::Seqlock, Some(name)) => shared(name, layout).unwrap_or_else(|error| {
+                refused(&format!(
+                    "other programs will not see what this loop reads: {error}"
+                ));
+                Place::Nowhere
+            }),
         };
         Ok(Self {
             place,
             layout: layout.clone(),
             catalogue: Catalogue::of(layout, mapped, axes),
+            interval,
             has_axes: !axes.is_empty(),
         })
     }
@@ -83,13 +94,13 @@ impl ProcessImage {
     }
 
     /// What posts each cycle. Allocates.
-    pub(super) fn posting(&self) -> Posting<'_> {
+    pub(super) fn publisher(&self) -> Publisher<'_> {
         match &self.place {
-            Place::Nowhere => Posting::Nothing,
+            Place::Nowhere => Publisher::Nothing,
             #[cfg(target_os = "linux")]
             Place::Shared { owner, .. } => SeqlockPublisher::begin(owner.words(), &self.layout)
-                .map_or(Posting::Nothing, Posting::Shared),
-            Place::Locked(image) => Posting::Locked(LockedPublisher::begin(image, &self.layout)),
+                .map_or(Publisher::Nothing, Publisher::Shared),
+            Place::Locked(image) => Publisher::Locked(LockedPublisher::begin(image, &self.layout)),
         }
     }
 
@@ -100,44 +111,10 @@ impl ProcessImage {
             _ => None,
         }
     }
-}
 
-#[cfg(target_os = "linux")]
-fn shared(server: &ControlServer, layout: &Layout) -> Place {
-    use kadenz_ethercat::control::control_socket;
-    use kadenz_rt::shared::{self, Owner};
-
-    let Some(name) = server.name() else {
-        return Place::Nowhere;
-    };
-    shared::sweep(control_socket::MEMORY);
-    let opened = control_socket::memory_name(name).map_err(anyhow::Error::new);
-    let opened = opened.and_then(|name| {
-        let owner = Owner::create(&name, SeqlockPublisher::words(layout))?;
-        Ok(Place::Shared { name, owner })
-    });
-    opened.unwrap_or_else(|error| {
-        crate::output::note(&format!(
-            "other programs will not see what this loop reads: {error}"
-        ));
-        Place::Nowhere
-    })
-}
-
-/// Shared memory is of Linux.
-#[cfg(not(target_os = "linux"))]
-fn shared(server: &ControlServer, layout: &Layout) -> Place {
-    let _ = (server, layout);
-    Place::Nowhere
-}
-
-#[cfg(target_os = "linux")]
-impl ProcessImage {
     /// What the control socket shows of it.
-    pub(super) fn shown(
-        &self,
-        interval: std::time::Duration,
-    ) -> Option<kadenz_ethercat::control::control_socket::Shown<'_>> {
+    #[cfg(target_os = "linux")]
+    pub(super) fn shown(&self) -> Option<kadenz_ethercat::control::control_socket::Shown<'_>> {
         use kadenz_ethercat::control::control_socket::{ProcessImage as Posted, Shown};
 
         let image = match &self.place {
@@ -151,13 +128,32 @@ impl ProcessImage {
         Some(Shown {
             image,
             catalogue: &self.catalogue,
-            interval,
+            interval: self.interval,
         })
     }
 }
 
+type OpenResult = Result<Place, Box<dyn std::error::Error>>;
+
+#[cfg(target_os = "linux")]
+fn shared(name: &str, layout: &Layout) -> OpenResult {
+    use kadenz_ethercat::control::control_socket;
+    use kadenz_rt::shared::{self, Owner};
+
+    shared::sweep(control_socket::MEMORY);
+    let name = control_socket::memory_name(name)?;
+    let owner = Owner::create(&name, SeqlockPublisher::words(layout))?;
+    Ok(Place::Shared { name, owner })
+}
+
+/// Shared memory is of Linux.
+#[cfg(not(target_os = "linux"))]
+fn shared(_: &str, _: &Layout) -> OpenResult {
+    Ok(Place::Nowhere)
+}
+
 /// Posts each cycle. Real-time safe: it waits for nobody, or for one reader as [`Locked`] says.
-pub(super) enum Posting<'b> {
+pub(super) enum Publisher<'b> {
     Nothing,
     #[cfg_attr(
         not(target_os = "linux"),
@@ -167,7 +163,7 @@ pub(super) enum Posting<'b> {
     Locked(LockedPublisher<'b>),
 }
 
-impl Observer for Posting<'_> {
+impl Observer for Publisher<'_> {
     fn cycle(&mut self, report: &CycleReport<'_>) {
         match self {
             Self::Nothing => {}

@@ -1,0 +1,176 @@
+//! What was typed as a network, what happens on it as lines, and what came of it as a run.
+
+use anyhow::Context as _;
+use kadenz::ethercat::{
+    BringUpNetworkError, CycleSeries, Flow, Network, NetworkBuilder, NetworkEvent, NetworkLoop,
+    NetworkReport, RunRecording,
+};
+use kadenz_ethercat::control::cyclic::{EndedBy, Settings};
+use kadenz_ethercat::motion;
+use kadenz_lab::measuring::Measuring;
+use kadenz_lab::measuring_threads::{self, LoopContext};
+use kadenz_lab::session;
+use kadenz_lab::stop::Stop;
+
+use super::lines::cut_off;
+use super::live::Live;
+use super::{BeatOption, Options, load};
+use crate::commands::ethercat::segment::Place;
+use crate::options::Span;
+use crate::output;
+
+/// Runs the loop where the options say, and keeps what it did in a run.
+pub(super) fn drive(
+    options: &Options,
+    file: Option<motion::Plan>,
+    measuring: &Measuring,
+    settings: &Settings,
+    stop: &Stop,
+) -> anyhow::Result<NetworkReport> {
+    let net = network(options, file, settings)?
+        .tuned(measuring.tuning.clone())
+        .stopped_by(stop.flag().into())
+        .bring_up()
+        .map_err(with_option)?;
+    let run = session::begin(&measuring.session)?;
+    let load = options.load.map(|kind| load::start(kind, stop));
+    let load = load.transpose()?;
+    let ongoing = session::start(run, measuring.session.interval, measuring.shield.as_ref())?;
+    let net = net.record_in(RunRecording {
+        running: &ongoing.running,
+        start: ongoing.origin,
+        deadline: measuring.deadline,
+        raw: measuring.session.raw,
+    });
+    let is_still = net.axes() == 0;
+    let mut live = Live::of(&net, options.duration.map(|it| it.0));
+    let (worked, report) = net.with_loop(|network_loop: NetworkLoop| {
+        let work = move |context: &mut LoopContext<'_>| {
+            network_loop.run(Some(context.start), context.sleeper, |io| {
+                Flow::until(is_still && io.is_ending())
+            });
+        };
+        let member = measuring.member(&CycleSeries::ALL, Box::new(work));
+        measuring_threads::work(&ongoing, vec![member], stop, &mut live)
+    })?;
+    drop(live);
+    if let Some(load) = load {
+        let done = load::end(load)?;
+        ongoing.running.update(|run| {
+            run.parameters.insert("load_done".to_owned(), done);
+        });
+    }
+    ongoing.finish(worked?)?;
+    let report = report.context("the loop was not run")?;
+    anyhow::ensure!(
+        report.ended.by != EndedBy::Overrun,
+        "the loop ended, as --overrun stop asks: cycle {} was not done when the next was due",
+        report.timing.cycles
+    );
+    Ok(report)
+}
+
+/// The network that was typed.
+fn network(
+    options: &Options,
+    file: Option<motion::Plan>,
+    settings: &Settings,
+) -> anyhow::Result<NetworkBuilder<'static>> {
+    let (net, demo) = match options.segment.place()? {
+        Place::Interface(interface) => (Network::open(interface)?, options.demo),
+        Place::Virtual(sim) => {
+            let net = Network::simulated(&sim.plan()?)?;
+            (net.named(&sim.to_string()), true)
+        }
+    };
+    let net = match file {
+        Some(file) => net.motion(file)?,
+        None if demo => net.demo_motion(),
+        None => net,
+    };
+    let net = net
+        .interval(settings.interval)?
+        .mode(settings.mode)
+        .overrun(settings.overrun)
+        .warm_up(options.warm_up.0)
+        .descriptions(options.esi.read()?)
+        .choose(options.esi.chooser(&options.modes))
+        .process_image(options.readers.into());
+    let net = options.bring_up.apply(net)?;
+    let net = match options.duration {
+        Some(duration) => net.duration(duration.0),
+        None => net,
+    };
+    let net = match (options.beat, options.sync0) {
+        (BeatOption::Own, _) => net,
+        (BeatOption::Reference, None) => net.reference_clock(),
+        (BeatOption::Reference, Some(shift)) => net.sync0(shift.0),
+    };
+    let (net, name) = with_control_socket(net, options.name.as_deref())?;
+    Ok(net.on_event(move |event| tell(event, name.as_deref())))
+}
+
+/// An error that begins with the option that asks for what the segment has not.
+fn with_option(error: BringUpNetworkError) -> anyhow::Error {
+    let option = match &error {
+        BringUpNetworkError::NoClock => "--beat reference",
+        BringUpNetworkError::NoPulses => "--sync0",
+        _ => return error.into(),
+    };
+    anyhow::Error::from(error).context(option)
+}
+
+/// With a control socket of the name that was given; its name. Without one a loop runs also where there is no place for
+/// a socket.
+#[cfg(target_os = "linux")]
+fn with_control_socket<'a>(
+    net: NetworkBuilder<'a>,
+    name: Option<&str>,
+) -> anyhow::Result<(NetworkBuilder<'a>, Option<String>)> {
+    use kadenz_ethercat::control::control_socket::{ControlServer, UNNAMED};
+
+    let server = match name {
+        Some(name) => ControlServer::open(name)?,
+        None => match ControlServer::open(&format!("{UNNAMED}{}", std::process::id())) {
+            Ok(server) => server,
+            Err(error) => {
+                output::note(&format!(
+                    "`kadenz ethercat stats` will not reach this loop: {error}"
+                ));
+                return Ok((net, None));
+            }
+        },
+    };
+    let name = server.name().to_owned();
+    Ok((net.control_server(server), Some(name)))
+}
+
+/// There is none on this system.
+#[cfg(not(target_os = "linux"))]
+fn with_control_socket<'a>(
+    net: NetworkBuilder<'a>,
+    name: Option<&str>,
+) -> anyhow::Result<(NetworkBuilder<'a>, Option<String>)> {
+    anyhow::ensure!(name.is_none(), "--name needs Linux");
+    Ok((net, None))
+}
+
+/// Says what happens, in a line that fits where more of it comes; and what lets axes go on that were stopped.
+fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
+    let text = match event {
+        NetworkEvent::Retrying { error, within } => {
+            let within = Span(*within);
+            format!("bring-up, tried again for up to {within}: {error}")
+        }
+        event => event.to_string(),
+    };
+    match (event, name) {
+        (NetworkEvent::Note(_), _) => output::note(&text),
+        (NetworkEvent::AxesStopped(_), _) if output::is_quiet() => {}
+        (NetworkEvent::AxesStopped(_), Some(name)) => output::note(&format!(
+            "{text}\n  `kadenz ethercat reset --loop {name}` lets them go on"
+        )),
+        (NetworkEvent::AxesStopped(_), None) => output::note(&text),
+        _ => output::note(&cut_off(&text, output::width_of_notes())),
+    }
+}

@@ -1,0 +1,115 @@
+//! Where other processes reach the loop.
+
+use kadenz_ethercat::control::notice::Notices;
+use kadenz_ethercat::control::supervisor::DeviceTable;
+use kadenz_ethercat::control::threads::LoopThreads;
+
+use super::network::StopHandle;
+use super::process_image::ProcessImage;
+
+/// A socket that answers, where one was opened.
+#[derive(Debug, Default)]
+pub(super) struct ControlSocket {
+    #[cfg(target_os = "linux")]
+    pub(super) server: Option<kadenz_ethercat::control::control_socket::ControlServer>,
+}
+
+/// What is told of the loop.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        reason = "who asks for it needs a socket, which is of Linux"
+    )
+)]
+pub(super) struct Told<'t> {
+    pub(super) device_table: &'t DeviceTable,
+    pub(super) notices: &'t Notices,
+    pub(super) threads: &'t LoopThreads,
+    pub(super) image: &'t ProcessImage,
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Mutex, PoisonError};
+
+    use kadenz_ethercat::control::control_socket::ServerContext;
+
+    use super::{ControlSocket, StopHandle, Told};
+
+    impl ControlSocket {
+        /// The loop's name, where others can reach it.
+        pub(in super::super) fn name(&self) -> Option<&str> {
+            self.server.as_ref().map(|it| it.name())
+        }
+
+        /// Does the work of a bring-up, and lets others see that and end it by `stop`; who ended it.
+        pub(in super::super) fn while_bringing_up<R>(
+            &self,
+            stop: &StopHandle,
+            work: impl FnOnce() -> R,
+        ) -> (R, Option<String>) {
+            let Some(server) = &self.server else {
+                return (work(), None);
+            };
+            let (done, ended_by) = (AtomicBool::new(false), Mutex::new(None));
+            let end = |by: &str| {
+                let mut ended_by = ended_by.lock().unwrap_or_else(PoisonError::into_inner);
+                ended_by.get_or_insert_with(|| by.to_owned());
+                stop.stop();
+            };
+            let worked = std::thread::scope(|scope| {
+                scope.spawn(|| server.serve_bring_up(&end, &done));
+                let _ends = Ends(&done);
+                work()
+            });
+            let ended_by = ended_by.into_inner();
+            (worked, ended_by.unwrap_or_else(PoisonError::into_inner))
+        }
+
+        /// Answers until the threads are to end.
+        pub(in super::super) fn serve(&self, told: &Told<'_>) {
+            let Some(server) = &self.server else { return };
+            let threads = told.threads;
+            let context = ServerContext {
+                device_table: told.device_table,
+                notices: told.notices,
+                health: &threads.health,
+                timing: Some(&threads.timing),
+                queue: &threads.queue,
+                shown: told.image.shown(),
+                actuators: Some(&threads.actuators),
+                handle: told.image.has_axes().then_some(&*threads.handle),
+            };
+            server.serve(&context, &threads.halt);
+        }
+    }
+
+    /// Sets a flag at its end, however that comes.
+    struct Ends<'f>(&'f AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// There is none on this system.
+#[cfg(not(target_os = "linux"))]
+impl ControlSocket {
+    pub(super) const fn name(&self) -> Option<&str> {
+        None
+    }
+
+    pub(super) fn while_bringing_up<R>(
+        &self,
+        _: &StopHandle,
+        work: impl FnOnce() -> R,
+    ) -> (R, Option<String>) {
+        (work(), None)
+    }
+
+    pub(super) fn serve(&self, _: &Told<'_>) {}
+}

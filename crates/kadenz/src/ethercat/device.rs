@@ -1,0 +1,132 @@
+use kadenz_ethercat::main_device::layout::Layout;
+use kadenz_ethercat::main_device::placed::{Placed, placed};
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_ethercat::wire::sii::Direction;
+
+use super::bring_up::Mapped;
+use super::error::LookUpError;
+use super::object::{Input, ObjectValue, Output, Place, fits};
+
+/// Names of devices and objects that an error lists at most.
+const MAX_NAMED: usize = 20;
+
+/// A device of a [`Network`].
+#[derive(Debug, Clone, Copy)]
+pub struct Device<'n> {
+    pub(super) id: u64,
+    pub(super) mapped: &'n [Mapped],
+    pub(super) layout: &'n Layout,
+    pub(super) position: usize,
+}
+
+impl Device<'_> {
+    /// Its name, as its memory (SII) tells it; empty where it does not. Allocates.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.mapped[self.position].0.clone()
+    }
+
+    /// Its position, from 0, in the order in which frames pass devices.
+    #[must_use]
+    pub const fn position(&self) -> usize {
+        self.position
+    }
+
+    /// A handle of an object in its inputs: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`).
+    ///
+    /// # Errors
+    /// [`LookUpError`] where the object is not mapped, or not as a `T`; it says what is.
+    pub fn input<T: ObjectValue>(
+        &self,
+        object: impl Into<Address>,
+    ) -> Result<Input<T>, LookUpError> {
+        self.place::<T>(object.into(), Direction::Inputs)
+            .map(Input::at)
+    }
+
+    /// A handle of an object in its outputs, as [`input`](Self::input).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn output<T: ObjectValue>(
+        &self,
+        object: impl Into<Address>,
+    ) -> Result<Output<T>, LookUpError> {
+        self.place::<T>(object.into(), Direction::Outputs)
+            .map(Output::at)
+    }
+
+    fn place<T: ObjectValue>(
+        &self,
+        address: Address,
+        direction: Direction,
+    ) -> Result<Place, LookUpError> {
+        let (_, managers) = &self.mapped[self.position];
+        let mut all = placed(managers, &self.layout.shares[self.position]);
+        all.retain(|it| it.direction == direction && it.entry.address.is_some());
+        let word = match direction {
+            Direction::Inputs => "inputs",
+            Direction::Outputs => "outputs",
+        };
+        let mut found = all.iter().filter(|it| it.entry.address == Some(address));
+        let (first, more) = (found.next(), found.next());
+        let Some(first) = first else {
+            return Err(LookUpError::NotMapped {
+                device: self.name(),
+                direction: word,
+                address,
+                mapped: listed(all.iter().map(described)),
+            });
+        };
+        if more.is_some() {
+            return Err(LookUpError::Ambiguous {
+                device: self.name(),
+                direction: word,
+                address,
+            });
+        }
+        let bits = usize::from(first.entry.bits);
+        if !fits::<T>(bits, first.entry.data_type) {
+            return Err(LookUpError::Type {
+                device: self.name(),
+                address,
+                mapped: described(first),
+                asked: T::NAME,
+            });
+        }
+        Ok(Place {
+            network: self.id,
+            device: self.position,
+            bit: first.bit,
+            bits,
+        })
+    }
+}
+
+/// An entry for people, as `0x6064:00 Position actual value (INTEGER32, 32 bits)`.
+fn described(it: &Placed<'_>) -> String {
+    let entry = it.entry;
+    let address = entry.address.map(|it| it.to_string()).unwrap_or_default();
+    let data_type = match entry.data_type.and_then(super::object::type_name) {
+        Some(name) => format!("{name}, "),
+        None => String::new(),
+    };
+    let name = match entry.name.as_str() {
+        "" => String::new(),
+        name => format!(" {name}"),
+    };
+    format!("{address}{name} ({data_type}{} bits)", entry.bits)
+}
+
+/// The first of them, for people.
+pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<_> = names.collect();
+    let mut text = names[..names.len().min(MAX_NAMED)].join(", ");
+    if names.len() > MAX_NAMED {
+        text += &format!(" and {} more", names.len() - MAX_NAMED);
+    }
+    match text.is_empty() {
+        true => "none".to_owned(),
+        false => text,
+    }
+}

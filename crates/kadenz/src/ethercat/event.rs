@@ -1,0 +1,51 @@
+use std::fmt;
+use std::time::Duration;
+
+use kadenz_ethercat::motion::Stopped;
+use kadenz_record::numbers;
+
+use super::error::BringUpNetworkError;
+
+/// What a person wants to know while a network is brought up and its loop runs. It displays as a sentence.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NetworkEvent<'e> {
+    /// Bring-up is tried again, for so long at most. Told once.
+    Retrying {
+        /// What went wrong.
+        error: &'e BringUpNetworkError,
+        /// For how long.
+        within: Duration,
+    },
+    /// Bring-up, which was tried again, is done.
+    BroughtUp {
+        /// How long it took.
+        after: Duration,
+    },
+    /// The loop starts without expected devices, which may join later.
+    Without {
+        /// Their names and positions.
+        devices: &'e str,
+    },
+    /// Something else about the segment.
+    Note(&'e str),
+    /// All axes were stopped, and stay so until a reset.
+    AxesStopped(&'e Stopped),
+}
+
+impl fmt::Display for NetworkEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Retrying { error, within } => {
+                let within = numbers::span(within.as_nanos() as f64);
+                write!(f, "bring-up, tried again for up to {within}: {error}")
+            }
+            Self::BroughtUp { after } => {
+                write!(f, "bring-up: done after {:.1} s", after.as_secs_f64())
+            }
+            Self::Without { devices } => write!(f, "bring-up: starts without {devices}"),
+            Self::Note(note) => f.write_str(note),
+            Self::AxesStopped(stopped) => write!(f, "all axes are stopped: {}", stopped.why),
+        }
+    }
+}

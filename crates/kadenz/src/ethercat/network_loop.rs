@@ -1,0 +1,229 @@
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{
+    Controller as _, CycleContext, CycleReport, Ended, Free, Observer as _, Phase, Settings,
+    Timekeeper,
+};
+use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
+use kadenz_ethercat::control::supervisor::DeviceTable;
+use kadenz_ethercat::control::threads::{LoopThreads, Prepared};
+use kadenz_ethercat::control::timing::Snapshot;
+use kadenz_ethercat::motion::{AxisGroup, AxisRunner, Policy};
+use kadenz_ethercat::port::Port;
+use kadenz_record::numbers;
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::sleep::Sleeper;
+
+use super::axes::AxesReport;
+use super::io::{Flow, Io};
+use super::network::{Beside, StopHandle};
+use super::process_image::ProcessImage;
+use super::recorder::{Following, NetworkRecorder};
+
+/// How the loop runs, and the axes that it moves.
+pub(super) struct LoopParts {
+    pub(super) settings: Settings,
+    pub(super) runners: Vec<AxisRunner>,
+    pub(super) policy: Policy,
+    /// How the beat follows the reference clock, where it does.
+    pub(super) phase: Option<PhaseSettings>,
+}
+
+/// The loop of a [`Network`](super::Network), for the thread that is to run it. From
+/// [`Network::with_loop`](super::Network::with_loop).
+pub struct NetworkLoop {
+    id: u64,
+    prepared: Prepared<Box<dyn Port + Send>>,
+    parts: LoopParts,
+    recorder: Option<NetworkRecorder>,
+    threads: LoopThreads,
+    device_table: Arc<DeviceTable>,
+    image: Arc<ProcessImage>,
+    stop: StopHandle,
+    /// All of them, the warm-up's too.
+    beats: Option<u64>,
+    warm_up: Duration,
+    outcome: Outcome,
+}
+
+/// Where a loop leaves what came of it.
+#[derive(Clone, Default)]
+pub(super) struct Outcome(Arc<Mutex<Option<(Ended, AxesReport)>>>);
+
+impl NetworkLoop {
+    pub(super) fn new(
+        id: u64,
+        prepared: Prepared<Box<dyn Port + Send>>,
+        parts: LoopParts,
+        recorder: Option<NetworkRecorder>,
+        beside: &Beside<'_>,
+    ) -> Self {
+        Self {
+            id,
+            prepared,
+            parts,
+            recorder,
+            threads: beside.threads.clone(),
+            device_table: beside.supervisor.device_table(),
+            image: Arc::clone(&beside.image),
+            stop: beside.plan.stop.clone(),
+            beats: beside.plan.beats(),
+            warm_up: beside.plan.warm_up,
+            outcome: Outcome::default(),
+        }
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        self.outcome.clone()
+    }
+
+    /// Runs the loop on the calling thread to its end, with beat 0 at `start`, or now; the law as in
+    /// [`Network::run`](super::Network::run). Then all devices are asked to go to PREOP, also where the law panics.
+    ///
+    /// # Real-time safety
+    /// As [`Network::run`](super::Network::run).
+    pub fn run(
+        mut self,
+        start: Option<MonotonicTime>,
+        sleeper: &mut dyn Sleeper,
+        mut law: impl FnMut(&mut Io<'_, '_>) -> Flow,
+    ) {
+        let start = start.unwrap_or_else(clock::now);
+        let settings = Settings {
+            start: Some(start),
+            ..self.parts.settings
+        };
+        let threads = &self.threads;
+        let (mut recorder, following) = match self.recorder {
+            None => (None, None),
+            Some(recorder) => {
+                let (cycles, clock) = recorder.begin(start + self.warm_up, self.beats);
+                (Some(cycles), clock)
+            }
+        };
+        let mut phase: Box<dyn Phase> = match self.parts.phase {
+            None => Box::new(Free),
+            Some(settings) => Box::new(Following {
+                follow: Follow::new(settings, |_: &Step| ()),
+                recorder: following,
+            }),
+        };
+        let record = |report: &CycleReport<'_>| {
+            if let Some(recorder) = &mut recorder {
+                recorder.cycle(report);
+            }
+        };
+        let (stop, beats) = (&self.stop, self.beats);
+        let ends = |report: &CycleReport<'_>| {
+            if stop.is_set() || beats.is_some_and(|beats| report.beat >= beats) {
+                threads.halt.store(true, Ordering::Relaxed);
+            }
+        };
+        let (id, has_axes) = (self.id, !self.parts.runners.is_empty());
+        let group = AxisGroup::new(self.parts.runners, self.parts.policy, &threads.handle);
+        let mut group = group.with_device_table(self.device_table);
+        let mut requests = &*threads.actuators;
+        let mut controller = |context: &mut CycleContext<'_>| {
+            if has_axes {
+                group.beat(context);
+            }
+            if law(&mut Io::new(context, id)) == Flow::Stop {
+                context.stop();
+            }
+            requests.beat(context);
+        };
+        let ended = threads.run_loop(
+            &mut self.prepared,
+            &settings,
+            &mut BySleeper(sleeper),
+            &mut *phase,
+            &mut controller,
+            (record, self.image.publisher(), ends),
+        );
+        let axes = AxesReport::of(&group, &threads.handle);
+        let mut outcome = self
+            .outcome
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *outcome = Some((ended, axes));
+    }
+}
+
+impl fmt::Debug for NetworkLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NetworkLoop")
+            .field("settings", &self.parts.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Outcome {
+    /// What came of the loop, where it was run.
+    pub(super) fn report(
+        &self,
+        devices: usize,
+        frames: usize,
+        threads: &LoopThreads,
+    ) -> Option<NetworkReport> {
+        let mut outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ended, axes) = outcome.take()?;
+        Some(NetworkReport {
+            devices,
+            frames,
+            ended,
+            timing: threads.timing.snapshot(),
+            axes,
+        })
+    }
+}
+
+/// A sleeper of the caller's, for the loop.
+struct BySleeper<'s>(&'s mut dyn Sleeper);
+
+impl<P> Timekeeper<P> for BySleeper<'_> {
+    fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
+        self.0.sleep_until(time);
+    }
+}
+
+/// What came of a loop. It displays as a line for the loop, and one for its axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NetworkReport {
+    /// Devices on the segment.
+    pub devices: usize,
+    /// Frames of a cycle.
+    pub frames: usize,
+    /// How the loop ended.
+    pub ended: Ended,
+    /// How well it kept its beat, and what was lost.
+    pub timing: Snapshot,
+    /// What became of the axes of a motion.
+    pub axes: AxesReport,
+}
+
+impl fmt::Display for NetworkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (timing, frames) = (&self.timing, &self.timing.frames);
+        write!(
+            f,
+            "{} devices, {} in a cycle; {} cycles, {} frames lost, {} late, {} wrong working counters, {} \
+             overruns, {} beats left out",
+            self.devices,
+            numbers::counted(self.frames as u64, "frame"),
+            numbers::thousands(timing.cycles),
+            numbers::thousands(frames.lost),
+            numbers::thousands(frames.late),
+            numbers::thousands(frames.working_counter_mismatches),
+            numbers::thousands(timing.overruns),
+            numbers::thousands(timing.skipped_beats),
+        )?;
+        match self.axes.axes.is_empty() {
+            true => Ok(()),
+            false => write!(f, "\n{}", self.axes),
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! What a network can be asked for before it is brought up: vendors' files, expected devices, the reference clock, a
+//! motion, a control socket; and a loop on a thread of the caller's own.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use kadenz::Recording;
+use kadenz::ethercat::control::cyclic::EndedBy;
+use kadenz::ethercat::main_device::from_esi::Choice;
+use kadenz::ethercat::motion;
+use kadenz::ethercat::sim::file::Plan;
+use kadenz::ethercat::sim::humanoid::humanoid;
+use kadenz::ethercat::{
+    BringUpNetworkError, Flow, Missing, Network, NetworkBuilder, NetworkEvent, OpenNetworkError,
+    RunNetworkError,
+};
+
+const MS: Duration = Duration::from_millis(1);
+/// More cycles than even a very busy machine needs to bring all devices to OP.
+const MANY: u64 = 30_000;
+
+/// A file in a folder.
+fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A humanoid of ten devices, whose last one has no power.
+fn without_the_last(folder: &Path) -> (Plan, PathBuf) {
+    let all = humanoid(10).to_toml().unwrap();
+    let expected = file(folder, "expected.toml", &all);
+    let off = format!(
+        "\n[[fault]]\nwhat = \"power-off\"\ndevice = \"{}\"\nat_ms = 0\n",
+        last()
+    );
+    let faulty = file(folder, "faulty.toml", &(all + &off));
+    (Plan::read(&faulty).unwrap(), expected)
+}
+
+/// The name of that device.
+fn last() -> String {
+    humanoid(10).devices[9].name.clone()
+}
+
+/// The same, telling its events to whoever reads the other end.
+fn heard(builder: NetworkBuilder<'_>) -> (NetworkBuilder<'_>, mpsc::Receiver<String>) {
+    let (told, events) = mpsc::sync_channel(64);
+    let tell = move |event: &NetworkEvent<'_>| {
+        let _ = told.try_send(event.to_string());
+    };
+    (builder.on_event(tell), events)
+}
+
+#[test]
+fn an_expected_device_that_is_missing_ends_bring_up_or_joins_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, expected) = without_the_last(folder.path());
+    let builder = |missing| {
+        let builder = Network::simulated(&plan).unwrap();
+        let builder = builder.bring_up_timeout(200 * MS);
+        heard(builder.expected(&expected, missing).unwrap())
+    };
+    let (refused, events) = builder(Missing::Refused);
+    let refused = refused.bring_up().unwrap_err().to_string();
+    assert!(refused.contains(&last()), "{refused}");
+    let event = events.recv().unwrap();
+    assert!(
+        event.starts_with("bring-up, tried again for up to 200 ms: "),
+        "{event}"
+    );
+
+    let (late, events) = builder(Missing::JoinLater);
+    let net = late.bring_up().unwrap();
+    assert_eq!(net.devices().count(), 10);
+    assert!(net.device(&last()).is_ok(), "configured by the file");
+    let event = events.try_iter().last().unwrap();
+    assert!(
+        event.starts_with(&format!("bring-up: starts without {}", last())),
+        "{event}"
+    );
+
+    let (both, _) = builder(Missing::JoinLater);
+    let refused = both.reference_clock().bring_up().unwrap_err();
+    assert!(matches!(refused, BringUpNetworkError::ClockOfMissing));
+}
+
+#[test]
+fn a_file_of_expected_devices_that_is_not_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(
+        folder.path(),
+        "robot.toml",
+        "[[device]]\nmodel = \"nonsense\"\n",
+    );
+    let refused = Network::sim(3).unwrap().expected(path, Missing::Refused);
+    assert!(matches!(refused, Err(OpenNetworkError::File(_))));
+}
+
+const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
+
+/// A segment of one gripper.
+fn gripper(folder: &Path) -> (NetworkBuilder<'static>, PathBuf) {
+    let esi = file(folder, "gripper.xml", GRIPPER);
+    let segment = "[[device]]\nname = \"a\"\nesi = \"gripper.xml\"\nproduct = 18\n";
+    let segment = file(folder, "one.toml", segment);
+    let plan = Plan::read(&segment).unwrap();
+    (Network::simulated(&plan).unwrap(), esi)
+}
+
+#[test]
+fn a_device_carries_the_pdos_that_were_chosen_in_its_vendor_s_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let choosing = |pdos: &'static [u16]| {
+        let (builder, esi) = gripper(folder.path());
+        let choice = Choice {
+            pdos: Some(pdos.to_vec()),
+            mode: None,
+        };
+        let builder = builder.esi(esi).unwrap();
+        heard(builder.choose(move |devices, matched| matched.choose(&devices[0], &choice)))
+    };
+    let (builder, events) = choosing(&[0x1600, 0x1602, 0x1A00]);
+    let net = builder.bring_up().unwrap();
+    assert_eq!(
+        events.recv().unwrap(),
+        "1 of 1 devices are described by ESI files"
+    );
+    let device = net.device_at(0).unwrap();
+    assert!(device.output::<i16>((0x7000, 3)).is_ok());
+    let refused = device.output::<i32>((0x7000, 2)).unwrap_err().to_string();
+    assert!(
+        refused.contains("Target force"),
+        "the file's name: {refused}"
+    );
+
+    let (builder, _) = choosing(&[0x1601, 0x1602]);
+    let refused = builder.bring_up().unwrap_err();
+    assert!(
+        matches!(refused, BringUpNetworkError::Choice(_)),
+        "{refused}"
+    );
+    let empty = tempfile::tempdir().unwrap();
+    let refused = Network::sim(1).unwrap().esi(empty.path()).unwrap_err();
+    assert!(
+        refused.to_string().contains("describes no device"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_loop_on_the_reference_clock_records_its_offset_and_what_comes_after_the_warm_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Recording::create(folder.path().join("run")).unwrap();
+    let builder = Network::sim(10).unwrap().cycle("500Hz").unwrap();
+    let (builder, events) = heard(builder.reference_clock());
+    let builder = builder.warm_up(200 * MS).duration(400 * MS);
+    let net = builder.record(&run).bring_up().unwrap();
+    let event = events.recv().unwrap();
+    assert!(event.starts_with("clocks: after "), "{event}");
+    let report = net.run(|io| Flow::until(io.is_ending())).unwrap();
+    assert_eq!(report.ended.by, EndedBy::Controller, "{report}");
+    let recorded = run.finish().unwrap();
+    let count = |name: &str| {
+        let mut series = recorded.run().series.iter();
+        series.find(|it| it.name == name).unwrap().counts.recorded
+    };
+    // Of 300 beats; the reference clock moves those of the warm-up a little.
+    for name in ["wake-up", "exchange"] {
+        assert!((1..250).contains(&count(name)), "{name}: {report}");
+    }
+    assert!(count("clock-offset") > 0 && count("clock-drift") > 0);
+}
+
+#[test]
+fn pulses_that_no_device_asks_for_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (builder, esi) = gripper(folder.path());
+    let choice = Choice {
+        pdos: None,
+        mode: Some("SM".to_owned()),
+    };
+    let builder = builder.sync0(Duration::ZERO).esi(esi).unwrap();
+    let builder = builder.choose(move |devices, matched| matched.choose(&devices[0], &choice));
+    let outcome = builder.bring_up().map(drop);
+    assert!(
+        matches!(outcome, Err(BringUpNetworkError::NoPulses)),
+        "{outcome:?}"
+    );
+}
+
+/// The left knee to and fro, however busy the machine is.
+const MOTION: &str = r#"
+cycle_us = 4000
+[safety]
+lost_cycles = 100000
+late_cycles = 100000
+[[axis]]
+device = "left knee"
+repeat = true
+moves = [ { to = 0.1, velocity = 0.5 }, { to = 0.0 } ]
+"#;
+
+#[test]
+fn a_motion_moves_its_axes_beside_a_law() {
+    let plan = motion::file::parse("motion.toml", MOTION).unwrap();
+    let builder = Network::sim(12).unwrap().motion(plan).unwrap();
+    let net = builder.bring_up().unwrap();
+    assert_eq!(net.axes(), 1);
+    let actual = net
+        .device("left knee")
+        .unwrap()
+        .input::<i32>(0x6064)
+        .unwrap();
+    let (stop, monitor) = (net.stop_handle(), net.monitor());
+    let (mut first, mut greatest) = (None, 0);
+    let report = net.run(|io| {
+        assert_eq!(io.step().as_millis() % 4, 0, "the file's cycle");
+        let at = io.get(actual);
+        greatest = greatest.max((at - *first.get_or_insert(at)).abs());
+        if greatest > 1_000 || io.number() > MANY {
+            stop.stop();
+        }
+        Flow::Continue
+    });
+    let report = report.unwrap();
+    assert!(greatest > 1_000, "{report}");
+    assert_eq!(
+        report.ended.by,
+        EndedBy::Controller,
+        "the axes came to rest"
+    );
+    assert_eq!((report.axes.axes[0].position, report.axes.stops), (8, 0));
+    assert!(report.axes.axes[0].cycles > 0, "{report}");
+    assert!(
+        report
+            .to_string()
+            .contains("\n1 axes; the one at position 8 "),
+        "{report}"
+    );
+    assert!(monitor.axes.status().is_some());
+
+    let plan = motion::file::parse("motion.toml", &MOTION.replace("left knee", "third knee"));
+    let builder = Network::sim(12).unwrap().motion(plan.unwrap()).unwrap();
+    let refused = builder.bring_up_timeout(Duration::ZERO).bring_up();
+    assert!(refused.unwrap_err().to_string().contains("no device is"));
+}
+
+#[test]
+fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
+    let net = Network::sim(5).unwrap().bring_up().unwrap();
+    let (number, report) = net
+        .with_loop(|network_loop| {
+            let work = move || {
+                let kind = kadenz::rt::sleep::SleeperKind::recommended();
+                let mut sleeper = kadenz::rt::sleep::open(kind, Default::default()).unwrap();
+                network_loop.run(None, sleeper.as_mut(), |io| Flow::until(io.number() == 50));
+                7
+            };
+            std::thread::spawn(work).join().unwrap()
+        })
+        .unwrap();
+    assert_eq!((number, report.unwrap().ended.cycles), (7, 50));
+
+    let net = Network::sim(5).unwrap().bring_up().unwrap();
+    let ((), report) = net.with_loop(drop).unwrap();
+    assert!(report.is_none());
+    assert!(RunNetworkError::NotRun.to_string().contains("was not run"));
+}
+
+#[cfg(target_os = "linux")]
+mod control_socket {
+    use kadenz::ethercat::Readers;
+    use kadenz::ethercat::control::control_socket::{Answer, Client, Question};
+
+    use super::*;
+
+    /// A name that no other test has.
+    fn name(of: &str) -> String {
+        format!("test-library-{of}-{}", std::process::id())
+    }
+
+    fn ask(client: &mut Client, question: &Question) -> Answer {
+        client.ask(question).unwrap()
+    }
+
+    /// Waits until the loop's socket answers what is wanted, as long as even a very busy machine needs.
+    fn wait_for<T>(client: &mut Client, mut wanted: impl FnMut(&mut Client) -> Option<T>) -> T {
+        for _ in 0..6_000 {
+            if let Some(it) = wanted(client) {
+                return it;
+            }
+            std::thread::sleep(10 * MS);
+        }
+        panic!("the loop did not answer so within a minute");
+    }
+
+    #[test]
+    fn other_programs_see_the_process_image_set_outputs_and_are_refused_a_name_in_use() {
+        for (readers, is_shared) in [(Readers::Seqlock, true), (Readers::PiMutex, false)] {
+            let name = name(&format!("{readers:?}"));
+            let open = || Network::sim(10).unwrap().control_socket(&name);
+            let net = open().unwrap().process_image(readers);
+            assert!(open().unwrap_err().to_string().contains(&name));
+            let net = net.bring_up().unwrap();
+            let stop = net.stop_handle();
+            let other = std::thread::spawn({
+                let name = name.clone();
+                move || {
+                    let mut client = Client::connect(&name).unwrap();
+                    let Answer::Devices(devices) = ask(&mut client, &Question::Devices {}) else {
+                        panic!("no devices");
+                    };
+                    assert_eq!(devices.len(), 10);
+                    let Answer::Layout(layout) = ask(&mut client, &Question::Layout {}) else {
+                        panic!("no layout");
+                    };
+                    assert_eq!(layout.memory.is_some(), is_shared);
+                    assert_eq!(layout.interval_ns, 1_000_000);
+                    let question = Question::Output {
+                        device: 4,
+                        index: 0x607A,
+                        sub: 0,
+                        value: vec![7, 0, 0, 0],
+                    };
+                    assert!(matches!(ask(&mut client, &question), Answer::Set { .. }));
+                    wait_for(&mut client, |client| {
+                        let Ok(Answer::Post { bytes, .. }) = client.ask(&Question::Post {}) else {
+                            return None;
+                        };
+                        bytes.windows(4).any(|it| it == [7, 0, 0, 0]).then_some(())
+                    });
+                    stop.stop();
+                }
+            });
+            let mut seen = false;
+            let report = net.run(|io| {
+                // The law leaves outputs alone: they stay what the other program set.
+                seen |= io
+                    .context()
+                    .outputs()
+                    .windows(4)
+                    .any(|it| it == [7, 0, 0, 0]);
+                Flow::until(io.number() > MANY)
+            });
+            other.join().unwrap();
+            assert_eq!(report.unwrap().ended.by, EndedBy::Flag);
+            assert!(seen);
+        }
+    }
+
+    #[test]
+    fn a_stop_at_the_socket_ends_a_bring_up_and_says_who_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plan, expected) = without_the_last(folder.path());
+        let name = name("bring-up");
+        let builder = Network::simulated(&plan)
+            .unwrap()
+            .bring_up_timeout(3_600_000 * MS);
+        let builder = builder.expected(expected, Missing::Refused).unwrap();
+        let builder = builder.control_socket(&name).unwrap();
+        let other = std::thread::spawn(move || {
+            let mut client = Client::connect(&name).unwrap();
+            let by = Some("a test".to_owned());
+            ask(&mut client, &Question::Stop { by });
+        });
+        let refused = builder.bring_up().unwrap_err();
+        other.join().unwrap();
+        let words = "ended by a test: bring-up was ended before all devices were configured";
+        assert_eq!(refused.to_string(), words);
+    }
+
+    #[test]
+    fn axes_that_are_stopped_at_the_socket_are_an_event_and_stay_so_in_the_report() {
+        let name = name("axes");
+        let plan = motion::file::parse("motion.toml", MOTION).unwrap();
+        let builder = Network::sim(12).unwrap().motion(plan).unwrap();
+        let (builder, events) = heard(builder.control_socket(&name).unwrap());
+        let net = builder.bring_up().unwrap();
+        let stop = net.stop_handle();
+        let other = std::thread::spawn(move || {
+            let mut client = Client::connect(&name).unwrap();
+            let by = Some("a test".to_owned());
+            ask(&mut client, &Question::Stop { by });
+            let event = events.recv().unwrap();
+            stop.stop();
+            event
+        });
+        let report = net.run(|_| Flow::Continue).unwrap();
+        let event = other.join().unwrap();
+        assert!(event.starts_with("all axes are stopped: "), "{event}");
+        assert_eq!(report.axes.stops, 1, "{report}");
+        assert!(report.axes.stopped.is_some());
+    }
+}
