@@ -337,7 +337,8 @@ impl Answer for ClockReport {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use kadenz_ethercat::control::control_socket::{Answer as Reply, Question, Reply as Line};
 

@@ -251,7 +251,8 @@ impl Answer for Dictionary {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use kadenz_ethercat::control::control_socket::{Answer, LoopObjects, Question, Reply};
 
