@@ -110,7 +110,7 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
     while !stop.requested() {
         server.step().with_context(|| {
             format!(
-                "no more frames can be received on {interface}; was it deleted, or moved elsewhere?"
+                "frames on {interface} cannot be waited for any more; was it deleted, or moved elsewhere?"
             )
         })?;
         while let Ok(line) = lines.try_recv() {
@@ -118,8 +118,8 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         }
         if server.echoed() > 0 && !std::mem::replace(&mut warned, true) {
             output::note(
-                "frames come that a segment has passed already, and are left: another segment answers on this \
-                 wire, or the wire is a loop; end one of both",
+                "frames come that a segment has passed already, and are left: another one answers on this \
+                 wire, or it is a loop; end one of both",
             );
         }
     }
