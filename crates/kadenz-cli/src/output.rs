@@ -15,7 +15,7 @@ use std::process::{ExitCode, Stdio};
 use std::sync::OnceLock;
 
 use clap::{ArgAction, Args, ValueEnum};
-use kadenz_report::document::Answer;
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::terminal::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
@@ -156,6 +156,29 @@ pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<()> {
     }
     show(&answer.document().terminal());
     Ok(())
+}
+
+/// One answer of many: a line of JSON with `--json`, else its document; whether somebody still reads.
+pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<bool> {
+    if is_json() {
+        return json_line(answer);
+    }
+    Ok(tell(&answer.document().terminal()))
+}
+
+/// A part of an answer's document, shown before the rest is known. The JSON comes whole by [`answer_of_parts`].
+pub(crate) fn part(document: impl FnOnce() -> Document) {
+    if !is_json() {
+        show(&document().terminal());
+    }
+}
+
+/// As [`answer`], where the document has been shown in parts.
+pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<()> {
+    match is_json() {
+        true => json(answer),
+        false => Ok(()),
+    }
 }
 
 /// Text on standard output. A reader who has gone (`| head`) is no error.

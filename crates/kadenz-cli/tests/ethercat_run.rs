@@ -325,7 +325,8 @@ fn a_running_loop_is_asked_by_its_name() {
     let second = words(&[&arguments[..], &["--out", text(&b)]].concat());
     assert_eq!(second.code, 2);
     assert!(second.err.contains(&name), "{}", second.err);
-    let mut hearing = kadenz(&["ethercat", "stats", &name, "--notices"])
+    let notices = ["ethercat", "stats", &name, "--notices", "--json"];
+    let mut hearing = kadenz(&notices)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -334,6 +335,8 @@ fn a_running_loop_is_asked_by_its_name() {
     let mut first = String::new();
     notes.read_line(&mut first).unwrap();
     assert!(first.starts_with("listening to"), "{first}");
+    let state = ["state", "PREOP", "--device", "1", "--loop", &name];
+    assert_eq!(words(&state).code, 0);
     signal(&child, "INT");
     let said = Said::of(child.wait_with_output().unwrap());
     assert_ended_well(&said);
@@ -341,6 +344,14 @@ fn a_running_loop_is_asked_by_its_name() {
     notes.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("the loop has ended"), "{rest}");
     assert_eq!(hearing.wait().unwrap().code(), Some(0));
+    let mut heard = String::new();
+    let mut out = hearing.stdout.take().unwrap();
+    out.read_to_string(&mut heard).unwrap();
+    assert!(heard.contains("\"event\":\"state\""), "{heard}");
+    for line in heard.lines() {
+        let line = serde_json::from_str(line).unwrap();
+        assert_described("ethercat", "stats-notice", &line);
+    }
     let gone = words(&["stats", &name]);
     assert_eq!(gone.code, 2);
     assert!(

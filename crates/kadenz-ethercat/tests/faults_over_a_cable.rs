@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::control_socket::{
-    Answer, Client, ControlServer, Heard, Question, ServerContext,
+    Client, ControlServer, Heard, LoopObjects, ServerContext,
 };
 use kadenz_ethercat::control::cyclic::{
     CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
@@ -28,10 +28,12 @@ use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::objects::Objects as _;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, DeviceId, End, Side};
+use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::{AlStatusCode, State};
 
 use commanded::{Commands, humanoid_over_a_cable, skip};
@@ -363,37 +365,21 @@ fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
             .unwrap();
         at_a_desk(rig, |path| {
             let mut client = Client::at(path).unwrap();
-            let mut ask = |question| client.ask(&question).unwrap();
-            let Answer::Devices(devices) = ask(Question::Devices {}) else {
-                panic!("no devices")
-            };
+            let devices = client.devices().unwrap();
             assert_eq!(devices.len(), DEVICES);
-            let Answer::Stats(stats) = ask(Question::Stats {}) else {
-                panic!("no statistics")
-            };
-            assert!(stats["cycles"].as_u64().unwrap() > 0, "{stats}");
-            let read = |index, sub| Question::SdoRead {
-                device: knee,
-                index,
-                sub,
-            };
-            let vendor = devices[knee].identity[0].to_le_bytes().to_vec();
-            assert_eq!(ask(read(0x1018, 1)), Answer::Bytes(vendor));
-            let write = Question::SdoWrite {
-                device: knee,
-                index: 0x6083,
-                sub: 0,
-                value: vec![1, 2, 3, 0],
-            };
-            assert_eq!(ask(write), Answer::Done);
-            assert_eq!(ask(read(0x6083, 0)), Answer::Bytes(vec![1, 2, 3, 0]));
+            assert!(client.statistics().unwrap().cycles > 0);
+            let mut objects = LoopObjects::new(&mut client, knee);
+            let vendor = devices[knee].identity[0].to_le_bytes();
+            let read = objects.read(Address::new(0x1018, 1), false);
+            assert_eq!(read.unwrap(), vendor);
+            let acceleration = Address::new(0x6083, 0);
+            objects.write(acceleration, false, &[1, 2, 3, 0]).unwrap();
+            assert_eq!(objects.read(acceleration, false).unwrap(), [1, 2, 3, 0]);
+            let refused = objects.read(Address::new(0x5FFF, 0), false);
+            assert!(refused.unwrap_err().is_refusal());
             let mut hearing = Client::at(path).unwrap().listen().unwrap();
-            for state in ["preop", "OP"] {
-                let state = Some(state.to_owned());
-                let device = knee;
-                let Answer::Device(status) = ask(Question::State { device, state }) else {
-                    panic!("no device")
-                };
+            for state in [State::PreOp, State::Op] {
+                let status = client.bring(knee, state).unwrap();
                 assert!(status.is_well(), "{status:?}");
             }
             let end = Instant::now() + LONG;

@@ -110,15 +110,25 @@ fn hold_against(schema: Value, place: &str, json: &Value) {
     }
 }
 
-/// Allows objects no fields but those that are described.
+/// Allows objects no fields but those that are described; of one with alternatives, by any of these.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.values_mut().for_each(close);
-            if fields.get("properties").is_some_and(Value::is_object)
-                && fields.contains_key("required")
-            {
-                fields.insert("additionalProperties".to_owned(), false.into());
+            let is_object = fields.get("properties").is_some_and(Value::is_object)
+                && fields.contains_key("required");
+            for (key, value) in fields.iter_mut() {
+                match value.as_array_mut() {
+                    Some(alternatives) if is_object && key == "oneOf" => {
+                        let fields = alternatives
+                            .iter_mut()
+                            .filter_map(|it| it.get_mut("properties"));
+                        fields.for_each(close);
+                    }
+                    _ => close(value),
+                }
+            }
+            if is_object {
+                fields.insert("unevaluatedProperties".to_owned(), false.into());
             }
         }
         Value::Array(items) => items.iter_mut().for_each(close),

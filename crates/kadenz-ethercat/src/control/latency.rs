@@ -36,6 +36,7 @@ mod experiment;
 mod tests;
 
 use kadenz_rt::clock::MonotonicTime;
+use serde::Serialize;
 
 use super::cyclic::{Controller, CycleContext, CycleReport, Mode, Observer};
 use crate::sim::model::stamp::Told;
@@ -96,7 +97,8 @@ pub struct Latency {
 }
 
 /// A latency in cycles.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// How many values it rests on.
     pub count: usize,

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod link;
 pub mod mailbox;
 pub mod mapping;
+pub mod objects;
 pub(crate) mod place;
 pub mod placed;
 pub mod sdo;

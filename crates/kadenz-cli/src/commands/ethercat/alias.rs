@@ -5,11 +5,13 @@ use clap::Args;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::sii::Sii;
 use kadenz_ethercat::wire::sii::{checksum, word};
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::device::{ToldDevice, Which, called, weigh, whose};
+use super::access::DeviceAccess;
+use super::device::{Device, Which, weigh, whose};
 use super::segment::SegmentOrLoop;
-use super::way::Way;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
@@ -51,46 +53,51 @@ fn number(text: &str) -> Result<u16, String> {
         None => text.parse(),
     };
     read.map_err(|_| {
-        format!("`{text}` is no alias; write 0 to 65535, or 0x and hexadecimal digits")
+        format!("`{text}` is not a valid alias; write 0 to 65535, or 0x and hexadecimal digits")
     })
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// A device's alias.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Alias {
+    version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
+    /// By the device's SII.
     before: u16,
+    /// From the device's next power on.
     alias: u16,
+    /// false where the SII had it already.
     written: bool,
+    /// Objections that `--force` overrode.
     overridden: Vec<String>,
+    /// From when on it counts, besides.
+    #[serde(skip)]
+    when: &'static str,
 }
 
 /// Bytes of the words that the controller itself is set up by.
 const HEAD: usize = 16;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut way = Way::open(&options.place)?;
-    way.ensure_alone()?;
-    let all = way.all()?;
-    let place = options.device.one_of(&all)?;
-    let device = &all[place];
+    let mut access = DeviceAccess::open(&options.place)?;
+    access.ensure_alone()?;
+    let all = access.sub_devices()?;
+    let place = options.device.one_among(&all)?;
+    let device = Device::from(&all[place]);
     let objections = objections(&all, place, options.alias);
-    weigh(device, &objections, options.force)?;
-    let done = write(&mut way, device, options.alias).with_context(|| whose(device))?;
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: way.name(),
-            device: ToldDevice::of(device),
-            before: done.before,
-            alias: options.alias,
-            written: done.written,
-            overridden: objections,
-        })?;
-    } else {
-        output::say(&(words(device, options.alias, &done) + way.when_it_counts()));
-    }
+    weigh(&device, &objections, options.force)?;
+    let done = write(&mut access, &device, options.alias).with_context(|| device.label())?;
+    output::answer(&Alias {
+        version: Version,
+        segment: access.name(),
+        device,
+        before: done.before,
+        alias: options.alias,
+        written: done.written,
+        overridden: objections,
+        when: access.when_it_counts(),
+    })?;
     Ok(Outcome::Kept)
 }
 
@@ -105,9 +112,8 @@ fn objections(all: &[SubDevice], place: usize, alias: u16) -> Vec<String> {
     let mut same = others.filter(|(_, it)| it.alias == alias || alias_of(it) == alias);
     if let Some((_, other)) = same.next().filter(|_| alias != 0) {
         objections.push(format!(
-            "device {} ({}) has the alias {alias} already, and both would answer to it",
-            other.position.0,
-            called(other)
+            "{} has the alias {alias} already, and both would answer to it",
+            whose(other)
         ));
     }
     if !all[place].image().is_some_and(|it| it.checksum_holds()) {
@@ -125,12 +131,12 @@ struct Done {
     written: bool,
 }
 
-/// Writes alias and checksum, where they are otherwise, and reads them again.
-fn write(way: &mut Way, device: &SubDevice, alias: u16) -> anyhow::Result<Done> {
+/// Writes alias and checksum, where they differ, and reads them again.
+fn write(access: &mut DeviceAccess, device: &Device, alias: u16) -> anyhow::Result<Done> {
     // Ctrl-C waits: between the two words the memory holds a checksum that is wrong.
     let _stop = interrupt::quietly_stop_on_interrupt()?;
-    way.ask(device, |registers, whose| {
-        let mut sii = Sii::borrow(registers, whose)?;
+    access.ask(device, |registers, target| {
+        let mut sii = Sii::borrow(registers, target)?;
         let mut head = [0; HEAD];
         sii.read(0, &mut head)?;
         let at = 2 * usize::from(word::ALIAS);
@@ -157,20 +163,21 @@ fn write(way: &mut Way, device: &SubDevice, alias: u16) -> anyhow::Result<Done> 
     })
 }
 
-fn words(device: &SubDevice, alias: u16, done: &Done) -> String {
-    let whose = whose(device);
-    match (done.written, alias) {
-        (false, _) => format!("{whose}: its alias is {alias} already; nothing was written"),
-        (true, 0) => format!(
-            "{whose}: its memory says no alias any more; it was {} and is until the device gets its power the next \
-             time",
-            done.before
-        ),
-        (true, _) => format!(
-            "{whose}: its memory says the alias {alias}, and said {} before; it counts when the device gets its power \
-             the next time",
-            done.before
-        ),
+impl Answer for Alias {
+    fn document(&self) -> Document {
+        let (device, alias, before) = (self.device.label(), self.alias, self.before);
+        let words = match (self.written, alias) {
+            (false, _) => format!("{device}: its alias is {alias} already; nothing was written"),
+            (true, 0) => format!(
+                "{device}: its memory says no alias any more; it was {before} and is until the device gets its power \
+                 the next time"
+            ),
+            (true, _) => format!(
+                "{device}: its memory says the alias {alias}, and said {before} before; it counts when the device gets \
+                 its power the next time"
+            ),
+        };
+        (words + self.when).into()
     }
 }
 

@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kadenz_ethercat::control::control_socket::{Answer, Question};
 use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
 use kadenz_ethercat::wire::AlStatus;
 use kadenz_ethercat::wire::cia402::DriveState;
-use kadenz_report::document::{self, Document, Table, Version};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked::{ControlClient, nonsense, whose};
+use super::device::Device;
+use super::running_loop::RunningLoop;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -87,40 +87,40 @@ pub(super) struct Axes<'a> {
 }
 
 pub(crate) fn tell(options: &Tell) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.how.running.as_deref())?;
-    let status = ask(&mut control, &Question::Axes {})?;
-    show(&control, &status)?;
+    let mut running = RunningLoop::open(options.how.running.as_deref())?;
+    let status = running.client.axes()?;
+    show(&running, &status)?;
     Ok(outcome(&status))
 }
 
 pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.how.running.as_deref())?;
+    let mut running = RunningLoop::open(options.how.running.as_deref())?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
-    let status = ask(&mut control, &Question::Stop { by: Some(by) })?;
-    show(&control, &status)?;
+    let status = running.client.stop(Some(by))?;
+    show(&running, &status)?;
     Ok(Outcome::Kept)
 }
 
 pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.how.running.as_deref())?;
+    let mut running = RunningLoop::open(options.how.running.as_deref())?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let mut status = ask(&mut control, &Question::Reset {})?;
+    let mut status = running.client.reset()?;
     let end = Instant::now() + options.within.0;
     while status.stage == StageName::Enabling && !stop.requested() && Instant::now() < end {
         std::thread::sleep(POLL_INTERVAL);
-        status = ask(&mut control, &Question::Axes {})?;
+        status = running.client.axes()?;
     }
-    show(&control, &status)?;
+    show(&running, &status)?;
     match status.stage {
         StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
         StageName::Stopped => Ok(Outcome::Missed),
         StageName::BringingUp => anyhow::bail!(
             "the axes do not move: the segment of `{}` is brought up",
-            control.name
+            running.name
         ),
         StageName::Ending => anyhow::bail!(
             "the axes do not move: the loop `{}` is ending, and brings them to rest",
-            control.name
+            running.name
         ),
         StageName::Enabling => {
             let waited = match stop.requested() {
@@ -128,12 +128,12 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
                 false => format!("within {}", options.within),
             };
             // Where the control socket has no room to tell of devices, the axes are what is known.
-            let devices = control.devices().unwrap_or_default();
+            let devices = running.client.devices().unwrap_or_default();
             anyhow::bail!(
                 "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
                  ethercat stop --loop {}` stops them",
                 few(&hindrances(&status, &devices)),
-                control.name
+                running.name
             )
         }
     }
@@ -158,7 +158,7 @@ fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
     }
     let is_axis = |it: &DeviceStatus| status.axes.iter().any(|axis| axis.device == it.device);
     for device in devices.iter().filter(|it| !is_axis(it)) {
-        all.extend(ailment(device).map(|it| format!("{} {it}", whose(device))));
+        all.extend(ailment(device).map(|it| format!("{} {it}", Device::from(device).label())));
     }
     all
 }
@@ -186,13 +186,6 @@ fn few(all: &[String]) -> String {
     words
 }
 
-fn ask(control: &mut ControlClient, question: &Question) -> anyhow::Result<Status> {
-    match control.client.ask(question)? {
-        Answer::Axes(status) => Ok(*status),
-        _ => Err(nonsense(&control.name)),
-    }
-}
-
 const fn outcome(status: &Status) -> Outcome {
     match status.stopped {
         Some(_) => Outcome::Missed,
@@ -200,16 +193,16 @@ const fn outcome(status: &Status) -> Outcome {
     }
 }
 
-fn show(control: &ControlClient, status: &Status) -> anyhow::Result<()> {
+fn show(running: &RunningLoop, status: &Status) -> anyhow::Result<()> {
     output::answer(&Axes {
         version: Version,
-        name: &control.name,
-        pid: control.pid,
+        name: &running.name,
+        pid: running.pid,
         status,
     })
 }
 
-impl document::Answer for Axes<'_> {
+impl Answer for Axes<'_> {
     fn document(&self) -> Document {
         let status = self.status;
         let stage = format!("{} for {:.1} s", status.stage, status.seconds);

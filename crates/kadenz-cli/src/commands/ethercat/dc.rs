@@ -1,22 +1,22 @@
 //! `kadenz ethercat dc`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use clap::Args;
 use kadenz_ethercat::main_device::clocks::{
-    self, Alignment, Bounds, Clocks, DeviceClock, Epoch, Settings, Width, since_2000,
+    self, Alignment, Bounds, Clocks, Epoch, Settings, Width, since_2000,
 };
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Registers, Target};
+use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers, Target};
 use kadenz_ethercat::wire::Position;
-use kadenz_ethercat::wire::register::DC_OFFSET;
+use kadenz_ethercat::wire::register::{
+    DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SYSTEM_TIME, FEATURES, features,
+};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_rt::clock::WallTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::device::ToldDevice;
+use super::access::DeviceAccess;
+use super::device::{Device, Which};
 use super::segment::{Segment, SegmentOrLoop};
 use crate::output::{self, Outcome};
 
@@ -28,8 +28,8 @@ use crate::output::{self, Outcome};
 /// With `--align`, delays and offsets are written, and the reference's time is let pass by all until every
 /// clock follows it.
 ///
-/// With `--loop` it is told what stands in the devices of a loop that runs: delays and offsets as somebody has set
-/// them, and how far each says that it is off. Nothing is measured then.
+/// With `--loop` nothing is measured: the answer has the delays and offsets that are set in the devices of a loop that
+/// runs, and how far each says that it is off.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -64,24 +64,27 @@ enum EpochOption {
 pub(super) struct ClockReport {
     version: Version<1>,
     segment: String,
+    /// Position of the device with the reference clock.
     reference: Option<u16>,
     /// A device that does not answer and may have the reference clock.
     #[serde(skip)]
     silent: Option<u16>,
-    alignment: Option<ToldAlignment>,
-    devices: Vec<ToldClock>,
+    /// With `--align`.
+    alignment: Option<Aligned>,
+    devices: Vec<ClockStatus>,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct ToldAlignment {
+struct Aligned {
     frames: u32,
     worst_ns: u64,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct ToldClock {
+struct ClockStatus {
     #[serde(flatten)]
-    device: ToldDevice,
+    device: Device,
+    /// Of its time, 32 or 64; null without a clock, and where the device does not answer.
     bits: Option<u8>,
     parent: Option<u16>,
     parent_port: Option<u8>,
@@ -93,29 +96,28 @@ struct ToldClock {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    output::answer(&told(options)?)?;
+    let mut access = DeviceAccess::open(&options.place)?;
+    let report = match &mut access {
+        DeviceAccess::Segment(segment) => measured(segment, options)?,
+        #[cfg(target_os = "linux")]
+        DeviceAccess::Loop(_) => as_set(&mut access)?,
+    };
+    output::answer(&report)?;
     Ok(Outcome::Kept)
 }
 
-fn told(options: &Options) -> anyhow::Result<ClockReport> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.place.control()? {
-        return running::look(control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.place.ensure_none()?;
-    let mut segment = Segment::open(&options.place.segment)?;
+fn measured(segment: &mut Segment, options: &Options) -> anyhow::Result<ClockReport> {
     if options.align {
         segment.ensure_alone()?;
     }
     let met = segment.adopt()?;
     let devices: Vec<SubDevice> = met.into_iter().map(|it| it.device).collect();
-    let mut told = segment.ask(|registers| look(registers, &devices, options))?;
-    told.segment = segment.name;
-    Ok(told)
+    let mut report = segment.ask(|registers| measure(registers, &devices, options))?;
+    report.segment.clone_from(&segment.name);
+    Ok(report)
 }
 
-fn look(
+fn measure(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     options: &Options,
@@ -126,36 +128,132 @@ fn look(
         false => None,
     };
     let differences = clocks.differences(registers)?;
-    let mut told = Vec::with_capacity(devices.len());
+    let mut all = Vec::with_capacity(devices.len());
     for ((clock, difference_ns), device) in clocks.devices().iter().zip(differences).zip(devices) {
-        told.push(ToldClock {
-            device: ToldDevice::of(device),
-            bits: clock.width.map(bits),
+        let bits = clock.width.map(bits);
+        all.push(ClockStatus {
+            device: Device::from(device),
+            bits,
             parent: clock.parent.map(|(Position(parent), _)| parent),
             parent_port: clock.parent.map(|(_, port)| port),
             delay_ns: Some(clock.delay_ns),
             delay_is_measured: Some(clock.measured),
             rate_ppb: clock.width.map(|_| clock.rate_ppb),
-            offset_ns: offset(registers, clock)?,
+            offset_ns: match bits {
+                Some(bits) => offset(registers, Target::Of(clock.station), bits)?,
+                None => None,
+            },
             difference_ns,
         });
     }
     let reference = clocks.reference();
-    let reference = clocks
-        .devices()
-        .iter()
-        .find(|it| Some(it.station) == reference);
+    let mut clocks = clocks.devices().iter();
+    let reference = clocks.find(|it| Some(it.station) == reference);
     Ok(ClockReport {
         version: Version,
         segment: String::new(),
         reference: reference.map(|it| it.position.0),
         silent: None,
-        alignment: alignment.map(|it| ToldAlignment {
+        alignment: alignment.map(|it| Aligned {
             frames: it.frames,
             worst_ns: it.worst_ns,
         }),
-        devices: told,
+        devices: all,
     })
+}
+
+/// The clocks as they are set. A running loop is not measured: that would latch times under its own measurement.
+fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
+    let devices = access.among(&Which::All)?;
+    let mut all = Vec::with_capacity(devices.len());
+    let mut silent = None;
+    for device in devices {
+        let found = access.ask(&device, find)?;
+        if found == Found::Silence {
+            output::note(&format!("{} does not answer", device.label()));
+            silent = silent.or(Some(all.len()));
+        }
+        let set = access.ask(&device.clone(), |registers, target| {
+            set(registers, target, device, found)
+        });
+        all.push(set?);
+    }
+    // The others follow the first that has one; a silent device may have one or not.
+    let heard = &all[..silent.unwrap_or(all.len())];
+    let reference = heard.iter().find(|it: &&ClockStatus| it.bits.is_some());
+    let silent = silent.filter(|_| reference.is_none());
+    Ok(ClockReport {
+        version: Version,
+        segment: access.name(),
+        reference: reference.map(|it| it.device.position),
+        silent: silent.map(|it| all[it].device.position),
+        alignment: None,
+        devices: all,
+    })
+}
+
+/// What a device has of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// The device does not answer.
+    Silence,
+    /// None, or its features say one whose registers do not answer.
+    NoClock,
+    /// One whose time has so many bits.
+    Clock(u8),
+}
+
+fn find(registers: &mut Registers<'_>, target: Target) -> Result<Found, ExchangeError> {
+    let Some(features) = read(registers, target, FEATURES)?.map(u16::from_le_bytes) else {
+        return Ok(Found::Silence);
+    };
+    let is_there = read::<4>(registers, target, DC_SYSTEM_TIME)?.is_some();
+    Ok(
+        match (features & features::DC, features & features::DC_64) {
+            (0, _) => Found::NoClock,
+            _ if !is_there => Found::NoClock,
+            (_, 0) => Found::Clock(32),
+            _ => Found::Clock(64),
+        },
+    )
+}
+
+fn set(
+    registers: &mut Registers<'_>,
+    target: Target,
+    device: Device,
+    found: Found,
+) -> Result<ClockStatus, ExchangeError> {
+    let mut status = ClockStatus {
+        device,
+        bits: None,
+        parent: None,
+        parent_port: None,
+        delay_ns: None,
+        delay_is_measured: None,
+        rate_ppb: None,
+        offset_ns: None,
+        difference_ns: None,
+    };
+    if let Found::Clock(bits) = found {
+        status.bits = Some(bits);
+        status.delay_ns = read(registers, target, DC_DELAY)?.map(u32::from_le_bytes);
+        status.offset_ns = offset(registers, target, bits)?;
+        let difference = read(registers, target, DC_DIFFERENCE)?.map(u32::from_le_bytes);
+        status.difference_ns = difference.map(clocks::difference_ns);
+    }
+    Ok(status)
+}
+
+/// `None` where the device does not answer there.
+fn read<const N: usize>(
+    registers: &mut Registers<'_>,
+    target: Target,
+    address: u16,
+) -> Result<Option<[u8; N]>, ExchangeError> {
+    let mut bytes = [0; N];
+    let count = registers.count_reading(target, address, &mut bytes)?;
+    Ok((count > 0).then_some(bytes))
 }
 
 fn align(
@@ -179,12 +277,14 @@ const fn bits(width: Width) -> u8 {
     }
 }
 
-fn offset(registers: &mut Registers<'_>, clock: &DeviceClock) -> anyhow::Result<Option<u64>> {
-    let whose = Target::Of(clock.station);
-    Ok(match clock.width {
-        None => None,
-        Some(Width::Bits32) => Some(registers.get_u32(whose, DC_OFFSET)?.into()),
-        Some(Width::Bits64) => Some(u64::from_le_bytes(registers.get(whose, DC_OFFSET)?)),
+fn offset(
+    registers: &mut Registers<'_>,
+    target: Target,
+    bits: u8,
+) -> Result<Option<u64>, ExchangeError> {
+    Ok(match bits {
+        32 => read(registers, target, DC_OFFSET)?.map(|it| u32::from_le_bytes(it).into()),
+        _ => read(registers, target, DC_OFFSET)?.map(u64::from_le_bytes),
     })
 }
 
@@ -234,5 +334,56 @@ impl Answer for ClockReport {
         Document::new()
             .table(Table::new(&head, 4, rows.collect()))
             .sentence(format!("{reference}{aligned}"))
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use kadenz_ethercat::control::control_socket::{Answer as Reply, Question, Reply as Line};
+
+    use super::*;
+    use crate::commands::ethercat::running_loop::scripted::with_a_server;
+
+    /// The clocks of three devices with clocks, of which one does not answer.
+    fn with_a_silent_one(silent: usize) -> ClockReport {
+        let answer = |question| match question {
+            Question::RegisterRead {
+                device,
+                address,
+                length,
+            } => Line::Ok(Reply::Bytes(match (device == silent, address) {
+                (true, _) => Vec::new(),
+                (false, FEATURES) => features::DC.to_le_bytes().to_vec(),
+                (false, _) => [&[7][..], &vec![0; usize::from(length) - 1]].concat(),
+            })),
+            other => panic!("{other:?}"),
+        };
+        with_a_server(3, answer, |running| {
+            as_set(&mut DeviceAccess::Loop(Box::new(running))).unwrap()
+        })
+    }
+
+    #[test]
+    fn the_reference_is_not_known_where_a_device_before_it_is_silent() {
+        let report = with_a_silent_one(0);
+        assert_eq!(report.reference, None);
+        let said = report.document().terminal().to_string();
+        assert!(
+            said.contains("not known: device 0 does not answer"),
+            "{said}"
+        );
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["devices"][0]["delay_ns"], serde_json::Value::Null);
+        assert_eq!(json["devices"][1]["delay_ns"], 7);
+    }
+
+    #[test]
+    fn a_silent_device_behind_the_reference_hides_it_not() {
+        let report = with_a_silent_one(1);
+        assert_eq!(report.reference, Some(0));
+        let said = report.document().terminal().to_string();
+        assert!(said.contains("clock is that of device 0"), "{said}");
+        assert_eq!(report.devices[1].bits, None);
     }
 }

@@ -1,9 +1,12 @@
-//! Which SubDevice is meant, and how it is told.
+//! Which SubDevice a command is for, and how its answer names it.
 
 use std::str::FromStr;
 
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::Configured;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +30,7 @@ impl FromStr for Which {
                 Some(hex) => u16::from_str_radix(hex, 16),
                 None => digits.parse(),
             };
-            read.map_err(|_| format!("`{text}` is no number of a device, which go up to 65535"))
+            read.map_err(|_| format!("`{text}` is not a valid number of a device; take 0 to 65535"))
         };
         if text.is_empty() {
             return Err("a device is a position from 0, a name, alias:N, or all".to_owned());
@@ -46,70 +49,115 @@ impl FromStr for Which {
     }
 }
 
-/// How people know it: by its long name, or else its short one.
-pub(super) fn called(device: &SubDevice) -> String {
-    let long = device.long_name();
-    if long.is_empty() {
-        device.name.clone()
-    } else {
-        long
-    }
-}
-
-/// What a device is known by.
-pub(super) struct Known {
+/// A SubDevice of a segment, or of a running loop.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(super) struct Device {
+    /// Its position, from 0; with `--loop` the one at which it was when the loop began.
     pub(super) position: u16,
-    pub(super) alias: u16,
+    /// Its order number, as its SII says.
     pub(super) name: String,
-    pub(super) long: String,
+    /// Its long name.
+    pub(super) description: String,
+    #[serde(skip)]
+    pub(super) alias: u16,
+    #[serde(skip)]
+    pub(super) station: Configured,
 }
 
-impl Known {
-    pub(super) fn of(device: &SubDevice) -> Self {
+impl From<&SubDevice> for Device {
+    fn from(device: &SubDevice) -> Self {
         Self {
             position: device.position.0,
-            alias: device.alias,
             name: device.name.clone(),
-            long: device.long_name(),
+            description: device.long_name(),
+            alias: device.alias,
+            station: device.station,
         }
     }
+}
 
-    fn called(&self) -> &str {
-        match self.long.as_str() {
+impl From<&Surveyed> for Device {
+    fn from(met: &Surveyed) -> Self {
+        Self::from(&met.device)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<&DeviceStatus> for Device {
+    fn from(device: &DeviceStatus) -> Self {
+        Self {
+            position: u16::try_from(device.device).unwrap_or(u16::MAX),
+            name: device.name.clone(),
+            description: device.description.clone(),
+            alias: device.alias,
+            station: Configured(device.station),
+        }
+    }
+}
+
+impl Device {
+    /// Its long name, or else its short one.
+    pub(super) fn called(&self) -> &str {
+        match self.description.as_str() {
             "" => &self.name,
             long => long,
         }
     }
+
+    /// `device 8 (left knee)`, for errors and notes.
+    pub(super) fn label(&self) -> String {
+        format!("device {} ({})", self.position, self.called())
+    }
 }
 
-fn known(met: &[Surveyed]) -> Vec<Known> {
-    met.iter().map(|it| Known::of(&it.device)).collect()
+/// As [`Device::label`].
+pub(super) fn whose(device: &SubDevice) -> String {
+    Device::from(device).label()
 }
 
 impl Which {
-    /// Places of those that are meant.
+    /// Where those that are meant stand among all devices.
     ///
-    /// A name that nobody has, or that several have, is an error that names whom there is.
-    pub(super) fn among(&self, met: &[Surveyed]) -> anyhow::Result<Vec<usize>> {
-        self.among_known(&known(met))
+    /// # Errors
+    /// None is meant.
+    pub(super) fn among<D: Into<Device>>(
+        &self,
+        all: impl IntoIterator<Item = D>,
+    ) -> anyhow::Result<Vec<usize>> {
+        let all: Vec<Device> = all.into_iter().map(Into::into).collect();
+        self.places(&all)
     }
 
-    /// The place of the one that is meant.
-    pub(super) fn one_among(&self, met: &[Surveyed]) -> anyhow::Result<usize> {
-        self.one_among_known(&known(met))
+    /// Where the one that is meant stands among all devices.
+    ///
+    /// # Errors
+    /// None is meant, or several are.
+    pub(super) fn one_among<D: Into<Device>>(
+        &self,
+        all: impl IntoIterator<Item = D>,
+    ) -> anyhow::Result<usize> {
+        let all: Vec<Device> = all.into_iter().map(Into::into).collect();
+        let found = self.places(&all)?;
+        if let [one] = found[..] {
+            return Ok(one);
+        }
+        let shown: Vec<String> = found
+            .iter()
+            .take(8)
+            .map(|place| format!("{} ({})", place, all[*place].called()))
+            .collect();
+        let more = if found.len() > 8 { ", ..." } else { "" };
+        anyhow::bail!(
+            "{} devices are {self}; name one by its position: {}{more}",
+            found.len(),
+            shown.join(", ")
+        )
     }
 
-    /// The one of these that is meant.
-    pub(super) fn one_of(&self, devices: &[SubDevice]) -> anyhow::Result<usize> {
-        let known: Vec<_> = devices.iter().map(Known::of).collect();
-        self.one_among_known(&known)
-    }
-
-    /// As [`among`](Self::among).
-    pub(super) fn among_known(&self, known: &[Known]) -> anyhow::Result<Vec<usize>> {
-        let count = known.len();
-        let places = |is_it: &dyn Fn(&Known) -> bool| -> Vec<usize> {
-            (0..count).filter(|place| is_it(&known[*place])).collect()
+    fn places(&self, all: &[Device]) -> anyhow::Result<Vec<usize>> {
+        let count = all.len();
+        let places = |is_it: &dyn Fn(&Device) -> bool| -> Vec<usize> {
+            (0..count).filter(|place| is_it(&all[*place])).collect()
         };
         let found = match self {
             Self::All => return Ok((0..count).collect()),
@@ -126,7 +174,7 @@ impl Which {
             Self::Name(name) => {
                 let name = name.to_lowercase();
                 let same = |it: &str| it.to_lowercase() == name;
-                let by_long = places(&|it| same(&it.long));
+                let by_long = places(&|it| same(&it.description));
                 match by_long.is_empty() {
                     true => places(&|it| same(&it.name)),
                     false => by_long,
@@ -138,25 +186,6 @@ impl Which {
             "no device is {self}; `kadenz ethercat scan` lists them by position and name"
         );
         Ok(found)
-    }
-
-    /// As [`one_among`](Self::one_among).
-    pub(super) fn one_among_known(&self, known: &[Known]) -> anyhow::Result<usize> {
-        let found = self.among_known(known)?;
-        if let [one] = found[..] {
-            return Ok(one);
-        }
-        let shown: Vec<String> = found
-            .iter()
-            .take(8)
-            .map(|place| format!("{} ({})", place, known[*place].called()))
-            .collect();
-        let more = if found.len() > 8 { ", ..." } else { "" };
-        anyhow::bail!(
-            "{} devices are {self}; name one by its position: {}{more}",
-            found.len(),
-            shown.join(", ")
-        )
     }
 }
 
@@ -171,43 +200,12 @@ impl std::fmt::Display for Which {
     }
 }
 
-/// A SubDevice in JSON.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct ToldDevice {
-    pub(super) position: u16,
-    pub(super) name: String,
-    pub(super) description: String,
-}
-
-impl ToldDevice {
-    pub(super) fn of(device: &SubDevice) -> Self {
-        Self {
-            position: device.position.0,
-            name: device.name.clone(),
-            description: device.long_name(),
-        }
-    }
-
-    /// How people know it: by its long name, or else its short one.
-    pub(super) fn called(&self) -> &str {
-        match self.description.as_str() {
-            "" => &self.name,
-            long => long,
-        }
-    }
-}
-
-/// Before what went wrong with a SubDevice.
-pub(super) fn whose(device: &SubDevice) -> String {
-    format!("device {} ({})", device.position.0, called(device))
-}
-
-/// Refuses to write a device's memory where something speaks against it; by force that is only told.
-pub(super) fn weigh(device: &SubDevice, objections: &[String], force: bool) -> anyhow::Result<()> {
+/// Refuses to write a device's SII where there are objections; with `force` these are only noted.
+pub(super) fn weigh(device: &Device, objections: &[String], force: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         force || objections.is_empty(),
         "{}: nothing was written: {}; --force writes it all the same",
-        whose(device),
+        device.label(),
         objections.join("; ")
     );
     for objection in objections {

@@ -8,8 +8,9 @@ use clap::Args;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
-use super::device::{Known, Which, whose};
-use super::segment::{Segment, SegmentOrLoop};
+use super::access::DeviceAccess;
+use super::device::{Which, whose};
+use super::segment::SegmentOrLoop;
 use crate::output;
 
 /// What vendors say of their devices.
@@ -47,27 +48,14 @@ pub(crate) struct DevicesOptions {
 }
 
 impl DevicesOptions {
-    /// The loop, if one is meant.
-    #[cfg(target_os = "linux")]
-    pub(super) fn control(&self) -> anyhow::Result<Option<super::asked::ControlClient>> {
-        let control = self.place.control()?;
+    /// The segment, or the loop.
+    pub(super) fn open(&self) -> anyhow::Result<DeviceAccess> {
         anyhow::ensure!(
-            control.is_none() || self.esi.path.is_none(),
+            self.place.running.is_none() || self.esi.path.is_none(),
             "--esi: a loop that runs goes by the files that it began with (`kadenz ethercat run --esi`); leave it out \
              with --loop"
         );
-        Ok(control)
-    }
-
-    /// There is none on this system.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn ensure_none(&self) -> anyhow::Result<()> {
-        self.place.ensure_none()
-    }
-
-    /// The segment, where no loop is meant.
-    pub(super) fn open(&self) -> anyhow::Result<Segment> {
-        Segment::open(&self.place.segment)
+        DeviceAccess::open(&self.place)
     }
 }
 
@@ -105,7 +93,7 @@ impl FromStr for ChosenPdos {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let refused =
-            || format!("`{text}` chooses no PDOs; write a device and theirs: 8=0x1601,0x1A00");
+            || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
         let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
         let index = |it: &str| {
             let digits = it.trim().strip_prefix("0x")?;
@@ -195,7 +183,7 @@ impl EsiOption {
         Ok(())
     }
 
-    /// Says who is described, where a file was named.
+    /// Notes which devices are described, where a file was named.
     pub(super) fn tell<'d>(
         &self,
         devices: impl ExactSizeIterator<Item = &'d SubDevice>,
@@ -216,8 +204,7 @@ fn apply(
     devices: &[&SubDevice],
     matched: &mut Matched,
 ) -> anyhow::Result<()> {
-    let known: Vec<Known> = devices.iter().map(|it| Known::of(it)).collect();
-    for place in which.among_known(&known)? {
+    for place in which.among(devices.iter().copied())? {
         let device = devices[place];
         let chosen = matched.choose(device, choice);
         chosen.with_context(|| whose(device))?;

@@ -5,12 +5,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::control::cyclic::Mode;
 use kadenz_ethercat::control::latency::{
-    Experiment, Latencies, Latency, Sends, measure, measure_on, paper,
+    Experiment, Latencies, Sends, Summary, measure, measure_on, paper,
 };
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::segment::Virtual;
-use crate::commands::msg::table::table;
 use crate::options::Steps;
 use crate::output::{self, Outcome};
 
@@ -62,63 +63,70 @@ enum Which {
     Paper,
 }
 
-/// A row: a loop, and devices.
+/// A loop, and the devices that it moves.
 struct Row {
     name: &'static str,
     mode: Option<Which>,
     experiment: Experiment,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// Latencies of loops on a virtual segment.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct LatencyReport {
+    version: Version<1>,
     segment: String,
     cycle_ns: u64,
+    /// Of each loop.
     cycles: u64,
-    paper: ToldPaper,
-    loops: Vec<ToldLoop>,
+    /// By Yoon et al. 2009, in cycles.
+    paper: Published,
+    loops: Vec<LoopLatency>,
 }
 
-#[derive(Serialize)]
-struct ToldPaper {
-    sensor: ToldSpan,
-    command: ToldSpan,
-    reaction: ToldSpan,
+#[derive(JsonSchema, Serialize)]
+struct Published {
+    sensor: CycleRange,
+    command: CycleRange,
+    reaction: CycleRange,
 }
 
-#[derive(Serialize)]
-struct ToldSpan {
+/// In cycles.
+#[derive(JsonSchema, Serialize)]
+struct CycleRange {
     min: f64,
     max: f64,
 }
 
-#[derive(Serialize)]
-struct ToldLoop {
+/// Latencies of a loop in cycles; null where no event came.
+#[derive(JsonSchema, Serialize)]
+struct LoopLatency {
     name: &'static str,
+    /// `pipelined` or `synchronous`.
     mode: &'static str,
+    /// When it sends what it computed: `at-once` or `next-cycle`.
     sends: &'static str,
+    /// What the device works from being woken until it acts and samples.
     work_ns: u64,
+    /// How far behind the beat SYNC0 wakes it; null where its outputs do.
     sync0_ns: Option<u64>,
+    /// Events that others followed before the controller looked.
     missed: u64,
-    sensor: Option<ToldLatency>,
-    command: Option<ToldLatency>,
-    reaction: Option<ToldLatency>,
-}
-
-#[derive(Serialize)]
-struct ToldLatency {
-    count: usize,
-    min: f64,
-    p50: f64,
-    p99: Option<f64>,
-    max: f64,
+    /// From an event to the controller.
+    sensor: Option<Summary>,
+    /// From the controller until the device acts.
+    command: Option<Summary>,
+    /// From an event until the device acts.
+    reaction: Option<Summary>,
+    /// Events that the sensor's latency rests on.
+    #[serde(skip)]
+    events: usize,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let wanted = |row: &Row| options.mode.is_none() || row.mode == options.mode;
-    let mut measured = Vec::new();
     let rows: Vec<Row> = rows(options.cycles).into_iter().filter(wanted).collect();
     let progress = Steps::new("simulating loops", rows.len());
+    let mut loops = Vec::new();
     for row in rows {
         let latencies = match options.sim {
             Virtual::Humanoid(devices) => measure(&Experiment {
@@ -127,19 +135,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             })?,
             Virtual::File(_) => measure_on(&row.experiment, options.sim.plan()?)?,
         };
-        measured.push((row, latencies));
-        progress.done(measured.len());
+        loops.push(LoopLatency::of(&row, &latencies));
+        progress.done(loops.len());
     }
     drop(progress);
-    if output::is_json() {
-        output::json(&told(options, &measured))?;
-    } else {
-        output::say(&shown(&measured));
-    }
+    let range = |(min, max)| CycleRange { min, max };
+    output::answer(&LatencyReport {
+        version: Version,
+        segment: options.sim.to_string(),
+        cycle_ns: nanoseconds(Experiment::paper().interval),
+        cycles: options.cycles,
+        paper: Published {
+            sensor: range(paper::SENSOR),
+            command: range(paper::COMMAND),
+            reaction: range(paper::REACTION),
+        },
+        loops,
+    })?;
     Ok(Outcome::Kept)
 }
 
-/// All that is measured.
+/// The loops.
 fn rows(cycles: u64) -> [Row; 5] {
     let papers = Experiment {
         cycles,
@@ -186,72 +202,58 @@ fn rows(cycles: u64) -> [Row; 5] {
     ]
 }
 
-fn shown(measured: &[(Row, Latencies)]) -> String {
-    let mut rows = vec![vec![
-        "Yoon says".to_owned(),
-        paper_shown(paper::SENSOR),
-        paper_shown(paper::COMMAND),
-        paper_shown(paper::REACTION),
-        String::new(),
-    ]];
-    rows.extend(measured.iter().map(|(row, all)| {
-        vec![
-            row.name.to_owned(),
-            span(&all.sensor),
-            span(&all.command),
-            span(&all.reaction),
-            all.sensor.values().len().to_string(),
-        ]
-    }));
-    let head = [
-        "cycles, least to most",
-        "sensor",
-        "command",
-        "reaction",
-        "events",
-    ];
-    table(&head, 1, rows)
-}
-
-fn paper_shown((from, to): (f64, f64)) -> String {
-    if from == to {
-        return from.to_string();
+impl Answer for LatencyReport {
+    fn document(&self) -> Document {
+        let published = [
+            &self.paper.sensor,
+            &self.paper.command,
+            &self.paper.reaction,
+        ];
+        let mut first = vec!["Yoon says".to_owned()];
+        first.extend(published.map(CycleRange::to_string));
+        first.push(String::new());
+        let rows = self.loops.iter().map(|it| {
+            vec![
+                it.name.to_owned(),
+                range(it.sensor),
+                range(it.command),
+                range(it.reaction),
+                it.events.to_string(),
+            ]
+        });
+        let head = [
+            "cycles, least to most",
+            "sensor",
+            "command",
+            "reaction",
+            "events",
+        ];
+        let rows = std::iter::once(first).chain(rows).collect();
+        Document::new().table(Table::new(&head, 1, rows))
     }
-    format!("{from} to {to}")
 }
 
-fn span(latency: &Latency) -> String {
-    let summary = latency.summary();
-    summary.map_or_else(
+impl std::fmt::Display for CycleRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.min == self.max {
+            true => write!(f, "{}", self.min),
+            false => write!(f, "{} to {}", self.min, self.max),
+        }
+    }
+}
+
+fn range(latency: Option<Summary>) -> String {
+    latency.map_or_else(
         || "-".to_owned(),
         |it| format!("{:.2} to {:.2}", it.min, it.max),
     )
-}
-
-fn told(options: &Options, measured: &[(Row, Latencies)]) -> Told {
-    let span = |(min, max)| ToldSpan { min, max };
-    Told {
-        version: 1,
-        segment: options.sim.to_string(),
-        cycle_ns: nanoseconds(Experiment::paper().interval),
-        cycles: options.cycles,
-        paper: ToldPaper {
-            sensor: span(paper::SENSOR),
-            command: span(paper::COMMAND),
-            reaction: span(paper::REACTION),
-        },
-        loops: measured
-            .iter()
-            .map(|(row, all)| ToldLoop::of(row, all))
-            .collect(),
-    }
 }
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl ToldLoop {
+impl LoopLatency {
     fn of(row: &Row, all: &Latencies) -> Self {
         let experiment = &row.experiment;
         Self {
@@ -267,21 +269,10 @@ impl ToldLoop {
             work_ns: nanoseconds(experiment.work),
             sync0_ns: experiment.sync0.map(nanoseconds),
             missed: all.missed,
-            sensor: ToldLatency::of(&all.sensor),
-            command: ToldLatency::of(&all.command),
-            reaction: ToldLatency::of(&all.reaction),
+            sensor: all.sensor.summary(),
+            command: all.command.summary(),
+            reaction: all.reaction.summary(),
+            events: all.sensor.values().len(),
         }
-    }
-}
-
-impl ToldLatency {
-    fn of(latency: &Latency) -> Option<Self> {
-        latency.summary().map(|it| Self {
-            count: it.count,
-            min: it.min,
-            p50: it.p50,
-            p99: it.p99,
-            max: it.max,
-        })
     }
 }

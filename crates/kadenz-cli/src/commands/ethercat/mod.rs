@@ -1,8 +1,7 @@
 //! `kadenz ethercat`, a file a command.
 
+mod access;
 mod alias;
-#[cfg(target_os = "linux")]
-mod asked;
 #[cfg(target_os = "linux")]
 mod axes;
 mod dc;
@@ -17,6 +16,8 @@ mod output;
 mod pdo;
 mod register;
 mod run;
+#[cfg(target_os = "linux")]
+mod running_loop;
 mod scan;
 mod sdo;
 mod segment;
@@ -26,7 +27,6 @@ mod state;
 #[cfg(target_os = "linux")]
 mod stats;
 mod value;
-mod way;
 
 use clap::Subcommand;
 
@@ -34,7 +34,7 @@ use crate::output::Outcome;
 pub(crate) use run::check_cycle;
 pub(crate) use segment::{Virtual, check_interface};
 
-/// What is on this robot's fieldbus, in which state, and what does it say?
+/// Find, configure, read and run the devices of a fieldbus.
 ///
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
@@ -103,10 +103,23 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
     kadenz_report::schema::SchemaFile::new("ethercat", 1)
+        .answer::<sim::serve::SimReport>("sim")
         .answer::<scan::Scan>("scan")
         .answer::<state::States>("state")
         .answer::<sdo::transfer::Transfer>("sdo")
+        .answer::<sdo::dictionary::Dictionary>("sdo-list")
+        .answer::<pdo::ProcessData>("pdo")
         .answer::<dc::ClockReport>("dc")
+        .answer::<latency::LatencyReport>("latency")
+        .answer::<sii::read::SiiReport>("sii")
+        .answer::<sii::write::SiiWrite>("sii-write")
+        .answer::<alias::Alias>("alias")
+        .answer::<register::read::RegisterReport>("register")
+        .answer::<register::write::RegisterWrite>("register-write")
+        .answer::<stats::Stats>("stats")
+        .answer::<stats::DeviceStats>("stats-devices")
+        .answer::<stats::NoticeLine>("stats-notice")
+        .answer::<inputs::shown::InputReport>("inputs")
         .answer::<output::Written>("output")
         .answer::<axes::Axes<'_>>("axes")
 }

@@ -2,16 +2,15 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::control_socket::{Answer, Question};
 use kadenz_ethercat::wire::coe::Address;
-use kadenz_report::document::{self, Document, Version};
+use kadenz_report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::asked::{ControlClient, nonsense, whose};
-use super::device::{ToldDevice, Which};
-use super::inputs::{layout, type_of};
+use super::device::{Device, Which};
+use super::inputs::type_of;
+use super::running_loop::RunningLoop;
 use super::sdo::ObjectAddress;
 use super::value::{TYPES, ValueType};
 use crate::options::complete;
@@ -53,16 +52,18 @@ pub(crate) struct Options {
     running: Option<String>,
 }
 
+/// An output that was set.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Written {
     version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
     index: u16,
     sub: u8,
     name: String,
     r#type: String,
     value: Value,
+    /// From which on the loop sends it.
     cycle: u64,
     /// The value for people.
     #[serde(skip)]
@@ -70,31 +71,23 @@ pub(super) struct Written {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.running.as_deref())?;
-    let device = control.device(&options.device)?;
+    let mut running = RunningLoop::open(options.running.as_deref())?;
+    let device = running.device(&options.device)?;
+    let number = usize::from(device.position);
     let entry = options.object.entry();
-    let layout = layout(&mut control)?;
-    let found = layout
-        .catalogue
-        .output(device.device, entry.index, entry.sub);
-    let item = found.with_context(|| whose(&device))?;
+    let catalogue = running.client.layout()?.catalogue;
+    let found = catalogue.output(number, entry.index, entry.sub);
+    let item = found.with_context(|| device.label())?;
     let r#type = options.r#type.unwrap_or_else(|| type_of(item));
     let bytes = r#type.encode_for(&options.value, item.bits);
     let bytes = bytes.map_err(anyhow::Error::msg)?;
-    let answer = control.client.ask(&Question::Output {
-        device: device.device,
-        index: entry.index,
-        sub: entry.sub,
-        value: bytes.clone(),
-    });
-    let Answer::Set { cycle } = answer.with_context(|| whose(&device))? else {
-        return Err(nonsense(&control.name));
-    };
+    let cycle = running.client.set_output(number, entry, bytes.clone());
+    let cycle = cycle.with_context(|| device.label())?;
     let bytes = r#type.widened(bytes, item.bits);
     output::answer(&Written {
         version: Version,
-        segment: control.segment(),
-        device: ToldDevice::asked(&device),
+        segment: running.segment(),
+        device,
         index: entry.index,
         sub: entry.sub,
         name: item.name.clone(),
@@ -106,7 +99,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-impl document::Answer for Written {
+impl Answer for Written {
     fn document(&self) -> Document {
         let entry = Address::new(self.index, self.sub);
         let name = match self.name.as_str() {

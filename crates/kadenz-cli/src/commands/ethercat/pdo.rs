@@ -1,32 +1,36 @@
 //! `kadenz ethercat pdo`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::from_esi::Matched;
-use kadenz_ethercat::main_device::layout::{Layout, Share};
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::main_device::mapping::MappedEntry;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
-use kadenz_ethercat::main_device::placed;
+use kadenz_ethercat::main_device::placed::{Placed, placed};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::State;
 use kadenz_ethercat::wire::coe::Address;
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::wire::coe::DataType;
 use kadenz_ethercat::wire::sii::Direction;
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::device::{ToldDevice, Which, whose};
+use super::access::DeviceAccess;
+use super::device::{Device, Which, whose};
 use super::esi::DevicesOptions;
 use super::operate;
+#[cfg(target_os = "linux")]
+use super::running_loop::RunningLoop;
 use super::segment::Segment;
 use super::value::{ValueType, bits_at};
 use crate::commands::interrupt;
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
-/// What lies where in the process data?
+/// Where does each entry of the process data lie?
 ///
 /// A row for each entry that is mapped: its SyncManager, PDO and object, its address in the segment's
 /// logical memory, and byte and bit in the image of all outputs or all inputs, as Kadenz lays them out.
@@ -34,7 +38,7 @@ use crate::output::{self, Outcome};
 /// to be set up as it says.
 ///
 /// With `--watch N` all are brought to OP, and N cycles of 1 ms are exchanged, with outputs of 0; a line
-/// for each entry of each cycle. With `--loop` it is told as the loop lays them out, without gaps; `kadenz ethercat
+/// for each entry of each cycle. With `--loop` entries are as the loop lays them out, without gaps; `kadenz ethercat
 /// inputs --watch` shows their values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,65 +64,68 @@ pub(crate) struct Options {
     watch: Option<u32>,
 }
 
-/// An entry in its place.
-struct Placed {
-    /// Which device, by its place among those met.
-    place: usize,
-    manager: u8,
-    direction: Direction,
-    pdo: u16,
-    entry: mapping::MappedEntry,
-    /// Its first bit in the image of its direction.
-    bit: usize,
-    /// Its first bit in the logical memory.
-    logical_bit: u64,
-}
-
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// The process data, entry by entry.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ProcessData {
+    version: Version<1>,
     segment: String,
+    /// Bytes of the image of all outputs.
     outputs: usize,
+    /// Bytes of the image of all inputs.
     inputs: usize,
-    entries: Vec<ToldEntry>,
-    cycles: Vec<ToldCycle>,
+    entries: Vec<PdoEntry>,
+    /// With `--watch`.
+    cycles: Vec<CycleValues>,
+    /// Frames of process data in a cycle; none of a loop.
+    #[serde(skip)]
+    frames: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct ToldEntry {
-    device: ToldDevice,
+#[derive(JsonSchema, Serialize)]
+struct PdoEntry {
+    device: Device,
     sync_manager: u8,
+    /// `out` or `in`.
     direction: &'static str,
     pdo: u16,
+    /// null for a gap.
     index: Option<u16>,
     sub: Option<u8>,
     name: String,
     r#type: Option<String>,
     bits: u8,
+    /// Logical address of the byte of its first bit.
     logical: u32,
     logical_bit: u8,
+    /// In the image of its direction.
     byte: usize,
     bit: usize,
+    #[serde(skip)]
+    value_type: ValueType,
 }
 
-/// Values of a cycle, in the order of the entries.
-#[derive(Serialize)]
-struct ToldCycle {
+#[derive(JsonSchema, Serialize)]
+struct CycleValues {
     number: u32,
     working_counter: u32,
     expected_working_counter: u32,
+    /// In the order of the entries, each by its type; a text of bytes that fit no type.
     values: Vec<Value>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.devices.control()? {
-        return running::run(options, control);
+    match options.devices.open()? {
+        DeviceAccess::Segment(segment) => on_segment(options, *segment),
+        #[cfg(target_os = "linux")]
+        DeviceAccess::Loop(mut running) => {
+            output::answer(&in_loop(options, &mut running)?)?;
+            Ok(Outcome::Kept)
+        }
     }
-    #[cfg(not(target_os = "linux"))]
-    options.devices.ensure_none()?;
+}
+
+fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome> {
     let descriptions = options.devices.esi.read()?;
-    let mut segment = options.devices.open()?;
     let mut met = segment.survey()?;
     let chosen = options.device.among(&met)?;
     if options.watch.is_some() || !descriptions.is_empty() || met.iter().any(is_asleep) {
@@ -128,42 +135,74 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
     let matched = options.devices.esi.matched(&descriptions, &devices)?;
     let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
-        let mut mapped = Vec::with_capacity(met.len());
-        for met in &mut met {
-            mapped.push(ask(registers, met, &matched)?);
-        }
-        Ok(mapped)
+        let all = met
+            .iter_mut()
+            .map(|it| mapped_managers(registers, it, &matched));
+        all.collect()
     })?;
     let all: Vec<usize> = (0..met.len()).collect();
     let layout = operate::layout(&met, &all)?;
-    let entries: Vec<Placed> = chosen
-        .iter()
-        .flat_map(|place| placed(*place, &mapped[*place], &layout.shares[*place]))
-        .collect();
-    let mut told = Told {
-        version: 1,
+    let entries = chosen.iter().flat_map(|place| {
+        let device = Device::from(&met[*place]);
+        let placed = placed(&mapped[*place], &layout.shares[*place]).into_iter();
+        placed.map(move |it| PdoEntry::of(device.clone(), &it))
+    });
+    let mut report = ProcessData {
+        version: Version,
         segment: segment.name.clone(),
         outputs: layout.outputs,
         inputs: layout.inputs,
-        entries: entries.iter().map(|it| ToldEntry::of(it, &met)).collect(),
+        entries: entries.collect(),
         cycles: Vec::new(),
+        frames: Some(layout.frames.len()),
     };
-    if !output::is_json() {
-        output::say(&format!("{}, {}", rows(&told), frames(&layout)));
-    }
-    if let Some(cycles) = options.watch {
-        watch(
-            &mut segment,
-            &mut met,
-            &entries,
-            (cycles, &matched),
-            output::is_json().then_some(&mut told),
-        )?;
-    }
-    if output::is_json() {
-        output::json(&told)?;
-    }
+    let Some(cycles) = options.watch else {
+        output::answer(&report)?;
+        return Ok(Outcome::Kept);
+    };
+    output::part(|| report.document());
+    watch(&mut segment, &mut met, (cycles, &matched), &mut report)?;
+    output::answer_of_parts(&report)?;
     Ok(Outcome::Kept)
+}
+
+/// The process data as a running loop lays it out.
+#[cfg(target_os = "linux")]
+fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<ProcessData> {
+    let devices = running.devices()?;
+    let chosen = options.device.among(devices.iter().cloned())?;
+    let catalogue = running.client.layout()?.catalogue;
+    let items = catalogue.entries.iter();
+    let items = items.filter(|it| chosen.contains(&it.device));
+    let entries = items.map(|it| {
+        let start = match it.direction {
+            Direction::Outputs => catalogue.outputs_at,
+            Direction::Inputs => catalogue.inputs_at,
+        };
+        let placed = Placed {
+            manager: it.manager,
+            direction: it.direction,
+            pdo: it.pdo,
+            entry: &MappedEntry {
+                address: Some(Address::new(it.index, it.sub)),
+                bits: it.bits,
+                data_type: Some(DataType(it.data_type)),
+                name: it.name.clone(),
+            },
+            bit: it.bit.saturating_sub(start * 8),
+            logical_bit: it.logical_bit,
+        };
+        PdoEntry::of(devices[it.device].clone(), &placed)
+    });
+    Ok(ProcessData {
+        version: Version,
+        segment: running.segment(),
+        outputs: catalogue.outputs,
+        inputs: catalogue.inputs,
+        entries: entries.collect(),
+        cycles: Vec::new(),
+        frames: None,
+    })
 }
 
 fn is_asleep(met: &Surveyed) -> bool {
@@ -171,7 +210,7 @@ fn is_asleep(met: &Surveyed) -> bool {
 }
 
 /// What is in the process data of a device. One that an ESI file describes is set up for that in PREOP.
-fn ask(
+fn mapped_managers(
     registers: &mut Registers<'_>,
     met: &mut Surveyed,
     matched: &Matched,
@@ -189,103 +228,91 @@ fn ask(
     Ok(managers)
 }
 
-/// The entries of a device.
-fn placed(place: usize, managers: &[MappedManager], share: &Share) -> Vec<Placed> {
-    let all = placed::placed(managers, share).into_iter();
-    all.map(|it| Placed {
-        place,
-        manager: it.manager,
-        direction: it.direction,
-        pdo: it.pdo,
-        entry: it.entry.clone(),
-        bit: it.bit,
-        logical_bit: it.logical_bit,
-    })
-    .collect()
-}
-
-/// Where everything is, and how many bytes that takes.
-fn rows(told: &Told) -> String {
-    let mut before = None;
-    let rows = told.entries.iter().map(|it| {
-        let position = it.device.position;
-        let first = before.replace(position) != Some(position);
-        let name = if first { it.device.called() } else { "" };
-        let address = it
-            .index
-            .zip(it.sub)
-            .map(|(index, sub)| Address::new(index, sub));
-        vec![
-            position.to_string(),
-            name.to_owned(),
-            it.direction.to_owned(),
-            format!("SM{}", it.sync_manager),
-            format!("0x{:04X}", it.pdo),
-            address.map_or_else(|| "gap".to_owned(), |it| it.to_string()),
-            it.name.clone(),
-            it.r#type.clone().unwrap_or_else(|| "-".to_owned()),
-            it.bits.to_string(),
-            format!("0x{:08X}.{}", it.logical, it.logical_bit),
-            format!("{}.{}", it.byte, it.bit),
-        ]
-    });
-    let head = [
-        "pos", "device", "way", "SM", "PDO", "entry", "name", "type", "bits", "logical", "byte.bit",
-    ];
-    format!(
-        "{}\n\n{} bytes of outputs, {} bytes of inputs",
-        table(&head, 8, rows.collect()),
-        told.outputs,
-        told.inputs
-    )
-}
-
-fn frames(layout: &Layout) -> String {
-    match layout.frames.len() {
-        1 => "1 frame in a cycle".to_owned(),
-        frames => format!("{frames} frames in a cycle"),
-    }
-}
-
-const fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Outputs => "out",
-        Direction::Inputs => "in",
-    }
-}
-
-fn type_of(entry: &Placed) -> Option<ValueType> {
-    entry.entry.data_type.and_then(ValueType::of)
-}
-
-impl ToldEntry {
-    fn of(placed: &Placed, met: &[Surveyed]) -> Self {
-        let address = placed.entry.address;
+impl PdoEntry {
+    fn of(device: Device, placed: &Placed<'_>) -> Self {
+        let entry = placed.entry;
+        let r#type = entry.data_type.and_then(ValueType::of);
         Self {
-            device: ToldDevice::of(&met[placed.place].device),
+            device,
             sync_manager: placed.manager,
-            direction: direction(placed.direction),
+            direction: match placed.direction {
+                Direction::Outputs => "out",
+                Direction::Inputs => "in",
+            },
             pdo: placed.pdo,
-            index: address.map(|it| it.index),
-            sub: address.map(|it| it.sub),
-            name: placed.entry.name.clone(),
-            r#type: type_of(placed).map(|it| it.to_string()),
-            bits: placed.entry.bits,
+            index: entry.address.map(|it| it.index),
+            sub: entry.address.map(|it| it.sub),
+            name: entry.name.clone(),
+            r#type: r#type.map(|it| it.to_string()),
+            bits: entry.bits,
             logical: (placed.logical_bit / 8) as u32,
             logical_bit: (placed.logical_bit % 8) as u8,
             byte: placed.bit / 8,
             bit: placed.bit % 8,
+            value_type: r#type.unwrap_or(ValueType::Bytes),
         }
+    }
+
+    /// Its value in the images of a cycle.
+    fn value(&self, (inputs, outputs): (&[u8], &[u8])) -> Vec<u8> {
+        let image = match self.direction {
+            "out" => outputs,
+            _ => inputs,
+        };
+        bits_at(image, self.byte * 8 + self.bit, self.bits.into())
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let address = self.index.zip(self.sub);
+        let address = address.map(|(index, sub)| Address::new(index, sub));
+        vec![
+            self.device.position.to_string(),
+            name.to_owned(),
+            self.direction.to_owned(),
+            format!("SM{}", self.sync_manager),
+            format!("0x{:04X}", self.pdo),
+            address.map_or_else(|| "gap".to_owned(), |it| it.to_string()),
+            self.name.clone(),
+            self.r#type.clone().unwrap_or_else(|| "-".to_owned()),
+            self.bits.to_string(),
+            format!("0x{:08X}.{}", self.logical, self.logical_bit),
+            format!("{}.{}", self.byte, self.bit),
+        ]
     }
 }
 
-/// Brings all to OP and shows what goes to and fro. With `told`, it is kept there instead.
+impl Answer for ProcessData {
+    fn document(&self) -> Document {
+        let mut before = None;
+        let rows = self.entries.iter().map(|it| {
+            let position = it.device.position;
+            let first = before.replace(position) != Some(position);
+            it.row(if first { it.device.called() } else { "" })
+        });
+        let head = [
+            "pos", "device", "way", "SM", "PDO", "entry", "name", "type", "bits", "logical",
+            "byte.bit",
+        ];
+        let frames = match self.frames {
+            None => String::new(),
+            Some(1) => ", 1 frame in a cycle".to_owned(),
+            Some(frames) => format!(", {frames} frames in a cycle"),
+        };
+        Document::new()
+            .table(Table::new(&head, 8, rows.collect()))
+            .sentence(format!(
+                "{} bytes of outputs, {} bytes of inputs{frames}",
+                self.outputs, self.inputs
+            ))
+    }
+}
+
+/// Brings all devices to OP, exchanges cycles, and shows each.
 fn watch(
     segment: &mut Segment,
     met: &mut [Surveyed],
-    entries: &[Placed],
     (cycles, matched): (u32, &Matched),
-    mut told: Option<&mut Told>,
+    report: &mut ProcessData,
 ) -> anyhow::Result<()> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let all: Vec<usize> = (0..met.len()).collect();
@@ -298,43 +325,42 @@ fn watch(
         }
         let outcome = operate::cycle_once(segment, &mut cycle);
         let (inputs, outputs) = cycle.images();
-        let values = entries.iter().map(|it| {
-            let image = match it.direction {
-                Direction::Outputs => &*outputs,
-                Direction::Inputs => inputs,
-            };
-            let bits = usize::from(it.entry.bits);
-            (it, bits_at(image, it.bit, bits))
-        });
-        if let Some(told) = told.as_deref_mut() {
-            told.cycles.push(ToldCycle {
-                number,
-                working_counter: outcome.working_counter,
-                expected_working_counter: outcome.expected,
-                values: values
-                    .map(|(it, bytes)| understood(it).json(&bytes))
-                    .collect(),
-            });
-            continue;
-        }
-        output::say(&format!(
-            "\ncycle {number}: working counter {} of {}",
-            outcome.working_counter, outcome.expected
-        ));
-        let named = values.filter(|(it, _)| it.entry.address.is_some());
-        let rows = named.map(|(it, bytes)| {
-            vec![
-                devices[it.place].position.0.to_string(),
-                direction(it.direction).to_owned(),
-                it.entry.name.clone(),
-                understood(it).shown(&bytes),
-            ]
-        });
-        output::say(&table(&["pos", "way", "name", "value"], 4, rows.collect()));
+        let images = (inputs, &*outputs);
+        let entries = &report.entries;
+        let values = entries
+            .iter()
+            .map(|it| it.value_type.json(&it.value(images)));
+        let values = CycleValues {
+            number,
+            working_counter: outcome.working_counter,
+            expected_working_counter: outcome.expected,
+            values: values.collect(),
+        };
+        output::part(|| values.document(entries, images));
+        report.cycles.push(values);
     }
     Ok(())
 }
 
-fn understood(entry: &Placed) -> ValueType {
-    type_of(entry).unwrap_or(ValueType::Bytes)
+impl CycleValues {
+    fn document(&self, entries: &[PdoEntry], images: (&[u8], &[u8])) -> Document {
+        let named = entries.iter().filter(|it| it.index.is_some());
+        let rows = named.map(|it| {
+            vec![
+                it.device.position.to_string(),
+                it.direction.to_owned(),
+                it.name.clone(),
+                it.value_type.shown(&it.value(images)),
+            ]
+        });
+        let head = ["pos", "way", "name", "value"];
+        Document::new()
+            // Apart from the part before.
+            .sentence("")
+            .sentence(format!(
+                "cycle {}: working counter {} of {}",
+                self.number, self.working_counter, self.expected_working_counter
+            ))
+            .table(Table::new(&head, 4, rows.collect()))
+    }
 }

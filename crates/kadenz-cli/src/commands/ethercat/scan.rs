@@ -1,13 +1,10 @@
 //! `kadenz ethercat scan`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use clap::Args;
 use kadenz_ethercat::main_device::from_esi::{Described, Matched};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::Protocols;
-use kadenz_ethercat::wire::{AlStatus, Configured, PortStatus, State, register};
+use kadenz_ethercat::wire::{AlStatus, AlStatusCode, Configured, PortStatus, State, register};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,13 +12,13 @@ use serde::Serialize;
 use super::esi::DevicesOptions;
 use crate::output::{self, Outcome};
 
-/// Who is on the segment?
+/// Which devices are on the segment?
 ///
 /// Looks on only: no state and no address is changed, so a robot that another MainDevice moves goes on
 /// moving. Of the four ports of each device a number stands for a cable by which frames pass, `x` for one
 /// by which they do not, `-` for none. Bytes of process data are those that are configured from SAFEOP on,
 /// and before that those of its ESI file (`--esi`) or of the device's memory. With `--loop` positions are those at
-/// which devices were when the loop began, and `gone` is who does not answer.
+/// which devices were when the loop began, and `gone` is a device that does not answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,6 +35,7 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Scan {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     devices: Vec<Scanned>,
 }
@@ -68,36 +66,24 @@ struct Scanned {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let (segment, mut met) = survey(options)?;
+    let mut access = options.devices.open()?;
+    let mut met = access.survey()?;
     let matched = described(options, &mut met)?;
     output::answer(&Scan {
         version: Version,
-        segment,
+        segment: access.name(),
         devices: met.iter().map(|it| Scanned::of(it, &matched)).collect(),
     })?;
     Ok(Outcome::Kept)
 }
 
-/// Everybody, and as people call where they are.
-fn survey(options: &Options) -> anyhow::Result<(String, Vec<Surveyed>)> {
-    #[cfg(target_os = "linux")]
-    if let Some(mut control) = options.devices.control()? {
-        return Ok((control.segment(), running::survey(&mut control)?));
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.devices.ensure_none()?;
-    let mut segment = options.devices.open()?;
-    let met = segment.survey()?;
-    Ok((segment.name, met))
-}
-
-/// Who is described by ESI files; what is not configured yet has the process data that its file says.
+/// Matches devices with their ESI files. A device that is not configured yet has the process data of its file.
 fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched> {
     let descriptions = options.devices.esi.read()?;
     if descriptions.is_empty() {
         return Ok(Matched::default());
     }
-    // Nobody need have an address of its own yet.
+    // A device need not have an address of its own yet.
     let mut devices: Vec<_> = met.iter().map(|it| it.device.clone()).collect();
     for device in &mut devices {
         device.station = Configured(device.position.0);
@@ -148,20 +134,20 @@ impl Answer for Scan {
     }
 }
 
-/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` where a loop's device does not answer.
-pub(super) fn state_shown(met: &Surveyed) -> String {
-    if met.status == AlStatus(0) {
+/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` without a status, as of a loop's device that does not answer.
+pub(super) fn state_shown(status: Option<AlStatus>, code: AlStatusCode) -> String {
+    let Some(status) = status else {
         return "gone".to_owned();
-    }
-    let state = state_name(met.status);
-    match met.status.error() {
-        true => format!("{state}+ERROR ({})", met.code),
+    };
+    let state = state_name(status);
+    match status.error() {
+        true => format!("{state}+ERROR ({code})"),
         false => state,
     }
 }
 
-/// `OP`, or the number of what is none.
-pub(super) fn state_name(status: AlStatus) -> String {
+/// `OP`, or the number of what is not a state.
+fn state_name(status: AlStatus) -> String {
     let state = status.state();
     state.map_or_else(|| format!("0x{:02X}", status.0), |it| it.name().to_owned())
 }
@@ -218,12 +204,12 @@ impl Scanned {
             protocols: protocols(device.protocols),
             clocks: device.features & register::features::DC != 0,
             esi: file_of(met, matched).map(|it| it.name().to_owned()),
-            shown: state_shown(met),
+            shown: state_shown(Some(met.status).filter(|it| it.0 != 0), met.code),
         }
     }
 }
 
-/// What a mailbox speaks.
+/// The protocols of a mailbox.
 pub(super) fn protocols(of: Protocols) -> Vec<&'static str> {
     let all = [
         (Protocols::AOE, "aoe"),

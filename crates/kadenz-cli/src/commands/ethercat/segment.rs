@@ -1,4 +1,4 @@
-//! Which segment a command talks to, and the way there.
+//! Which segment a command is for.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -42,23 +42,7 @@ pub(crate) struct SegmentOrLoop {
         group = "SegmentOptions",
         help_heading = "Segment"
     )]
-    running: Option<Option<String>>,
-}
-
-impl SegmentOrLoop {
-    /// The loop, if one is meant.
-    #[cfg(target_os = "linux")]
-    pub(super) fn control(&self) -> anyhow::Result<Option<super::asked::ControlClient>> {
-        let named = self.running.as_ref().map(Option::as_deref);
-        named.map(super::asked::ControlClient::of).transpose()
-    }
-
-    /// There is none on this system.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn ensure_none(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(self.running.is_none(), "--loop needs Linux");
-        Ok(())
-    }
+    pub(super) running: Option<Option<String>>,
 }
 
 /// A virtual segment, as it is asked for.
@@ -124,7 +108,7 @@ pub(super) enum Place<'o> {
     Virtual(&'o Virtual),
 }
 
-/// The way to a segment.
+/// A segment that this process has.
 pub(super) struct Segment {
     /// What frames cross.
     pub(super) link: Link<Box<dyn Port>>,
@@ -132,8 +116,8 @@ pub(super) struct Segment {
     pub(super) name: String,
 }
 
-/// How long and how often a command asks: a computer that is busy answers late, a dead wire is told
-/// within a second.
+/// How long and how often a command asks: a busy computer answers late, and a dead wire is an error within
+/// a second.
 pub(super) const RETRY_POLICY: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(100),
     tries: 10,
@@ -146,7 +130,7 @@ impl Segment {
             Place::Virtual(sim) => {
                 let plan = sim.plan()?;
                 let segment = plan.build()?;
-                // What goes round comes back at the other end, and is heard there.
+                // In a ring frames come back at the other end.
                 let port = match plan.ring {
                     Some(_) => WirePort::ring(segment),
                     None => WirePort::new(segment),
@@ -162,19 +146,19 @@ impl Segment {
 
     /// Asks questions, one after the other.
     pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-        let mut way = BlockingExchange {
+        let mut exchange = BlockingExchange {
             link: &mut self.link,
             patience: RETRY_POLICY,
         };
-        work(&mut Registers::by(&mut way))
+        work(&mut Registers::by(&mut exchange))
     }
 
-    /// Everybody on it, nobody changed.
+    /// All devices, none changed.
     pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         Ok(self.ask(survey::survey)?)
     }
 
-    /// Everybody on it, each with a station address of its own.
+    /// All devices, each with a station address of its own.
     pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         self.ask(|registers| {
             let mut met = survey::survey(registers)?;

@@ -1,21 +1,21 @@
 //! `kadenz ethercat state`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::register::AL_STATUS_CODE;
-use kadenz_ethercat::wire::{AlStatusCode, State};
+use kadenz_ethercat::wire::{AlStatus, AlStatusCode, State};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::device::{ToldDevice, Which};
+use super::access::DeviceAccess;
+use super::device::{Device, Which};
 use super::esi::DevicesOptions;
 use super::operate;
+#[cfg(target_os = "linux")]
+use super::running_loop::RunningLoop;
 use super::scan::state_shown;
 use super::segment::Segment;
 use crate::commands::interrupt;
@@ -26,7 +26,7 @@ use crate::output::{self, Outcome};
 ///
 /// Without a state, looks on only. With one, brings the devices there by all states between, and configures
 /// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
-/// OP. OP lasts as long as somebody exchanges process data: with `--duration`, this command does.
+/// OP. OP lasts as long as a MainDevice exchanges process data: with `--duration`, this command does.
 ///
 /// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's supervisor
 /// brings devices there and keeps them there; a device's position is then the one at which it was when the loop
@@ -90,60 +90,82 @@ pub(super) struct States {
 #[derive(JsonSchema, Serialize)]
 struct DeviceState {
     #[serde(flatten)]
-    device: ToldDevice,
+    device: Device,
     state: Option<&'static str>,
     error: bool,
     al_status_code: u16,
+    /// Why it left or refused a state; `gone` of a loop's device that does not answer.
     reason: Option<String>,
     /// The state with its error, for people.
     #[serde(skip)]
     shown: String,
 }
 
+/// Why not all devices are in the state that was asked for, and the state of each.
+type Reached = (Option<anyhow::Error>, Vec<DeviceState>);
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.devices.control()? {
-        return running::run(options, control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.devices.ensure_none()?;
-    let descriptions = options.devices.esi.read()?;
-    let mut segment = options.devices.open()?;
-    let (refused, met, chosen) = match options.state {
-        None => {
-            let met = segment.survey()?;
-            let chosen = options.device.among(&met)?;
-            (None, met, chosen)
-        }
-        Some(wanted) => {
-            segment.ensure_alone()?;
-            let mut met = segment.adopt()?;
-            let chosen = options.device.among(&met)?;
-            let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
-            let matched = options.devices.esi.matched(&descriptions, &devices)?;
-            let how = (wanted, &matched, options.duration);
-            let refused = bring(&mut segment, &mut met, &chosen, how).err();
-            look_again(&mut segment, &mut met, &chosen)?;
-            (refused, met, chosen)
-        }
+    let mut access = options.devices.open()?;
+    let (refused, devices) = match &mut access {
+        DeviceAccess::Segment(segment) => on_segment(options, segment)?,
+        #[cfg(target_os = "linux")]
+        DeviceAccess::Loop(running) => in_loop(options, running)?,
     };
-    let devices = chosen.iter().map(|place| DeviceState::of(&met[*place]));
     output::answer(&States {
         version: Version,
-        segment: segment.name,
+        segment: access.name(),
         wanted: options.state.map(|it| it.state().name()),
         refused: refused.as_ref().map(|it| format!("{it:#}")),
-        devices: devices.collect(),
+        devices,
     })?;
-    Ok(outcome(refused))
-}
-
-fn outcome(refused: Option<anyhow::Error>) -> Outcome {
     let Some(error) = refused else {
-        return Outcome::Kept;
+        return Ok(Outcome::Kept);
     };
     output::error(&error);
-    Outcome::Incomplete
+    Ok(Outcome::Incomplete)
+}
+
+fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<Reached> {
+    let descriptions = options.devices.esi.read()?;
+    if options.state.is_some() {
+        segment.ensure_alone()?;
+    }
+    let mut met = match options.state {
+        None => segment.survey()?,
+        Some(_) => segment.adopt()?,
+    };
+    let chosen = options.device.among(&met)?;
+    let mut refused = None;
+    if let Some(wanted) = options.state {
+        let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
+        let matched = options.devices.esi.matched(&descriptions, &devices)?;
+        let how = (wanted, &matched, options.duration);
+        refused = bring(segment, &mut met, &chosen, how).err();
+        look_again(segment, &mut met, &chosen)?;
+    }
+    let states = chosen.iter().map(|place| {
+        let met = &met[*place];
+        DeviceState::of(Device::from(met), Some(met.status), met.code)
+    });
+    Ok((refused, states.collect()))
+}
+
+/// The supervisor of the loop brings devices to a state, one after the other until one does not reach it.
+#[cfg(target_os = "linux")]
+fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Reached> {
+    let chosen = options.device.among(running.devices()?)?;
+    let mut bring = |wanted: Wanted| {
+        let mut numbers = chosen.iter();
+        numbers.try_for_each(|it| running.client.bring(*it, wanted.state()).map(drop))
+    };
+    let refused = options.state.and_then(|wanted| bring(wanted).err());
+    let all = running.client.devices()?;
+    let states = all.iter().filter(|it| chosen.contains(&it.device));
+    let states = states.map(|it| {
+        let status = it.position.map(|_| AlStatus(it.status));
+        DeviceState::of(Device::from(it), status, AlStatusCode(it.code))
+    });
+    Ok((refused.map(Into::into), states.collect()))
 }
 
 impl Wanted {
@@ -197,7 +219,7 @@ fn keep_in_op(
     operate::to_op(segment, &mut cycle, &devices)?;
     let Some(duration) = duration else {
         output::note(
-            "in OP; nobody exchanges process data from now on, so devices with outputs fall back \
+            "in OP; no process data is exchanged from now on, so devices with outputs fall back \
              (`--duration SPAN` keeps them there, `kadenz ethercat run` with a beat)",
         );
         return Ok(());
@@ -211,7 +233,7 @@ fn keep_in_op(
     Ok(())
 }
 
-/// Where they are now. Before a watchdog that nobody feeds any more bites: nothing else is asked.
+/// Reads the states again, and nothing else: soon the watchdogs of devices without process data expire.
 fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> anyhow::Result<()> {
     segment.ask(|registers| {
         for place in chosen {
@@ -224,14 +246,20 @@ fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> 
 }
 
 impl DeviceState {
-    fn of(met: &Surveyed) -> Self {
+    /// A device without a status is gone.
+    fn of(device: Device, status: Option<AlStatus>, code: AlStatusCode) -> Self {
+        let error = status.is_some_and(AlStatus::error);
         Self {
-            device: ToldDevice::of(&met.device),
-            state: met.status.state().map(|it| it.name()),
-            error: met.status.error(),
-            al_status_code: met.code.0,
-            reason: met.status.error().then(|| met.code.to_string()),
-            shown: state_shown(met),
+            device,
+            state: status.and_then(|it| it.state()).map(|it| it.name()),
+            error,
+            al_status_code: code.0,
+            reason: match (status, error) {
+                (None, _) => Some("gone".to_owned()),
+                (Some(_), true) => Some(code.to_string()),
+                (Some(_), false) => None,
+            },
+            shown: state_shown(status, code),
         }
     }
 }

@@ -4,22 +4,24 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::control_socket::{self, Answer, Heard, Question};
+use kadenz_ethercat::control::control_socket::{ClientError, Heard};
 use kadenz_ethercat::control::health::Vitals;
 use kadenz_ethercat::control::notice::Notice;
 use kadenz_ethercat::control::supervisor::DeviceStatus;
+use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
+use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::asked::ControlClient;
-use super::scan::state_name;
+use super::running_loop::RunningLoop;
+use super::scan::state_shown;
 use crate::commands::interrupt;
-use crate::commands::msg::table::table;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// How is a running loop, and what happens on its segment?
+/// Show the statistics of a running loop, and what happens on its segment.
 ///
 /// Asks a `kadenz ethercat run`, or any program that opened a control socket, over its socket: the loop itself is not
 /// touched by that. Without a name, the one loop of this user that runs.
@@ -28,7 +30,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat stats                         periods, wake-ups, exchange, frames
   kadenz ethercat stats robot --watch 1s        again each second
-  kadenz ethercat stats robot --devices         who is in which state, and was lost how often
+  kadenz ethercat stats robot --devices         the state of each, and how often it was lost
   kadenz ethercat stats robot --notices --json  what happens to devices from now on, a line each")]
 pub(crate) struct Options {
     /// Name of the loop, as `run --name` gave it
@@ -52,44 +54,56 @@ pub(crate) struct Options {
     duration: Option<Span>,
 }
 
-#[derive(Serialize)]
-struct ToldStats {
-    version: u32,
+/// Statistics of a loop; one a line with `--watch`.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Stats {
+    version: Version<1>,
     name: String,
     pid: u32,
-    stats: Value,
+    /// Since the loop began.
+    stats: Snapshot,
+    /// The last cycle, and counts since the loop began.
     health: Vitals,
 }
 
-#[derive(Serialize)]
-struct ToldDevices {
-    version: u32,
+/// The devices of a loop, with `--devices`.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct DeviceStats {
+    version: Version<1>,
     name: String,
     pid: u32,
     devices: Vec<DeviceStatus>,
 }
 
-#[derive(Serialize)]
-struct ToldNotice {
-    version: u32,
+/// What happens to devices, with `--notices`, one a line.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct NoticeLine {
+    version: Version<1>,
     /// Notices that were lost up to now, since they were not read in time.
     lost: u64,
     notice: Option<Notice>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.name.as_deref())?;
+    let mut running = RunningLoop::open(options.name.as_deref())?;
     let end = options.duration.map(|span| Instant::now() + span.0);
     if options.notices {
-        return listen(control, end);
+        return listen(running, end);
     }
     let Some(pause) = options.watch else {
-        tell(&mut control, options)?;
+        match options.devices {
+            true => output::answer(&devices(&mut running)?)?,
+            false => output::answer(&stats(&mut running)?)?,
+        }
         return Ok(Outcome::Kept);
     };
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
-        if !tell(&mut control, options)? {
+    while goes_on(&stop, end) {
+        let is_read = match options.devices {
+            true => output::next_answer(&devices(&mut running)?)?,
+            false => output::next_answer(&stats(&mut running)?)?,
+        };
+        if !is_read {
             break;
         }
         let next = Instant::now() + pause.0;
@@ -102,95 +116,83 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// Tells once; whether somebody still reads.
-fn tell(control: &mut ControlClient, options: &Options) -> anyhow::Result<bool> {
-    if options.devices {
-        let told = ToldDevices {
-            version: 1,
-            name: control.name.clone(),
-            pid: control.pid,
-            devices: control.devices()?,
-        };
-        return match output::is_json() {
-            true => print(&told, options),
-            false => Ok(output::tell(&rows(&told.devices))),
-        };
-    }
-    if !output::is_json() {
-        let Answer::Text(text) = control.client.ask(&Question::StatsText {})? else {
-            anyhow::bail!("the control socket has no statistics");
-        };
-        return Ok(output::tell(&text));
-    }
-    let stats = control.client.ask(&Question::Stats {})?;
-    let health = control.client.ask(&Question::Health {})?;
-    let (Answer::Stats(stats), Answer::Health(health)) = (stats, health) else {
-        anyhow::bail!("the control socket has no statistics");
-    };
-    let told = ToldStats {
-        version: 1,
-        name: control.name.clone(),
-        pid: control.pid,
-        stats,
-        health,
-    };
-    print(&told, options)
+fn goes_on(stop: &Stop, end: Option<Instant>) -> bool {
+    !stop.requested() && end.is_none_or(|end| Instant::now() < end)
 }
 
-/// One document, or a line of many.
-fn print(told: &impl Serialize, options: &Options) -> anyhow::Result<bool> {
-    if options.watch.is_some() {
-        return output::json_line(told);
+fn stats(running: &mut RunningLoop) -> anyhow::Result<Stats> {
+    Ok(Stats {
+        version: Version,
+        name: running.name.clone(),
+        pid: running.pid,
+        stats: running.client.statistics()?,
+        health: running.client.vitals()?,
+    })
+}
+
+fn devices(running: &mut RunningLoop) -> anyhow::Result<DeviceStats> {
+    Ok(DeviceStats {
+        version: Version,
+        name: running.name.clone(),
+        pid: running.pid,
+        devices: running.client.devices()?,
+    })
+}
+
+impl Answer for Stats {
+    fn document(&self) -> Document {
+        Document::new().listing(self.stats.to_string())
     }
-    output::json(told)?;
-    Ok(true)
 }
 
-fn rows(devices: &[DeviceStatus]) -> String {
-    let rows = devices.iter().map(|it| {
-        let status = AlStatus(it.status);
-        let error = match status.error() {
-            true => format!("+ERROR ({})", AlStatusCode(it.code)),
-            false => String::new(),
-        };
-        let state = match it.position {
-            Some(_) => format!("{}{error}", state_name(status)),
-            None => "gone".to_owned(),
-        };
-        vec![
-            it.device.to_string(),
-            it.name.clone(),
-            format!("0x{:04X}", it.station),
-            state,
-            it.position
-                .map_or_else(|| "-".to_owned(), |it| it.to_string()),
-            it.losses.to_string(),
-            it.recoveries.to_string(),
-            it.emergencies.to_string(),
-        ]
-    });
-    let head = [
-        "dev",
-        "name",
-        "station",
-        "state",
-        "pos",
-        "lost",
-        "brought back",
-        "emergencies",
-    ];
-    table(&head, 4, rows.collect())
+impl Answer for DeviceStats {
+    fn document(&self) -> Document {
+        let rows = self.devices.iter().map(|it| {
+            let status = it.position.map(|_| AlStatus(it.status));
+            let position = it.position.map(|it| it.to_string());
+            vec![
+                it.device.to_string(),
+                it.name.clone(),
+                format!("0x{:04X}", it.station),
+                state_shown(status, AlStatusCode(it.code)),
+                position.unwrap_or_else(|| "-".to_owned()),
+                it.losses.to_string(),
+                it.recoveries.to_string(),
+                it.emergencies.to_string(),
+            ]
+        });
+        let head = [
+            "dev",
+            "name",
+            "station",
+            "state",
+            "pos",
+            "lost",
+            "brought back",
+            "emergencies",
+        ];
+        Document::new().table(Table::new(&head, 4, rows.collect()))
+    }
 }
 
-fn listen(control: ControlClient, end: Option<Instant>) -> anyhow::Result<Outcome> {
+impl Answer for NoticeLine {
+    fn document(&self) -> Document {
+        match &self.notice {
+            Some(notice) => notice.to_string(),
+            None => format!("{} notices lost: they were not read in time", self.lost),
+        }
+        .into()
+    }
+}
+
+fn listen(running: RunningLoop, end: Option<Instant>) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let ControlClient { client, name, .. } = control;
-    let mut hearing = client
-        .listen()
-        .context("the control socket tells no notices")?;
+    let RunningLoop { client, name, .. } = running;
+    let hearing = client.listen();
+    let mut hearing = hearing.with_context(|| format!("the loop {name} sends no notices"))?;
     output::note(&format!("listening to {name}; Ctrl-C ends"));
     let mut lost = 0;
-    while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
+    while goes_on(&stop, end) {
         let notice = match hearing.next_within(Duration::from_millis(100)) {
             Ok(None) => continue,
             Ok(Some(Heard::Notice(notice))) => Some(notice),
@@ -198,24 +200,18 @@ fn listen(control: ControlClient, end: Option<Instant>) -> anyhow::Result<Outcom
                 lost = count;
                 None
             }
-            Err(control_socket::ClientError::Ended) => {
+            Err(ClientError::Ended) => {
                 output::note("the loop has ended");
                 break;
             }
             Err(error) => return Err(error.into()),
         };
-        let reads = match (&notice, output::is_json()) {
-            (_, true) => output::json_line(&ToldNotice {
-                version: 1,
-                lost,
-                notice,
-            })?,
-            (Some(notice), false) => output::tell(&notice.to_string()),
-            (None, false) => {
-                output::tell(&format!("{lost} notices lost: they were not read in time"))
-            }
+        let line = NoticeLine {
+            version: Version,
+            lost,
+            notice,
         };
-        if !reads {
+        if !output::next_answer(&line)? {
             break;
         }
     }

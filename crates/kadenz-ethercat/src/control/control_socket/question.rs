@@ -6,6 +6,7 @@ use crate::control::catalogue::Catalogue;
 use crate::control::health::Vitals;
 use crate::control::notice::Notice;
 use crate::control::supervisor::DeviceStatus;
+use crate::control::timing::Snapshot;
 use crate::motion::Status;
 
 /// A question. Devices are numbered from 0, in the order in which they were configured.
@@ -192,8 +193,8 @@ pub enum Answer {
         /// In which of the loop's cycles.
         cycle: u64,
     },
-    /// Statistics, by the names of [`Snapshot`](crate::control::timing::Snapshot).
-    Stats(serde_json::Value),
+    /// Statistics.
+    Stats(Box<Snapshot>),
     /// For people.
     Text(String),
     /// What the loop notes.

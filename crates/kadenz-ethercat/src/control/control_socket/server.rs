@@ -333,10 +333,7 @@ impl ControlServer {
             Question::Stop { by } => axes::stop(context, by.as_deref())?.wait(context, stop)?,
             Question::Reset {} => axes::reset(context)?.wait(context, stop)?,
             Question::Axes {} => axes::tell(context)?,
-            Question::Stats {} => {
-                let snapshot = timing(context)?.snapshot();
-                Answer::Stats(serde_json::to_value(snapshot).map_err(|it| it.to_string())?)
-            }
+            Question::Stats {} => Answer::Stats(Box::new(timing(context)?.snapshot())),
             Question::StatsText {} => Answer::Text(timing(context)?.snapshot().to_string()),
             Question::Health {} => Answer::Health(context.health.vitals()),
             Question::Devices {} => Answer::Devices(context.device_table.all()),

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Histogram;
 
 /// Statistics of a loop at a time. By `serde` it is JSON with the names below; by [`Display`](fmt::Display)
 /// one number a line, as `name: value unit`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshot {
     /// Time between two beats in ns, rounded.
@@ -38,7 +38,7 @@ pub struct Snapshot {
 }
 
 /// What became of frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
     /// Cyclic frames handed to the wire.
@@ -58,7 +58,7 @@ pub struct Frames {
 }
 
 /// How values spread, in ns. A percentile that no value lies beyond is absent (`null`).
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// How many values.

@@ -12,6 +12,8 @@ mod wire_faults;
 
 pub use topology::{Cable, CableId, DeviceId, End, MAX_DEVICES, Side, TopologyError};
 
+use serde::Serialize;
+
 use super::fault::{Fault, FaultPlan, FrameFault, WireFault};
 use super::{Controller, Model, Random, Settings, Time};
 use crate::wire::{
@@ -65,7 +67,8 @@ pub enum Loss {
 }
 
 /// What happened to frames, since the segment began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Frames that were sent.
     pub frames: u64,

@@ -1,7 +1,7 @@
 //! `kadenz ethercat inputs`.
 
 mod posts;
-mod shown;
+pub(super) mod shown;
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::control::control_socket::{Answer, Layout, Question};
+use kadenz_ethercat::control::control_socket::Layout;
 use kadenz_rt::beat::Rate;
 
-use super::asked::{ControlClient, known, nonsense};
 use super::device::Which;
+use super::running_loop::RunningLoop;
 use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 use posts::Posts;
-use shown::{Entry, Form, Printer};
+use shown::{Printer, Shown};
 
 pub(super) use shown::type_of;
 
-/// What do the sensors of a running loop say?
+/// Show what the sensors of a running loop read.
 ///
-/// Reads what the loop posts of every cycle in shared memory: the loop is asked nothing, and neither waits
-/// nor knows. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
+/// Reads the process image that the loop posts every cycle in shared memory: the loop is asked nothing, and does not
+/// wait. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
 /// --readers pi-mutex`), its control socket is asked, on a thread that is none of the loop's.
 ///
 /// A loop whose last cycle is old stands still, and what it read then is no news: that is an error that says
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     #[arg(long)]
     outputs: bool,
 
-    /// Ask each device what units its objects have, where its dictionary tells; takes some cycles each
+    /// Ask each device for the units of its objects, where its dictionary has them; takes some cycles each
     #[arg(long)]
     units: bool,
 
@@ -117,59 +117,40 @@ impl Named {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut control = ControlClient::of(options.running.as_deref())?;
-    let layout = layout(&mut control)?;
-    let entries = chosen(options, &mut control, &layout)?;
-    let (form, watch) = (form(options), options.watch);
+    let mut running = RunningLoop::open(options.running.as_deref())?;
+    let layout = running.client.layout()?;
     let printer = Printer {
-        name: control.name.clone(),
-        pid: control.pid,
-        entries,
-        form,
-        watch,
+        name: running.name.clone(),
+        pid: running.pid,
+        entries: chosen(options, &mut running, &layout)?,
+        is_csv: options.csv,
+        is_one: !options.watch,
     };
-    let mut posts = Posts::open(control, &layout, options.oldest.map(|it| it.0))?;
+    let mut posts = Posts::open(running, &layout, options.oldest.map(|it| it.0))?;
     printer.head();
-    if !watch {
+    if !options.watch {
         let last = posts.next()?;
         printer.print(&last.context("the loop has ended, and what it read last is no news")?)?;
         return Ok(Outcome::Kept);
     }
-    watch_them(options, &mut posts, &printer)
-}
-
-/// What lies where.
-pub(super) fn layout(control: &mut ControlClient) -> anyhow::Result<Layout> {
-    match control.client.ask(&Question::Layout {})? {
-        Answer::Layout(layout) => Ok(layout),
-        _ => Err(nonsense(&control.name)),
-    }
-}
-
-fn form(options: &Options) -> Form {
-    match (output::is_json(), options.csv) {
-        (true, _) => Form::Json,
-        (false, true) => Form::Csv,
-        (false, false) => Form::Words,
-    }
+    watch(options, &mut posts, &printer)
 }
 
 /// The entries that are to be shown.
 fn chosen(
     options: &Options,
-    control: &mut ControlClient,
+    running: &mut RunningLoop,
     layout: &Layout,
-) -> anyhow::Result<Vec<Entry>> {
-    let devices = control.devices()?;
-    let meant = options.device.among_known(&known(&devices))?;
+) -> anyhow::Result<Vec<Shown>> {
+    let devices = running.devices()?;
+    let meant = options.device.among(devices.iter().cloned())?;
     let items = layout.catalogue.entries.iter().filter(|it| {
         let is_named = options.entry.as_ref().is_none_or(|named| named.is(it));
         let is_shown = it.direction == Direction::Inputs || options.outputs;
         meant.contains(&it.device) && is_named && is_shown
     });
-    let mut entries: Vec<_> = items
-        .map(|it| Entry::of(it, devices.get(it.device)))
-        .collect();
+    let shown = |item: &Item| Shown::of(item, devices[item.device].clone());
+    let mut entries: Vec<_> = items.map(shown).collect();
     anyhow::ensure!(
         !entries.is_empty(),
         "no {} matches --device/--name; without them all are shown{}",
@@ -182,13 +163,13 @@ fn chosen(
     );
     if options.units {
         for entry in &mut entries {
-            entry.learn_unit(control)?;
+            entry.learn_unit(running)?;
         }
     }
     Ok(entries)
 }
 
-fn watch_them(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Result<Outcome> {
+fn watch(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let begun = Instant::now();
     let end = options.duration.map(|span| begun + span.0);

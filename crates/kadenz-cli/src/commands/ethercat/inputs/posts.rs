@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::control_socket::{Answer, ClientError, Layout, Question};
+use kadenz_ethercat::control::control_socket::{ClientError, Layout};
 use kadenz_ethercat::control::cyclic::{CycleImage, Heading};
 use kadenz_ethercat::control::process_image::{ProcessImageError, Reader};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::shared::Viewer;
 
-use super::super::asked::{ControlClient, nonsense};
+use crate::commands::ethercat::running_loop::RunningLoop;
 
 /// How long a loop may take to begin, and a reader that is overtaken to come through.
 const RETRY_POLICY: Duration = Duration::from_secs(5);
@@ -20,10 +20,10 @@ const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
 
 enum Source {
-    /// The loop's memory; the second one is asked whether its owner lives.
+    /// The loop's memory; the second one shows whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),
     /// Its control socket.
-    Asked(Box<ControlClient>),
+    Asked(Box<RunningLoop>),
 }
 
 /// Posts of a loop.
@@ -45,17 +45,20 @@ pub(super) struct Seen<'p> {
 impl Posts {
     /// One whose last cycle is older than `oldest` stands still.
     pub(super) fn open(
-        control: ControlClient,
+        running: RunningLoop,
         layout: &Layout,
         oldest: Option<Duration>,
     ) -> anyhow::Result<Self> {
-        let name = control.name.clone();
+        let name = running.name.clone();
         let source = match &layout.memory {
             Some(memory) => mapped(memory)?,
-            None => Source::Asked(Box::new(control)),
+            None => Source::Asked(Box::new(running)),
         };
         if let Source::Mapped(reader, _) = &source {
-            anyhow::ensure!(reader.bytes() == layout.catalogue.bytes, nonsense(&name));
+            anyhow::ensure!(
+                reader.bytes() == layout.catalogue.bytes,
+                other_layout(&name)
+            );
         }
         let cycles = Duration::from_nanos(layout.interval_ns.saturating_mul(OLD_CYCLES));
         Ok(Self {
@@ -66,7 +69,7 @@ impl Posts {
         })
     }
 
-    /// Whether there will be no more: the loop says so, or its process is gone. One that is asked tells with its
+    /// Whether there will be no more: the loop says so, or its process is gone. A control socket says it with its
     /// answer.
     pub(super) fn has_ended(&self) -> bool {
         match &self.source {
@@ -117,13 +120,13 @@ impl Posts {
                 }
                 Err(why) => Err(Unread::Failed(why.into())),
             },
-            Source::Asked(control) => match control.client.ask(&Question::Post {}) {
-                Ok(Answer::Post { ended: true, .. }) => Err(Unread::Ended),
-                Ok(Answer::Post { bytes, .. }) if bytes.len() == self.bytes.len() => {
-                    self.bytes = bytes;
+            Source::Asked(running) => match running.client.process_image() {
+                Ok(posted) if posted.ended => Err(Unread::Ended),
+                Ok(posted) if posted.bytes.len() == self.bytes.len() => {
+                    self.bytes = posted.bytes;
                     Ok(())
                 }
-                Ok(_) => Err(Unread::Failed(nonsense(&control.name))),
+                Ok(_) => Err(Unread::Failed(other_layout(&self.name))),
                 Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
                 // Its control socket ends with it.
                 Err(ClientError::Ended | ClientError::Nobody(_)) => Err(Unread::Ended),
@@ -134,7 +137,7 @@ impl Posts {
 
     fn stale(&self, heading: &Heading, age: Duration) -> String {
         format!(
-            "the loop `{}` stands still: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` tells how \
+            "the loop `{}` stands still: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` shows how \
              it runs",
             self.name,
             heading.number,
@@ -142,6 +145,12 @@ impl Posts {
             self.name,
         )
     }
+}
+
+fn other_layout(name: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "the process image of {name} is of another length than its layout says; is it of another version of Kadenz?"
+    )
 }
 
 /// Why nothing was read.

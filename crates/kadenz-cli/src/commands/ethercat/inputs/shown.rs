@@ -1,98 +1,96 @@
 //! Posts as tables, lines of values, and JSON.
 
 use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::control::control_socket::{Answer, ClientError, Question};
-use kadenz_ethercat::control::supervisor::DeviceStatus;
+use kadenz_ethercat::control::control_socket::ClientError;
 use kadenz_ethercat::wire::coe::{Address, DataType};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::posts::Seen;
-use crate::commands::ethercat::asked::{ControlClient, nonsense};
-use crate::commands::ethercat::device::ToldDevice;
+use crate::commands::ethercat::device::Device;
+use crate::commands::ethercat::running_loop::RunningLoop;
 use crate::commands::ethercat::value::ValueType;
-use crate::commands::msg::table::table;
 use crate::output;
 
-/// How it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    Words,
-    Csv,
-    Json,
+/// Values of a running loop's process data, all of one cycle; one a line with `--watch`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct InputReport {
+    version: Version<1>,
+    /// The loop's.
+    name: String,
+    pid: u32,
+    /// In which all of it was read and written.
+    cycle: u64,
+    /// When, by CLOCK_MONOTONIC.
+    received_ns: u64,
+    /// How long before it was shown that was.
+    age_ns: u64,
+    /// Whether all values are new: no frame was lost, every device took part.
+    whole: bool,
+    entries: Vec<InputEntry>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct InputEntry {
+    device: Device,
+    /// `in` or `out`.
+    direction: &'static str,
+    index: u16,
+    sub: u8,
+    name: String,
+    r#type: String,
+    /// With `--units`, where the device tells one.
+    unit: Option<String>,
+    /// By its type; a text of bytes that fit no type.
+    value: Value,
+    /// The value for people.
+    #[serde(skip)]
+    shown: String,
+    /// The device as the loop calls it.
+    #[serde(skip)]
+    called: String,
 }
 
 /// An entry that is shown.
-pub(super) struct Entry {
+pub(super) struct Shown {
     item: Item,
-    device: Option<DeviceStatus>,
+    device: Device,
     r#type: ValueType,
     unit: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Told<'a> {
-    version: u32,
-    name: &'a str,
-    pid: u32,
-    cycle: u64,
-    received_ns: u64,
-    age_ns: u64,
-    whole: bool,
-    entries: Vec<ToldEntry<'a>>,
-}
-
-#[derive(Serialize)]
-struct ToldEntry<'a> {
-    device: ToldDevice,
-    direction: &'static str,
-    index: u16,
-    sub: u8,
-    name: &'a str,
-    r#type: String,
-    unit: Option<&'a str>,
-    value: Value,
-}
-
-/// What is understood where nobody tells a type.
+/// The type of an entry; bytes where the device tells none.
 pub(in crate::commands::ethercat) fn type_of(item: &Item) -> ValueType {
-    let told = ValueType::of(DataType(item.data_type));
-    told.unwrap_or(match item.bits {
+    let known = ValueType::of(DataType(item.data_type));
+    known.unwrap_or(match item.bits {
         1 => ValueType::Bool,
         _ => ValueType::Bytes,
     })
 }
 
-impl Entry {
-    pub(super) fn of(item: &Item, device: Option<&DeviceStatus>) -> Self {
+impl Shown {
+    pub(super) fn of(item: &Item, device: Device) -> Self {
         Self {
             r#type: type_of(item),
             item: item.clone(),
-            device: device.cloned(),
+            device,
             unit: None,
         }
     }
 
-    /// Asks the device.
-    pub(super) fn learn_unit(&mut self, control: &mut ControlClient) -> anyhow::Result<()> {
-        let question = Question::Unit {
-            device: self.item.device,
-            index: self.item.index,
-            sub: self.item.sub,
-        };
-        match control.client.ask(&question) {
-            Ok(Answer::Unit(unit)) => self.unit = unit,
-            // One without a dictionary has no units.
+    /// Asks the device for the unit of this entry.
+    pub(super) fn learn_unit(&mut self, running: &mut RunningLoop) -> anyhow::Result<()> {
+        let address = Address::new(self.item.index, self.item.sub);
+        match running.client.unit(self.item.device, address) {
+            Ok(unit) => self.unit = unit,
+            // A device without a dictionary has no units.
             Err(ClientError::Refused(_)) => {}
-            Ok(_) => return Err(nonsense(&control.name)),
             Err(error) => return Err(error.into()),
         }
         Ok(())
-    }
-
-    fn object(&self) -> String {
-        Address::new(self.item.index, self.item.sub).to_string()
     }
 
     const fn direction(&self) -> &'static str {
@@ -102,142 +100,130 @@ impl Entry {
         }
     }
 
-    /// Its value's bytes in a post.
-    fn bytes(&self, post: &[u8]) -> Vec<u8> {
-        self.r#type.widened(self.item.value(post), self.item.bits)
-    }
-
     /// A column's name that no other has.
     fn column(&self) -> String {
         let Item {
-            device_name, name, ..
+            device_name,
+            name,
+            index,
+            sub,
+            ..
         } = &self.item;
         let unit = self.unit.as_ref().map(|it| format!(" [{it}]"));
         let text = format!(
             "{device_name} {} {} {name}{}",
             self.direction(),
-            self.object(),
+            Address::new(*index, *sub),
             unit.unwrap_or_default()
         );
         quoted(&text)
     }
 
-    fn told(&self, post: &[u8]) -> ToldEntry<'_> {
-        ToldEntry {
-            device: match &self.device {
-                Some(device) => ToldDevice::asked(device),
-                None => ToldDevice {
-                    position: u16::try_from(self.item.device).unwrap_or(u16::MAX),
-                    name: self.item.device_name.clone(),
-                    description: String::new(),
-                },
-            },
+    fn value(&self, post: &[u8]) -> InputEntry {
+        let item = &self.item;
+        let bytes = self.r#type.widened(item.value(post), item.bits);
+        InputEntry {
+            device: self.device.clone(),
             direction: self.direction(),
-            index: self.item.index,
-            sub: self.item.sub,
-            name: &self.item.name,
+            index: item.index,
+            sub: item.sub,
+            name: item.name.clone(),
             r#type: self.r#type.to_string(),
-            unit: self.unit.as_deref(),
-            value: self.r#type.json(&self.bytes(post)),
+            unit: self.unit.clone(),
+            value: self.r#type.json(&bytes),
+            shown: self.r#type.shown(&bytes),
+            called: item.device_name.clone(),
         }
     }
 }
 
-/// Tells of posts.
+/// Shows posts.
 pub(super) struct Printer {
     pub(super) name: String,
     pub(super) pid: u32,
-    pub(super) entries: Vec<Entry>,
-    pub(super) form: Form,
-    pub(super) watch: bool,
+    pub(super) entries: Vec<Shown>,
+    pub(super) is_csv: bool,
+    pub(super) is_one: bool,
 }
 
 impl Printer {
-    /// What stands before all.
+    /// The line of names before comma-separated values.
     pub(super) fn head(&self) {
-        if self.form == Form::Csv {
+        if self.is_csv {
             let names = ["cycle", "received_ns", "whole"].map(str::to_owned);
-            let columns = self.entries.iter().map(Entry::column);
+            let columns = self.entries.iter().map(Shown::column);
             let line: Vec<_> = names.into_iter().chain(columns).collect();
             output::data(&line.join(","));
         }
     }
 
-    /// Tells of one; whether somebody still reads.
+    /// Shows one; whether somebody still reads.
     pub(super) fn print(&self, seen: &Seen<'_>) -> anyhow::Result<bool> {
-        match self.form {
-            Form::Words => Ok(output::tell(&self.words(seen))),
-            Form::Csv => Ok(output::data(&self.line(seen))),
-            Form::Json => {
-                let told = self.told(seen);
-                if self.watch {
-                    return output::json_line(&told);
-                }
-                output::json(&told)?;
-                Ok(true)
-            }
-        }
-    }
-
-    fn words(&self, seen: &Seen<'_>) -> String {
-        let rows = self.entries.iter().map(|it| {
-            let value = it.bytes(seen.bytes);
-            vec![
-                it.item.device.to_string(),
-                it.item.device_name.clone(),
-                it.direction().to_owned(),
-                it.object(),
-                it.item.name.clone(),
-                it.r#type.shown(&value),
-                it.unit.clone().unwrap_or_default(),
-            ]
-        });
-        let head = ["pos", "device", "way", "entry", "name", "value", "unit"];
-        let whole = match seen.heading.whole {
-            true => "",
-            false => {
-                "; not whole: a frame was lost or a device took no part, and some values are older"
-            }
-        };
-        format!(
-            "cycle {} of {}, {} old{whole}\n{}",
-            numbers::thousands(seen.heading.number),
-            self.name,
-            numbers::value(seen.age.as_nanos() as f64),
-            table(&head, 7, rows.collect()),
-        )
-    }
-
-    fn line(&self, seen: &Seen<'_>) -> String {
-        let heading = &seen.heading;
-        let mut cells = vec![
-            heading.number.to_string(),
-            heading.received_ns.to_string(),
-            heading.whole.to_string(),
-        ];
-        cells.extend(
-            self.entries
-                .iter()
-                .map(|it| match it.r#type.json(&it.bytes(seen.bytes)) {
-                    Value::String(text) => quoted(&text),
-                    value => value.to_string(),
-                }),
-        );
-        cells.join(",")
-    }
-
-    fn told(&self, seen: &Seen<'_>) -> Told<'_> {
-        let entries = self.entries.iter().map(|it| it.told(seen.bytes));
-        Told {
-            version: 1,
-            name: &self.name,
+        let entries = self.entries.iter().map(|it| it.value(seen.bytes));
+        let report = InputReport {
+            version: Version,
+            name: self.name.clone(),
             pid: self.pid,
             cycle: seen.heading.number,
             received_ns: seen.heading.received_ns,
             age_ns: u64::try_from(seen.age.as_nanos()).unwrap_or(u64::MAX),
             whole: seen.heading.whole,
             entries: entries.collect(),
+        };
+        if self.is_csv {
+            return Ok(output::data(&report.line()));
         }
+        if self.is_one {
+            return output::answer(&report).map(|()| true);
+        }
+        output::next_answer(&report)
+    }
+}
+
+impl InputReport {
+    /// Comma-separated values.
+    fn line(&self) -> String {
+        let mut cells = vec![
+            self.cycle.to_string(),
+            self.received_ns.to_string(),
+            self.whole.to_string(),
+        ];
+        cells.extend(self.entries.iter().map(|it| match &it.value {
+            Value::String(text) => quoted(text),
+            value => value.to_string(),
+        }));
+        cells.join(",")
+    }
+}
+
+impl Answer for InputReport {
+    fn document(&self) -> Document {
+        let rows = self.entries.iter().map(|it| {
+            vec![
+                it.device.position.to_string(),
+                it.called.clone(),
+                it.direction.to_owned(),
+                Address::new(it.index, it.sub).to_string(),
+                it.name.clone(),
+                it.shown.clone(),
+                it.unit.clone().unwrap_or_default(),
+            ]
+        });
+        let head = ["pos", "device", "way", "entry", "name", "value", "unit"];
+        let whole = match self.whole {
+            true => "",
+            false => {
+                "; not whole: a frame was lost or a device took no part, and some values are older"
+            }
+        };
+        Document::new()
+            .sentence(format!(
+                "cycle {} of {}, {} old{whole}",
+                numbers::thousands(self.cycle),
+                self.name,
+                numbers::value(self.age_ns as f64)
+            ))
+            .table(Table::new(&head, 7, rows.collect()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! `kadenz ethercat register`.
 
-mod read;
-mod what;
-mod write;
+mod address;
+pub(super) mod read;
+pub(super) mod write;
 
 use clap::Subcommand;
 

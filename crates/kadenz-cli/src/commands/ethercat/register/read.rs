@@ -1,25 +1,28 @@
 //! `kadenz ethercat register read`.
 
 use clap::{Args, ValueEnum};
+use kadenz_ethercat::wire::SyncManager;
+use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use kadenz_ethercat::wire::sync_manager::Mode;
+use kadenz_report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::what::RegisterAddress;
-use crate::commands::ethercat::device::{ToldDevice, Which};
+use super::address::RegisterAddress;
+use crate::commands::ethercat::access::DeviceAccess;
+use crate::commands::ethercat::device::{Device, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
-use crate::commands::ethercat::way::{Way, whose};
-use crate::commands::msg::table::table;
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
-/// What stands in registers, of one device or of all
+/// Read registers of one device or of all
 ///
 /// A register that Kadenz knows needs its address alone; for others say how many bytes, or the type. All bytes go in
 /// one datagram, and so belong together.
 ///
-/// Refused without `--force`: memory in which a mailbox lies, since who reads a message there takes it away from its
+/// Refused without `--force`: memory in which a mailbox lies, since reading a message there takes it away from its
 /// MainDevice.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -77,140 +80,178 @@ enum Form {
     Raw,
 }
 
+/// Registers of one device or several, of `register read`.
 #[derive(JsonSchema, Serialize)]
-struct Told {
-    version: u32,
+pub(in crate::commands::ethercat) struct RegisterReport {
+    version: Version<1>,
     segment: String,
     address: u16,
+    /// Bytes, 1 to 1024.
     length: u16,
+    /// null where no register that Kadenz knows begins.
     name: Option<&'static str>,
     r#type: String,
-    registers: Vec<ToldRegister>,
+    registers: Vec<DeviceRegisters>,
+    #[serde(skip)]
+    how: Shown,
 }
 
 #[derive(JsonSchema, Serialize)]
-struct ToldRegister {
-    device: ToldDevice,
+struct DeviceRegisters {
+    device: Device,
+    /// By its type; a text of bytes that fit no type, and null where the device does not answer there.
     value: Value,
+    /// Pairs of hexadecimal digits.
     bytes: Option<String>,
+    #[serde(skip)]
+    raw: Option<Vec<u8>>,
 }
 
-/// What a device answered.
-struct Answered {
-    device: ToldDevice,
-    bytes: Option<Vec<u8>>,
+/// How registers are shown.
+#[derive(Clone, Copy)]
+struct Shown {
+    form: Form,
+    r#type: ValueType,
+    address: RegisterAddress,
 }
 
 pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
     let address = options.address;
     let (r#type, length) = address.span(options.r#type, options.length)?;
-    let mut way = Way::open(&options.place)?;
-    let devices = way.among(&options.device)?;
+    let mut access = DeviceAccess::open(&options.place)?;
+    let devices = access.among(&options.device)?;
     anyhow::ensure!(
         options.form != Form::Raw || devices.len() == 1,
-        "--form raw shows one device's bytes, and {} are {}",
+        "--form raw shows one device's bytes, and {} are {}; name one",
         devices.len(),
         options.device
     );
-    let mut answered = Vec::with_capacity(devices.len());
+    let mut registers = Vec::with_capacity(devices.len());
     for device in devices {
-        let bytes = read(&mut way, &device, options, length)?;
-        answered.push(Answered { device, bytes });
+        let raw = read(&mut access, &device, options, length)?;
+        let bytes = raw.as_deref();
+        registers.push(DeviceRegisters {
+            device,
+            value: bytes.map_or(Value::Null, |it| r#type.json(it)),
+            bytes: bytes.map(value::hex),
+            raw,
+        });
     }
-    if answered.iter().all(|it| it.bytes.is_none()) {
-        anyhow::bail!(
-            "{} at {address}: it has no such register, as a controller without clocks has none from 0x0910 on, or \
-             a SyncManager guards it now",
-            match &answered[..] {
-                [one] => format!("{} does not answer", whose(&one.device)),
-                _ => "no device answers".to_owned(),
-            }
-        );
-    }
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: way.name(),
-            address: address.0,
-            length,
-            name: address.known().map(|it| it.name),
-            r#type: r#type.to_string(),
-            registers: answered.into_iter().map(|it| it.told(r#type)).collect(),
-        })?;
-    } else if let (Form::Raw, Some(bytes)) = (options.form, &answered[0].bytes) {
+    ensure_answered(address, &registers)?;
+    if let (Form::Raw, Some(bytes)) = (options.form, &registers[0].raw) {
         output::raw(bytes)?;
-    } else {
-        output::say(&shown(options, r#type, &answered));
+        return Ok(Outcome::Kept);
     }
+    output::answer(&RegisterReport {
+        version: Version,
+        segment: access.name(),
+        address: address.0,
+        length,
+        name: address.known().map(|it| it.name),
+        r#type: r#type.to_string(),
+        registers,
+        how: Shown {
+            form: options.form,
+            r#type,
+            address,
+        },
+    })?;
     Ok(Outcome::Kept)
 }
 
+fn ensure_answered(address: RegisterAddress, registers: &[DeviceRegisters]) -> anyhow::Result<()> {
+    if registers.iter().any(|it| it.raw.is_some()) {
+        return Ok(());
+    }
+    let silent = match registers {
+        [one] => format!("{} does not answer", one.device.label()),
+        _ => "no device answers".to_owned(),
+    };
+    anyhow::bail!(
+        "{silent} at {address}: it has no such register, as a controller without clocks has none from 0x0910 on, or a \
+         SyncManager guards it now"
+    )
+}
+
 fn read(
-    way: &mut Way,
-    device: &ToldDevice,
+    access: &mut DeviceAccess,
+    device: &Device,
     options: &Read,
     length: u16,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     let address = options.address;
     anyhow::ensure!(
-        options.force || !way.touches_a_mailbox(device, address.0, length)?,
-        "{}: a mailbox lies at {address}: who reads a message there takes it away from its MainDevice; --force reads \
+        options.force || !touches_a_mailbox(access, device, address.0, length)?,
+        "{}: a mailbox lies at {address}: reading a message there takes it away from its MainDevice; --force reads \
          it all the same",
-        whose(device)
+        device.label()
     );
-    way.read(device, address.0, length)
+    access.read(device, address.0, length)
 }
 
-fn shown(options: &Read, r#type: ValueType, answered: &[Answered]) -> String {
-    let first = usize::from(options.address.0);
-    let of = |bytes: &[u8]| match options.form {
-        Form::Value => r#type.shown(bytes),
-        Form::Hex => value::hex_rows(bytes, first, 1),
-        Form::Bits | Form::Raw => value::binary(bytes),
-    };
-    match answered {
-        [one] => {
-            let bytes = one.bytes.as_deref().unwrap_or_default();
-            match options.form {
-                Form::Hex => of(bytes),
-                _ => format!(
-                    "{} = {}   ({}; {})",
-                    options.address,
-                    of(bytes),
-                    r#type,
-                    whose(&one.device)
-                ),
-            }
-        }
-        several if options.form == Form::Hex => {
-            let rows = several.iter().map(|it| {
-                let bytes = it.bytes.as_deref();
-                let rows = bytes.map_or_else(|| "-".to_owned(), of);
-                format!("{}\n{rows}", whose(&it.device))
-            });
-            rows.collect::<Vec<_>>().join("\n")
-        }
-        several => {
-            let rows = several.iter().map(|it| {
-                vec![
-                    it.device.position.to_string(),
-                    it.device.called().to_owned(),
-                    it.bytes.as_deref().map_or_else(|| "-".to_owned(), of),
-                ]
-            });
-            let name = options.address.to_string();
-            table(&["pos", "device", name.as_str()], 3, rows.collect())
+/// Whether a mailbox lies in these bytes.
+fn touches_a_mailbox(
+    access: &mut DeviceAccess,
+    device: &Device,
+    address: u16,
+    length: u16,
+) -> anyhow::Result<bool> {
+    let end = u32::from(address) + u32::from(length);
+    if end <= u32::from(RAM) {
+        return Ok(false);
+    }
+    let all = access.read(device, SYNC_MANAGER, 16 * SYNC_MANAGER_SIZE)?;
+    let all = all.unwrap_or_default();
+    let managers = all.as_chunks::<8>().0.iter();
+    let mut managers = managers.map(|it| SyncManager::from_bytes(*it));
+    Ok(managers.any(|it| {
+        let behind = u32::from(it.start) + u32::from(it.length);
+        let overlaps = u32::from(it.start) < end && behind > u32::from(address);
+        it.active() && it.control.mode() == Some(Mode::Mailbox) && overlaps
+    }))
+}
+
+impl Shown {
+    /// A register's bytes; `-` where the device does not answer there.
+    fn of(self, registers: &DeviceRegisters) -> String {
+        let Some(bytes) = &registers.raw else {
+            return "-".to_owned();
+        };
+        match self.form {
+            Form::Value => self.r#type.shown(bytes),
+            Form::Hex => value::hex_rows(bytes, self.address.0.into(), 1),
+            Form::Bits | Form::Raw => value::binary(bytes),
         }
     }
 }
 
-impl Answered {
-    fn told(self, r#type: ValueType) -> ToldRegister {
-        let bytes = self.bytes.as_deref();
-        ToldRegister {
-            value: bytes.map_or(Value::Null, |it| r#type.json(it)),
-            bytes: bytes.map(value::hex),
-            device: self.device,
+impl Answer for RegisterReport {
+    fn document(&self) -> Document {
+        let how = self.how;
+        let document = Document::new();
+        match &self.registers[..] {
+            [one] if how.form == Form::Hex => document.listing(how.of(one)),
+            [one] => document.sentence(format!(
+                "{} = {}   ({}; {})",
+                how.address,
+                how.of(one),
+                how.r#type,
+                one.device.label()
+            )),
+            several if how.form == Form::Hex => {
+                let rows = several
+                    .iter()
+                    .map(|it| format!("{}\n{}", it.device.label(), how.of(it)));
+                document.listing(rows.collect::<Vec<_>>().join("\n"))
+            }
+            several => {
+                let rows = several.iter().map(|it| {
+                    let (position, name) = (it.device.position, it.device.called());
+                    vec![position.to_string(), name.to_owned(), how.of(it)]
+                });
+                let name = how.address.to_string();
+                document.table(Table::new(&["pos", "device", &name], 3, rows.collect()))
+            }
         }
     }
 }

@@ -2,14 +2,16 @@
 
 use clap::Args;
 use kadenz_ethercat::wire::register::{RAM, Writing, writing};
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::what::RegisterAddress;
-use crate::commands::ethercat::device::{ToldDevice, Which};
+use super::address::RegisterAddress;
+use crate::commands::ethercat::access::DeviceAccess;
+use crate::commands::ethercat::device::{Device, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
-use crate::commands::ethercat::way::{Way, whose};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -50,24 +52,32 @@ pub(crate) struct Write {
     force: bool,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// A register that was written, of `register write`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct RegisterWrite {
+    version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
     address: u16,
+    /// null where no register that Kadenz knows begins.
     name: Option<&'static str>,
     r#type: String,
+    /// That was written.
     value: Value,
+    /// Pairs of hexadecimal digits.
     bytes: String,
+    /// What it reads then; null where it is not read, as process memory.
     reads: Option<String>,
+    /// The same for people.
+    #[serde(skip)]
+    shown: String,
 }
 
 pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     let address = options.address;
     let Some(r#type) = options.r#type.or_else(|| address.r#type()) else {
         anyhow::bail!(
-            "no register that Kadenz knows begins at {address}; say which type: --type u16, or --type bytes"
+            "no register that Kadenz knows begins at {address}; name a type: --type u16, or --type bytes"
         );
     };
     let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
@@ -76,53 +86,57 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     if let (Writing::Perilous(why), false) = (writing, options.force) {
         anyhow::bail!("{address} is not written in passing: {why}; --force writes it all the same");
     }
-    let mut way = Way::open(&options.place)?;
+    let mut access = DeviceAccess::open(&options.place)?;
     if writing != Writing::Harmless {
-        way.ensure_alone()?;
+        access.ensure_alone()?;
     }
-    let device = way.one(&options.device)?;
+    let device = access.one(&options.device)?;
     anyhow::ensure!(
-        way.write(&device, address.0, &bytes, options.force)?,
-        "{} does not take what is written to {address}: it has no such register, or lets nobody write it",
-        whose(&device)
+        access.write(&device, address.0, &bytes)?,
+        "{} does not take what is written to {address}: it has no such register, or it is read only; `kadenz ethercat \
+         register read` shows what is there",
+        device.label()
     );
-    let reads = reads(&mut way, &device, address, &bytes)?;
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: way.name(),
-            address: address.0,
-            name: address.known().map(|it| it.name),
-            r#type: r#type.to_string(),
-            value: r#type.json(&bytes),
-            bytes: value::hex(&bytes),
-            reads: reads.as_deref().map(value::hex),
-            device,
-        })?;
-    } else {
-        let now = reads.map_or_else(String::new, |it| {
-            format!(", it reads {} now", r#type.shown(&it))
-        });
-        output::say(&format!(
+    let reads = reads(&mut access, &device, address, &bytes)?;
+    let now = reads.as_ref().map_or_else(String::new, |it| {
+        format!(", it reads {} now", r#type.shown(it))
+    });
+    output::answer(&RegisterWrite {
+        version: Version,
+        segment: access.name(),
+        address: address.0,
+        name: address.known().map(|it| it.name),
+        r#type: r#type.to_string(),
+        value: r#type.json(&bytes),
+        bytes: value::hex(&bytes),
+        reads: reads.as_deref().map(value::hex),
+        shown: format!(
             "{address} = {}{now}   ({type}; {})",
             r#type.shown(&bytes),
-            whose(&device)
-        ));
-    }
+            device.label()
+        ),
+        device,
+    })?;
     Ok(Outcome::Kept)
 }
 
-/// What stands there then; a register may do something and show another value. Memory is not read, where a SyncManager
-/// may guard it.
+/// What the register reads then: it may act and show another value. Process memory is not read, where a SyncManager may
+/// guard it.
 fn reads(
-    way: &mut Way,
-    device: &ToldDevice,
+    access: &mut DeviceAccess,
+    device: &Device,
     address: RegisterAddress,
     written: &[u8],
 ) -> anyhow::Result<Option<Vec<u8>>> {
     let length = u16::try_from(written.len())?;
     match u32::from(address.0) + u32::from(length) <= u32::from(RAM) {
-        true => way.read(device, address.0, length),
+        true => access.read(device, address.0, length),
         false => Ok(None),
+    }
+}
+
+impl Answer for RegisterWrite {
+    fn document(&self) -> Document {
+        self.shown.clone().into()
     }
 }

@@ -1,4 +1,4 @@
-//! Which object is meant: `0x6041`, `0x1018:1`.
+//! The address of an object: `0x6041`, `0x1018:1`.
 
 use std::str::FromStr;
 
@@ -24,7 +24,7 @@ impl FromStr for ObjectAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         let refused = || {
             format!(
-                "`{text}` is no object; write its index in hexadecimal, and its sub-index behind it: 0x1018:1"
+                "`{text}` is not a valid object; write its index in hexadecimal, and its sub-index behind it: 0x1018:1"
             )
         };
         let (index, sub) = match text.split_once(':') {

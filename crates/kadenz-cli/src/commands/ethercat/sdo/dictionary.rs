@@ -1,24 +1,19 @@
 //! `kadenz ethercat sdo list` and `sdo info`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use clap::Args;
-use kadenz_ethercat::main_device::dictionary::{self, DictionaryError, Entry, Object};
-use kadenz_ethercat::main_device::exchange::Registers;
-use kadenz_ethercat::main_device::from_esi::Described as DescribedDevice;
-use kadenz_ethercat::main_device::mailbox::Mail;
-use kadenz_ethercat::main_device::sdo;
-use kadenz_ethercat::wire::coe::{Access, Address, DataType, ListType, ObjectCode};
+use kadenz_ethercat::main_device::dictionary::{self, Object};
+use kadenz_ethercat::main_device::objects::{AccessError, Objects};
+use kadenz_ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::address::ObjectAddress;
-use super::mailbox::{Asked, with_mailbox};
-use crate::commands::ethercat::device::{ToldDevice, Which};
+use super::objects::{Answered, with_objects};
+use crate::commands::ethercat::device::{Device, Which};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::ValueType;
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
 /// Every object of a device, with the values that stand
@@ -58,197 +53,129 @@ pub(crate) struct Information {
     devices: DevicesOptions,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// Objects of a device, of `sdo list` and `sdo info`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct Dictionary {
+    version: Version<1>,
     segment: String,
-    device: ToldDevice,
-    objects: Vec<ToldObject>,
+    device: Device,
+    objects: Vec<ObjectReport>,
 }
 
-#[derive(Serialize)]
-struct ToldObject {
+#[derive(JsonSchema, Serialize)]
+struct ObjectReport {
     index: u16,
     name: String,
+    /// `variable`, `array`, `record` or `other`.
     code: &'static str,
     data_type: u16,
-    entries: Vec<ToldEntry>,
+    entries: Vec<ObjectEntry>,
 }
 
-#[derive(Serialize)]
-struct ToldEntry {
+#[derive(JsonSchema, Serialize)]
+struct ObjectEntry {
     sub: u8,
     name: String,
+    /// CoE's number (ETG.1000.6, table 64).
     data_type: u16,
+    /// As `--type` takes it.
     r#type: Option<String>,
     bits: u16,
     readable: bool,
     writable: bool,
+    /// Whether it may go into RxPDOs.
     output: bool,
+    /// Whether it may go into TxPDOs.
     input: bool,
+    /// By its type; a text of bytes that fit no type, and null where it cannot be read.
     value: Value,
-}
-
-/// An object with its entries, and the value of each that could be read.
-struct Described {
-    object: Object,
-    entries: Vec<(Entry, Option<Vec<u8>>)>,
+    /// The value for people.
+    #[serde(skip)]
+    shown: Option<String>,
 }
 
 pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.devices.control()? {
-        return running::list(options, control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.devices.ensure_none()?;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, _: Option<&DescribedDevice>| {
-        let indices = dictionary::list(registers, mail, ListType::ALL)?;
-        let described = indices
-            .into_iter()
-            .map(|index| describe(registers, mail, index, None));
-        described.collect::<anyhow::Result<Vec<_>>>()
-    };
-    let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
-    tell(asked, &objects)
+    let (answered, objects) = with_objects(&options.devices, &options.device, |objects, _| {
+        let indices = objects.list()?.into_iter();
+        let all = indices.map(|index| describe(objects, index, None));
+        all.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    answer(answered, objects)
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.devices.control()? {
-        return running::info(options, control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.devices.ensure_none()?;
     let ObjectAddress { index, sub } = options.object;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, _: Option<&DescribedDevice>| {
-        let described = describe(registers, mail, index, sub)?;
-        let entry = Address::new(index, sub.unwrap_or(0));
-        anyhow::ensure!(
-            !described.entries.is_empty(),
-            "{entry}: there is no such entry"
-        );
-        Ok(vec![described])
-    };
-    let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
-    tell(asked, &objects)
+    let (answered, object) = with_objects(&options.devices, &options.device, |objects, _| {
+        describe(objects, index, sub)
+    })?;
+    answer(answered, vec![object])
+}
+
+fn answer(answered: Answered, objects: Vec<ObjectReport>) -> anyhow::Result<Outcome> {
+    output::answer(&Dictionary {
+        version: Version,
+        segment: answered.segment,
+        device: answered.device,
+        objects,
+    })?;
+    Ok(Outcome::Kept)
 }
 
 /// An object with all of its entries, or the one that is wanted.
 fn describe(
-    registers: &mut Registers<'_>,
-    mail: &mut Mail<'_>,
+    objects: &mut dyn Objects,
     index: u16,
     wanted: Option<u8>,
-) -> anyhow::Result<Described> {
-    let object = dictionary::object(registers, mail, index)?;
+) -> anyhow::Result<ObjectReport> {
+    let object = objects.object(index)?;
     let subs = match wanted {
         Some(sub) => sub..=sub,
         None => 0..=object.highest_sub,
     };
     let mut entries = Vec::new();
     for sub in subs {
-        let address = Address::new(index, sub);
-        match dictionary::entry(registers, mail, address) {
+        match objects.entry(Address::new(index, sub)) {
             Ok(entry) => {
-                let value = value_of(registers, mail, &entry)?;
-                entries.push((entry, value));
+                let value = value_of(objects, &entry)?;
+                entries.push(ObjectEntry::of(entry, value));
             }
             // A gap in an array.
-            Err(DictionaryError::Refused(_)) => {}
+            Err(error) if error.is_refusal() && wanted.is_none() => answers(objects, index)?,
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Described { object, entries })
+    Ok(ObjectReport::of(object, entries))
 }
 
-/// What stands there; `None` where it may not be read.
+/// After a refusal: it was about the entry where the object itself is described. A loop refuses also what is asked of
+/// a device that is gone or being set up.
+fn answers(objects: &mut dyn Objects, index: u16) -> Result<(), AccessError> {
+    objects.object(index).map(drop)
+}
+
+/// The value of an entry; `None` where it cannot be read.
 fn value_of(
-    registers: &mut Registers<'_>,
-    mail: &mut Mail<'_>,
-    entry: &Entry,
+    objects: &mut dyn Objects,
+    entry: &dictionary::Entry,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     if !entry.access.any(Access::READ) {
         return Ok(None);
     }
-    match sdo::read(registers, mail, entry.address, false) {
+    match objects.read(entry.address, false) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.abort().is_some() => Ok(None),
+        Err(error) if error.is_refusal() => {
+            answers(objects, entry.address.index)?;
+            Ok(None)
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-fn tell(asked: Asked, objects: &[Described]) -> anyhow::Result<Outcome> {
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            segment: asked.segment,
-            device: asked.device,
-            objects: objects.iter().map(ToldObject::of).collect(),
-        })?;
-    } else {
-        output::say(&rows(objects));
-    }
-    Ok(Outcome::Kept)
-}
-
-fn rows(objects: &[Described]) -> String {
-    let mut rows = Vec::new();
-    for Described { object, entries } in objects {
-        for (entry, value) in entries {
-            // What holds several entries is named once, before the first.
-            let first = entry.address.sub == entries[0].0.address.sub;
-            let of = if first { object.name.as_str() } else { "" };
-            let shown = value.as_ref().map(|it| type_of(entry).shown(it));
-            rows.push(vec![
-                entry.address.to_string(),
-                of.to_owned(),
-                if entry.name == object.name {
-                    String::new()
-                } else {
-                    entry.name.clone()
-                },
-                type_shown(entry.data_type),
-                access(entry.access),
-                shown.unwrap_or_else(|| "-".to_owned()),
-            ]);
-        }
-    }
-    table(
-        &["entry", "object", "name", "type", "access", "value"],
-        6,
-        rows,
-    )
-}
-
-fn type_of(entry: &Entry) -> ValueType {
-    ValueType::of(entry.data_type).unwrap_or(ValueType::Bytes)
-}
-
-fn type_shown(data_type: DataType) -> String {
-    let known = ValueType::of(data_type);
-    known.map_or_else(|| format!("0x{:04X}", data_type.0), |it| it.to_string())
-}
-
-/// `rw`, and `o` or `i` for what goes into process data.
-fn access(access: Access) -> String {
-    let flag = |set: bool, letter: char| if set { letter } else { '-' };
-    [
-        flag(access.any(Access::READ), 'r'),
-        flag(access.any(Access::WRITE), 'w'),
-        flag(access.any(Access::RX_MAPPABLE), 'o'),
-        flag(access.any(Access::TX_MAPPABLE), 'i'),
-    ]
-    .into_iter()
-    .collect()
-}
-
-impl ToldObject {
-    fn of(described: &Described) -> Self {
-        let object = &described.object;
+impl ObjectReport {
+    fn of(object: Object, entries: Vec<ObjectEntry>) -> Self {
         Self {
             index: object.index,
-            name: object.name.clone(),
+            name: object.name,
             code: match object.code {
                 ObjectCode::Variable => "variable",
                 ObjectCode::Array => "array",
@@ -256,24 +183,131 @@ impl ToldObject {
                 ObjectCode::Other(_) => "other",
             },
             data_type: object.data_type.0,
-            entries: described
-                .entries
-                .iter()
-                .map(|(entry, value)| ToldEntry {
-                    sub: entry.address.sub,
-                    name: entry.name.clone(),
-                    data_type: entry.data_type.0,
-                    r#type: ValueType::of(entry.data_type).map(|it| it.to_string()),
-                    bits: entry.bits,
-                    readable: entry.access.any(Access::READ),
-                    writable: entry.access.any(Access::WRITE),
-                    output: entry.access.any(Access::RX_MAPPABLE),
-                    input: entry.access.any(Access::TX_MAPPABLE),
-                    value: value
-                        .as_ref()
-                        .map_or(Value::Null, |it| type_of(entry).json(it)),
-                })
-                .collect(),
+            entries,
+        }
+    }
+
+    /// An object of several entries is named once, before the first.
+    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        let names = std::iter::once(self.name.as_str()).chain(std::iter::repeat(""));
+        self.entries.iter().zip(names).map(|(entry, name)| {
+            let entry_name = match entry.name == self.name {
+                true => String::new(),
+                false => entry.name.clone(),
+            };
+            vec![
+                Address::new(self.index, entry.sub).to_string(),
+                name.to_owned(),
+                entry_name,
+                entry
+                    .r#type
+                    .clone()
+                    .unwrap_or_else(|| format!("0x{:04X}", entry.data_type)),
+                entry.access(),
+                entry.shown.clone().unwrap_or_else(|| "-".to_owned()),
+            ]
+        })
+    }
+}
+
+impl ObjectEntry {
+    fn of(entry: dictionary::Entry, value: Option<Vec<u8>>) -> Self {
+        let known = ValueType::of(entry.data_type);
+        let r#type = known.unwrap_or(ValueType::Bytes);
+        let DataType(data_type) = entry.data_type;
+        Self {
+            sub: entry.address.sub,
+            name: entry.name,
+            data_type,
+            r#type: known.map(|it| it.to_string()),
+            bits: entry.bits,
+            readable: entry.access.any(Access::READ),
+            writable: entry.access.any(Access::WRITE),
+            output: entry.access.any(Access::RX_MAPPABLE),
+            input: entry.access.any(Access::TX_MAPPABLE),
+            value: value.as_ref().map_or(Value::Null, |it| r#type.json(it)),
+            shown: value.map(|it| r#type.shown(&it)),
+        }
+    }
+
+    /// `rw`, and `o` or `i` for what goes into process data.
+    fn access(&self) -> String {
+        let flags = [
+            (self.readable, 'r'),
+            (self.writable, 'w'),
+            (self.output, 'o'),
+            (self.input, 'i'),
+        ];
+        let letters = flags.map(|(set, letter)| if set { letter } else { '-' });
+        letters.into_iter().collect()
+    }
+}
+
+impl Answer for Dictionary {
+    fn document(&self) -> Document {
+        let head = ["entry", "object", "name", "type", "access", "value"];
+        let rows = self.objects.iter().flat_map(ObjectReport::rows);
+        Document::new().table(Table::new(&head, 6, rows.collect()))
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use kadenz_ethercat::control::control_socket::{Answer, LoopObjects, Question, Reply};
+
+    use super::*;
+    use crate::commands::ethercat::running_loop::scripted::with_a_server;
+
+    /// The description of a record of three entries: the second is a gap, the third may be read but has no value.
+    /// The device goes at that question.
+    fn described(goes_at: fn(&Question) -> bool) -> anyhow::Result<ObjectReport> {
+        let mut is_gone = false;
+        let answer = move |question| {
+            is_gone |= goes_at(&question);
+            match question {
+                _ if is_gone => Reply::Error("it is being set up just now; ask again".to_owned()),
+                Question::SdoObject { .. } => Reply::Ok(Answer::Object {
+                    name: "Identity".to_owned(),
+                    code: 9,
+                    data_type: 0x23,
+                    highest_sub: 2,
+                }),
+                Question::SdoInfo { sub: 0 | 2, .. } => Reply::Ok(Answer::Entry {
+                    name: String::new(),
+                    data_type: 7,
+                    bits: 32,
+                    access: Access::READ.0,
+                }),
+                Question::SdoRead { sub: 0, .. } => Reply::Ok(Answer::Bytes(vec![2, 0, 0, 0])),
+                _ => Reply::Error("there is no such entry".to_owned()),
+            }
+        };
+        with_a_server(1, answer, |mut running| {
+            describe(&mut LoopObjects::new(&mut running.client, 0), 0x1018, None)
+        })
+    }
+
+    #[test]
+    fn a_gap_is_left_out_and_what_cannot_be_read_has_no_value() {
+        let entries = described(|_| false).unwrap().entries;
+        let found: Vec<_> = entries
+            .iter()
+            .map(|it| (it.sub, it.shown.is_some()))
+            .collect();
+        assert_eq!(found, [(0, true), (2, false)]);
+    }
+
+    #[test]
+    fn a_device_that_goes_meanwhile_is_an_error_and_not_a_gap() {
+        let at_the_gap: fn(&Question) -> bool = |it| matches!(it, Question::SdoInfo { sub: 1, .. });
+        let at_a_value: fn(&Question) -> bool = |it| matches!(it, Question::SdoRead { sub: 2, .. });
+        for goes_at in [at_the_gap, at_a_value] {
+            let Err(error) = described(goes_at) else {
+                panic!("entries of a device that is gone are left out");
+            };
+            let error = format!("{error:#}");
+            assert!(error.contains("being set up"), "{error}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `kadenz ethercat sdo`.
 
 mod address;
-mod dictionary;
-mod mailbox;
+pub(super) mod dictionary;
+mod objects;
 pub(super) mod transfer;
 
 use clap::Subcommand;
@@ -11,7 +11,7 @@ use crate::output::Outcome;
 #[cfg(target_os = "linux")]
 pub(super) use address::ObjectAddress;
 
-/// What do a device's objects say, and what may they be?
+/// Read, write and list the objects of a device.
 ///
 /// By CoE's SDOs, through the mailbox of one device. A device that is in INIT has none yet, and is brought
 /// to PREOP for it.

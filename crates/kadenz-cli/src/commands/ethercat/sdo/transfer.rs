@@ -1,14 +1,9 @@
 //! `kadenz ethercat sdo read` and `sdo write`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use clap::Args;
-use kadenz_ethercat::main_device::dictionary::{self, DictionaryError};
-use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::dictionary::DictionaryError;
 use kadenz_ethercat::main_device::from_esi::Described;
-use kadenz_ethercat::main_device::mailbox::Mail;
-use kadenz_ethercat::main_device::sdo;
+use kadenz_ethercat::main_device::objects::{AccessError, Objects};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -16,14 +11,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::address::ObjectAddress;
-use super::mailbox::{Asked, with_mailbox};
-use crate::commands::ethercat::device::{ToldDevice, Which};
+use super::objects::{Answered, with_objects};
+use crate::commands::ethercat::device::{Device, Which};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
-/// What an object says
+/// Read an object
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +41,7 @@ pub(crate) struct Read {
     how: How,
 }
 
-/// Set an object
+/// Write an object
 ///
 /// The device says no with a reason: the object is read only, the value too high, the state not the
 /// right one.
@@ -74,7 +69,7 @@ pub(crate) struct Write {
     how: How,
 }
 
-/// Where, by what way, and as what.
+/// Where the device is, and how the value is understood.
 #[derive(Debug, Args)]
 struct How {
     #[command(flatten)]
@@ -89,25 +84,28 @@ struct How {
     complete: bool,
 }
 
+/// An entry that was read or written.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Transfer {
     version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
     index: u16,
     sub: u8,
+    /// By the dictionary of the device, or its ESI file.
     name: Option<String>,
+    /// As `--type` takes it.
     r#type: String,
+    /// By its type; a text of bytes that fit no type.
     value: Value,
+    /// Pairs of hexadecimal digits, the lowest byte first.
     bytes: String,
     /// The value for people.
     #[serde(skip)]
     shown: String,
-    #[serde(skip)]
-    whose: String,
 }
 
-/// What was read or written, and how it is understood.
+/// The value of an entry, and how it is understood.
 struct Transferred {
     name: Option<String>,
     r#type: ValueType,
@@ -115,94 +113,76 @@ struct Transferred {
 }
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.how.devices.control()? {
-        return running::read(options, control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.how.devices.ensure_none()?;
-    let entry = options.object.entry();
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, esi: Option<&Described>| {
-        let (name, known) = described(registers, mail, esi, entry)?;
-        let whole = options.how.complete.then_some(ValueType::Bytes);
-        let bytes = sdo::read(registers, mail, entry, options.how.complete)?;
+    let (entry, how) = (options.object.entry(), &options.how);
+    let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
+        let (name, known) = described(objects, esi, entry)?;
+        let whole = how.complete.then_some(ValueType::Bytes);
+        let r#type = how.r#type.or(whole).or(known);
         Ok(Transferred {
             name,
-            r#type: options
-                .how
-                .r#type
-                .or(whole)
-                .or(known)
-                .unwrap_or(ValueType::Bytes),
-            bytes,
+            r#type: r#type.unwrap_or(ValueType::Bytes),
+            bytes: objects.read(entry, how.complete)?,
         })
-    };
-    let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
-    tell(asked, entry, &done)
+    })?;
+    answer(answered, entry, done)
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.how.devices.control()? {
-        return running::write(options, control);
-    }
-    #[cfg(not(target_os = "linux"))]
-    options.how.devices.ensure_none()?;
-    let entry = options.object.entry();
+    let (entry, how) = (options.object.entry(), &options.how);
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
-    // What cannot be a value is refused before anything is asked.
-    let early = options.how.r#type.map(encode).transpose()?;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, esi: Option<&Described>| {
-        let (name, known) = described(registers, mail, esi, entry)?;
-        let Some(r#type) = options.how.r#type.or(known) else {
-            anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
+    // A text that is not a value of the type is refused before the segment is opened.
+    let early = how.r#type.map(encode).transpose()?;
+    let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
+        let (name, known) = described(objects, esi, entry)?;
+        let Some(r#type) = how.r#type.or(known) else {
+            anyhow::bail!("{entry}: the device tells no type; name one: --type u32");
         };
         let bytes = early.map_or_else(|| encode(r#type), Ok)?;
-        sdo::write(registers, mail, entry, options.how.complete, &bytes)?;
+        objects.write(entry, how.complete, &bytes)?;
         Ok(Transferred {
             name,
             r#type,
             bytes,
         })
-    };
-    let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
-    tell(asked, entry, &done)
+    })?;
+    answer(answered, entry, done)
 }
 
-/// Name and type as the object dictionary tells them; a device need not have one. Then what its ESI file says of the
-/// entries of its PDOs.
+/// Name and type of an entry by the dictionary of the device, which need not have one; else by its ESI file.
 fn described(
-    registers: &mut Registers<'_>,
-    mail: &mut Mail<'_>,
+    objects: &mut dyn Objects,
     esi: Option<&Described>,
     entry: Address,
 ) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
-    match dictionary::entry(registers, mail, entry) {
-        Ok(told) => Ok((Some(told.name), ValueType::of(told.data_type))),
-        Err(DictionaryError::Mail(error)) => Err(error.into()),
-        Err(_) => {
-            let told = esi.and_then(|it| it.entry(entry));
+    match objects.entry(entry) {
+        Ok(found) => Ok((Some(found.name), ValueType::of(found.data_type))),
+        Err(error) if error.is_refusal() || is_damaged(&error) => {
+            let found = esi.and_then(|it| it.entry(entry));
             Ok((
-                told.map(|it| it.0.to_owned()),
-                told.and_then(|it| ValueType::of(it.1)),
+                found.map(|it| it.0.to_owned()),
+                found.and_then(|it| ValueType::of(it.1)),
             ))
         }
+        Err(error) => Err(error.into()),
     }
 }
 
-fn tell(asked: Asked, entry: Address, done: &Transferred) -> anyhow::Result<Outcome> {
+fn is_damaged(error: &AccessError) -> bool {
+    matches!(error, AccessError::Dictionary(DictionaryError::Damaged))
+}
+
+fn answer(answered: Answered, entry: Address, done: Transferred) -> anyhow::Result<Outcome> {
     output::answer(&Transfer {
         version: Version,
-        segment: asked.segment,
-        device: asked.device,
+        segment: answered.segment,
+        device: answered.device,
         index: entry.index,
         sub: entry.sub,
-        name: done.name.clone(),
         r#type: done.r#type.to_string(),
         value: done.r#type.json(&done.bytes),
         bytes: value::hex(&done.bytes),
         shown: done.r#type.shown(&done.bytes),
-        whose: asked.whose,
+        name: done.name,
     })?;
     Ok(Outcome::Kept)
 }
@@ -212,7 +192,7 @@ impl Answer for Transfer {
         let entry = Address::new(self.index, self.sub);
         let name = self.name.as_ref().filter(|it| !it.is_empty());
         let name = name.map_or_else(String::new, |it| format!(" {it}"));
-        let (shown, r#type, whose) = (&self.shown, &self.r#type, &self.whose);
-        format!("{entry}{name} = {shown}   ({type}; {whose})").into()
+        let (shown, r#type, device) = (&self.shown, &self.r#type, self.device.label());
+        format!("{entry}{name} = {shown}   ({type}; {device})").into()
     }
 }

@@ -1,16 +1,16 @@
 //! `kadenz ethercat sii`.
 
-mod read;
-mod write;
+pub(super) mod read;
+pub(super) mod write;
 
 use clap::Subcommand;
 
 use crate::output::Outcome;
 
-/// What does a device's memory say of it, and what is it to say?
+/// Read or write the SII of a device.
 ///
 /// The slave information interface, SII: its EEPROM, from which the controller takes how it is wired and its
-/// alias when power comes, and every MainDevice who the device is and what it has.
+/// alias when power comes, and every MainDevice the identity of the device and what it has.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sii {
     Read(read::Read),

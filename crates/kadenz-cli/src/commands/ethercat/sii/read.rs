@@ -1,26 +1,25 @@
 //! `kadenz ethercat sii read`.
 
-#[cfg(target_os = "linux")]
-mod running;
-
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::wire::sii::{Image, category};
+use kadenz_ethercat::wire::sii::{Image, Mailboxes, category};
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::ethercat::device::{ToldDevice, Which};
+use crate::commands::ethercat::access::DeviceAccess;
+use crate::commands::ethercat::device::{Device, Which};
 use crate::commands::ethercat::scan::protocols;
-use crate::commands::ethercat::segment::{Segment, SegmentOrLoop};
+use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value;
-use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
-/// What a device's memory says of it: identity, mailboxes, and the categories behind them
+/// Read the SII of a device: identity, mailboxes, and the categories behind them
 ///
-/// Reads as far as the categories go. With `--loop` it is told as it was when the loop began, and nobody on the
-/// wire is asked.
+/// Reads as far as the categories go. With `--loop` the answer is as the SII was when the loop began, and no frame is
+/// sent.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +35,7 @@ pub(crate) struct Read {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write its bytes to a file [default: they are told on standard output]
+    /// Write its bytes to a file [default: standard output has them]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -45,100 +44,130 @@ pub(crate) struct Read {
     hex: bool,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// The SII of a device, of `sii read`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct SiiReport {
+    version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
     vendor: u32,
     product: u32,
     revision: u32,
     serial: u32,
     alias: u16,
+    /// Whether the checksum of its first words is right.
     checksum_holds: bool,
     protocols: Vec<&'static str>,
-    categories: Vec<ToldCategory>,
+    categories: Vec<Category>,
+    /// Pairs of hexadecimal digits.
     bytes: String,
+    #[serde(skip)]
+    mailboxes: Mailboxes,
+    /// The bytes, where these are to be shown.
+    #[serde(skip)]
+    dump: Option<Vec<u8>>,
 }
 
-#[derive(Serialize)]
-struct ToldCategory {
+#[derive(JsonSchema, Serialize)]
+struct Category {
     number: u16,
     name: Option<&'static str>,
+    /// The word at which it begins.
     word: u16,
+    /// How many it has.
     bytes: usize,
 }
 
-/// A device's memory, and whose it is.
-struct Memory {
-    segment: String,
-    device: ToldDevice,
-    bytes: Vec<u8>,
-}
-
 pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
-    let memory = memory(options)?;
-    let bytes = &memory.bytes;
+    let mut access = DeviceAccess::open(&options.place)?;
+    let (device, bytes) = access.sii(&options.device)?;
     if let Some(path) = &options.out {
-        std::fs::write(path, bytes)
+        std::fs::write(path, &bytes)
             .with_context(|| format!("cannot write {}; choose another file", path.display()))?;
         output::note(&format!("{} bytes in {}", bytes.len(), path.display()));
     }
-    let told = told(&memory)?;
-    if output::is_json() {
-        output::json(&told)?;
-    } else if options.hex {
-        output::say(&value::hex_rows(bytes, 0, 2));
-    } else {
-        output::say(&words(&told, bytes)?);
-    }
+    let mut report = SiiReport::of(access.name(), device, &bytes)?;
+    report.dump = options.hex.then_some(bytes);
+    output::answer(&report)?;
     Ok(Outcome::Kept)
 }
 
-fn memory(options: &Read) -> anyhow::Result<Memory> {
-    #[cfg(target_os = "linux")]
-    if let Some(control) = options.place.control()? {
-        return running::memory(options, control);
+impl SiiReport {
+    fn of(segment: String, device: Device, bytes: &[u8]) -> anyhow::Result<Self> {
+        let image = Image::of(bytes).with_context(|| device.label())?;
+        let fixed = image.fixed();
+        let mut categories = Vec::new();
+        for category in image.categories() {
+            let category = category.with_context(|| device.label())?;
+            categories.push(Category {
+                number: category.number,
+                name: name(category.number),
+                word: category.word,
+                bytes: category.data.len(),
+            });
+        }
+        Ok(Self {
+            version: Version,
+            segment,
+            device,
+            vendor: fixed.identity.vendor,
+            product: fixed.identity.product,
+            revision: fixed.identity.revision,
+            serial: fixed.identity.serial,
+            alias: fixed.alias,
+            checksum_holds: image.checksum_holds(),
+            protocols: protocols(fixed.protocols),
+            categories,
+            bytes: value::hex(bytes),
+            mailboxes: fixed.mailboxes,
+            dump: None,
+        })
     }
-    #[cfg(not(target_os = "linux"))]
-    options.place.ensure_none()?;
-    let mut segment = Segment::open(&options.place.segment)?;
-    let mut met = segment.survey()?;
-    let device = met.swap_remove(options.device.one_among(&met)?).device;
-    Ok(Memory {
-        segment: segment.name,
-        device: ToldDevice::of(&device),
-        bytes: device.sii,
-    })
+
+    fn mailboxes(&self) -> String {
+        let (receive, send) = (self.mailboxes.receive, self.mailboxes.send);
+        if receive.size == 0 || send.size == 0 {
+            return "none".to_owned();
+        }
+        format!(
+            "receives {} bytes at 0x{:04X}, sends {} bytes at 0x{:04X}: {}",
+            receive.size,
+            receive.start,
+            send.size,
+            send.start,
+            self.protocols.join(", ")
+        )
+    }
 }
 
-fn told(memory: &Memory) -> anyhow::Result<Told> {
-    let image = Image::of(&memory.bytes)?;
-    let fixed = image.fixed();
-    let mut categories = Vec::new();
-    for category in image.categories() {
-        let category = category?;
-        categories.push(ToldCategory {
-            number: category.number,
-            name: name(category.number),
-            word: category.word,
-            bytes: category.data.len(),
+impl Answer for SiiReport {
+    fn document(&self) -> Document {
+        if let Some(bytes) = &self.dump {
+            return Document::new().listing(value::hex_rows(bytes, 0, 2));
+        }
+        let rows = self.categories.iter().map(|it| {
+            vec![
+                it.number.to_string(),
+                it.name.unwrap_or("-").to_owned(),
+                format!("0x{:04X}", it.word),
+                it.bytes.to_string(),
+            ]
         });
+        let head = ["category", "what", "word", "bytes"];
+        let checksum = match self.checksum_holds {
+            true => "holds",
+            false => "is wrong",
+        };
+        Document::new()
+            .sentence(format!("{} ({})", self.device.called(), self.device.name))
+            .sentence(format!(
+                "vendor 0x{:08X}, product 0x{:08X}, revision 0x{:08X}, serial number {}",
+                self.vendor, self.product, self.revision, self.serial
+            ))
+            .sentence(format!("alias {}; the checksum {checksum}", self.alias))
+            .sentence(format!("mailbox: {}", self.mailboxes()))
+            .table(Table::new(&head, 3, rows.collect()))
     }
-    Ok(Told {
-        version: 1,
-        segment: memory.segment.clone(),
-        device: memory.device.clone(),
-        vendor: fixed.identity.vendor,
-        product: fixed.identity.product,
-        revision: fixed.identity.revision,
-        serial: fixed.identity.serial,
-        alias: fixed.alias,
-        checksum_holds: image.checksum_holds(),
-        protocols: protocols(fixed.protocols),
-        categories,
-        bytes: value::hex(&memory.bytes),
-    })
 }
 
 const fn name(number: u16) -> Option<&'static str> {
@@ -152,45 +181,4 @@ const fn name(number: u16) -> Option<&'static str> {
         category::CLOCKS => "distributed clocks",
         _ => return None,
     })
-}
-
-fn words(told: &Told, bytes: &[u8]) -> anyhow::Result<String> {
-    let areas = Image::of(bytes)?.fixed().mailboxes;
-    let (receive, send) = (areas.receive, areas.send);
-    let mailboxes = match receive.size > 0 && send.size > 0 {
-        true => format!(
-            "receives {} bytes at 0x{:04X}, sends {} bytes at 0x{:04X}: {}",
-            receive.size,
-            receive.start,
-            send.size,
-            send.start,
-            told.protocols.join(", ")
-        ),
-        false => "none".to_owned(),
-    };
-    let rows = told.categories.iter().map(|it| {
-        vec![
-            it.number.to_string(),
-            it.name.unwrap_or("-").to_owned(),
-            format!("0x{:04X}", it.word),
-            it.bytes.to_string(),
-        ]
-    });
-    Ok(format!(
-        "{} ({})\nvendor 0x{:08X}, product 0x{:08X}, revision 0x{:08X}, serial number {}\nalias {}; the \
-         checksum {}\nmailbox: {mailboxes}\n\n{}",
-        told.device.called(),
-        told.device.name,
-        told.vendor,
-        told.product,
-        told.revision,
-        told.serial,
-        told.alias,
-        if told.checksum_holds {
-            "holds"
-        } else {
-            "is wrong"
-        },
-        table(&["category", "what", "word", "bytes"], 3, rows.collect()),
-    ))
 }

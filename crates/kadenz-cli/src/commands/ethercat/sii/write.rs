@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::sii::{Difference, Sii};
 use kadenz_ethercat::wire::sii::word;
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::ethercat::device::{ToldDevice, Which, weigh, whose};
+use crate::commands::ethercat::access::DeviceAccess;
+use crate::commands::ethercat::device::{Device, Which, weigh};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::way::Way;
 use crate::commands::interrupt;
 use crate::options::Steps;
 use crate::output::{self, Outcome};
@@ -24,8 +25,8 @@ const MAX: u64 = 512 * 1024;
 
 /// Write a file into a device's memory
 ///
-/// Only words that are otherwise are written, one after the other, which takes some 5 ms each: a memory of
-/// 2 KiB some seconds. Words 0x00 to 0x07, by which the controller starts, come last. Then all are read again
+/// Only words that differ are written, one after the other, which takes some 5 ms each: a memory of
+/// 2 KiB some seconds. WordCounts 0x00 to 0x07, by which the controller starts, come last. Then all are read again
 /// and held against the file. The device goes by them when it gets its power the next time.
 ///
 /// Without `--force` a file is refused that no MainDevice would understand (its length, the checksum of the
@@ -60,47 +61,58 @@ pub(crate) struct Write {
     force: bool,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// What became of a device's SII, of `sii write`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct SiiWrite {
+    version: Version<1>,
     segment: String,
-    device: ToldDevice,
+    device: Device,
+    /// Of the file.
     bytes: usize,
+    #[serde(flatten)]
+    words: WordCounts,
+    /// Objections that `--force` overrode.
+    overridden: Vec<String>,
+    /// From when on it counts, besides.
+    #[serde(skip)]
+    when: &'static str,
+}
+
+/// WordCounts of the SII.
+#[derive(JsonSchema, Serialize)]
+struct WordCounts {
+    /// That differed before.
     words: usize,
     written: usize,
+    /// That differ still, read again at the end; 0 unless it was interrupted.
     left: usize,
-    overridden: Vec<String>,
 }
 
 pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     let image = image(&options.file)?;
-    let mut way = Way::open(&options.place)?;
-    way.ensure_alone()?;
-    let mut all = way.all()?;
-    let mut device = all.swap_remove(options.device.one_of(&all)?);
-    device.sii = way.memory(&device).with_context(|| whose(&device))?;
-    let objections = checks::objections(&image, &device);
+    let mut access = DeviceAccess::open(&options.place)?;
+    access.ensure_alone()?;
+    let mut all = access.sub_devices()?;
+    let mut known = all.swap_remove(options.device.one_among(&all)?);
+    let device = Device::from(&known);
+    known.sii = access.memory(&device).with_context(|| device.label())?;
+    let objections = checks::objections(&image, &known);
     weigh(&device, &objections, options.force)?;
-    let done = write(&mut way, &device, &image).with_context(|| whose(&device))?;
-    let told = Told {
-        version: 1,
-        segment: way.name(),
-        device: ToldDevice::of(&device),
-        bytes: image.len(),
-        words: done.words,
-        written: done.written,
-        left: done.left,
-        overridden: objections,
-    };
-    if output::is_json() {
-        output::json(&told)?;
-    } else {
-        output::say(&(words(&told, &whose(&device)) + way.when_it_counts()));
-    }
-    Ok(match told.left {
+    let words = write(&mut access, &device, &image).with_context(|| device.label())?;
+    let outcome = match words.left {
         0 => Outcome::Kept,
         _ => Outcome::Incomplete,
-    })
+    };
+    output::answer(&SiiWrite {
+        version: Version,
+        segment: access.name(),
+        device,
+        bytes: image.len(),
+        words,
+        overridden: objections,
+        when: access.when_it_counts(),
+    })?;
+    Ok(outcome)
 }
 
 /// What the file holds.
@@ -113,29 +125,30 @@ fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
             .read_to_end(&mut bytes),
         false => std::fs::File::open(path).and_then(|it| it.take(MAX + 1).read_to_end(&mut bytes)),
     };
-    let length = read.with_context(|| format!("cannot read {}", path.display()))?;
-    anyhow::ensure!(length > 0, "{} is empty", path.display());
+    let length = read.with_context(|| {
+        format!(
+            "cannot read {}; does it exist, and may you read it?",
+            path.display()
+        )
+    })?;
+    anyhow::ensure!(
+        length > 0,
+        "{} is empty; take a file that `kadenz ethercat sii read --out` wrote",
+        path.display()
+    );
     anyhow::ensure!(
         length as u64 <= MAX,
-        "{} is longer than any memory of a device, {MAX} bytes",
+        "{} is longer than any memory of a device, {MAX} bytes; is it another file?",
         path.display()
     );
     Ok(bytes)
 }
 
-/// What became of it, in words of the memory.
-struct Done {
-    words: usize,
-    written: usize,
-    /// What is still to be written.
-    left: usize,
-}
-
-/// Writes what is otherwise, and holds the memory against the image then.
-fn write(way: &mut Way, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done> {
+/// Writes the words that differ, and compares the SII with the image then.
+fn write(access: &mut DeviceAccess, device: &Device, image: &[u8]) -> anyhow::Result<WordCounts> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    way.ask(device, |registers, whose| {
-        let mut sii = Sii::borrow(registers, whose)?;
+    access.ask(device, |registers, target| {
+        let mut sii = Sii::borrow(registers, target)?;
         let differences = sii.differences(image)?;
         let steps = Steps::new("writing words of the memory", differences.len());
         let mut written = 0;
@@ -162,7 +175,7 @@ fn write(way: &mut Way, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done
                 first.wanted
             );
         }
-        Ok(Done {
+        Ok(WordCounts {
             words: differences.len(),
             written,
             left: left.len(),
@@ -186,22 +199,30 @@ fn left_by_failure(differences: &[Difference], written: usize) -> String {
     )
 }
 
-fn words(told: &Told, whose: &str) -> String {
-    if told.left > 0 {
-        return format!(
-            "{whose}: interrupted: {} of {} words are written, {} are still the old ones, so the memory is neither \
-             as the file nor as before; write the same file again, which goes on from here, or the one from \
-             before, and do that before the device loses its power",
-            told.written, told.words, told.left
-        );
-    }
-    match told.words {
-        0 => format!("{whose}: its memory was the same already; nothing was written"),
-        words => format!(
-            "{whose}: {words} words of {} bytes were otherwise and are written; read again, all is as in the file; \
-             the device goes by it when it gets its power the next time",
-            told.bytes
-        ),
+impl Answer for SiiWrite {
+    fn document(&self) -> Document {
+        let (device, when) = (self.device.label(), self.when);
+        let WordCounts {
+            words,
+            written,
+            left,
+        } = self.words;
+        let sentence = match (left, words) {
+            (0, 0) => {
+                format!("{device}: its memory was the same already; nothing was written{when}")
+            }
+            (0, _) => format!(
+                "{device}: {words} words of {} bytes differed and are written; read again, all are as in the file; the \
+                 device goes by them when it gets its power the next time{when}",
+                self.bytes
+            ),
+            _ => format!(
+                "{device}: interrupted: {written} of {words} words are written, {left} are still the old ones, so the \
+                 memory is neither as the file nor as before; write the same file again, which goes on from here, or \
+                 the one from before, and do that before the device loses its power{when}"
+            ),
+        };
+        sentence.into()
     }
 }
 

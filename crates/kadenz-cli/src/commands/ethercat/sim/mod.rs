@@ -7,7 +7,7 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod names;
 #[cfg(target_os = "linux")]
-mod serve;
+pub(super) mod serve;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};

@@ -1,14 +1,17 @@
-//! The segment at an interface, until somebody ends it.
+//! The segment at an interface, until it is ended.
 
 use std::time::Instant;
 
 use anyhow::Context as _;
 use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
+use kadenz_ethercat::sim::Counts;
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::Pace;
 use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::net::cable::Cable;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::command::{self, Command, Order};
@@ -21,42 +24,61 @@ use crate::output::{self, Outcome};
 /// A segment at one interface, or as a ring at two.
 type Server = kadenz_ethercat::sim::serve::Server<Box<dyn Port>>;
 
-/// What happened to frames, as JSON.
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// What became of the frames that a virtual segment received.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands::ethercat) struct SimReport {
+    version: Version<1>,
     interface: String,
     devices: usize,
+    /// Seconds.
     for_s: f64,
-    frames: u64,
-    returned: u64,
-    lost: u64,
+    #[serde(flatten)]
+    counts: Counts,
+    /// Lost since too many were late by faults at a time.
     crowded: u64,
+    /// That the interface did not take.
     unsent: u64,
+    /// That a segment had passed already, as another one on the same wire does.
     echoed: u64,
-    frame_faults: u64,
-    wire_faults: u64,
 }
 
-impl Told {
+impl SimReport {
     fn of(server: &mut Server, interface: &str, start: Instant) -> Self {
         let (crowded, unsent, echoed) = (server.crowded(), server.unsent(), server.echoed());
         let segment = server.segment_mut();
-        let counts = segment.counts();
         Self {
-            version: 1,
+            version: Version,
             interface: interface.to_owned(),
             devices: segment.len(),
             for_s: start.elapsed().as_secs_f64(),
-            frames: counts.frames,
-            returned: counts.returned,
-            lost: counts.lost,
+            counts: segment.counts(),
             crowded,
             unsent,
             echoed,
-            frame_faults: counts.frame_faults,
-            wire_faults: counts.wire_faults,
         }
+    }
+}
+
+impl Answer for SimReport {
+    fn document(&self) -> Document {
+        let counts = &self.counts;
+        let mut parts = vec![
+            format!("{} frames", numbers::thousands(counts.frames)),
+            format!("{} sent back", numbers::thousands(counts.returned)),
+        ];
+        for (count, words) in [
+            (counts.lost, "lost"),
+            (self.crowded, "lost since too many were late at a time"),
+            (self.unsent, "that the interface did not take"),
+            (self.echoed, "that a segment had passed already"),
+            (counts.frame_faults, "faults of frames"),
+            (counts.wire_faults, "faults of cables and devices"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{} {words}", numbers::thousands(count)));
+            }
+        }
+        parts.join(", ").into()
     }
 }
 
@@ -67,7 +89,7 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         segment.unplug_second();
     }
     let names = Names::of(plan, &mut segment, is_ring);
-    // Whoever ends it from now on finds nothing left.
+    // An end from now on leaves nothing behind.
     let stop = stop(options)?;
     let ends = Ends::of(options, interface)?;
     let cables = ends.lay()?;
@@ -83,13 +105,16 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         "{devices} devices on {ends}; `help` lists what can go wrong, Ctrl-C ends"
     ));
     let start = Instant::now();
+    let report = |server: &mut Server| SimReport::of(server, interface, start);
     let mut warned = false;
     while !stop.requested() {
         server.step().with_context(|| {
-            format!("frames on {interface} cannot be waited for any more; was it deleted, or moved elsewhere?")
+            format!(
+                "frames on {interface} cannot be waited for any more; was it deleted, or moved elsewhere?"
+            )
         })?;
         while let Ok(line) = lines.try_recv() {
-            obey(&line, &names, &mut server);
+            obey(&line, &names, &mut server, &report);
         }
         if server.echoed() > 0 && !std::mem::replace(&mut warned, true) {
             output::note(
@@ -99,11 +124,7 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         }
     }
     drop(cables);
-    if output::is_json() {
-        output::json(&Told::of(&mut server, interface, start))?;
-    } else {
-        output::say(&words(&mut server));
-    }
+    output::answer(&report(&mut server))?;
     Ok(Outcome::Kept)
 }
 
@@ -171,12 +192,17 @@ fn stop(options: &Options) -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-fn obey(line: &str, names: &Names, server: &mut Server) {
+fn obey(
+    line: &str,
+    names: &Names,
+    server: &mut Server,
+    report: &impl Fn(&mut Server) -> SimReport,
+) {
     match command::parse(line, names) {
         Ok(None) => {}
         Ok(Some(Command::Help)) => output::note(command::HELP),
         Ok(Some(Command::Devices)) => output::note(&names.list()),
-        Ok(Some(Command::Counts)) => output::note(&words(server)),
+        Ok(Some(Command::Counts)) => output::note(&report(server).document().terminal()),
         Ok(Some(Command::Clear)) => {
             let faults = server.segment_mut().faults();
             let planned: Vec<_> = faults.lines().map(|(id, _)| id).collect();
@@ -202,26 +228,4 @@ fn strike(order: Order, server: &mut Server) -> Result<(), String> {
     };
     let added = segment.faults().add_line(planned);
     added.map(|_| ()).map_err(|error| error.to_string())
-}
-
-fn words(server: &mut Server) -> String {
-    let (crowded, unsent, echoed) = (server.crowded(), server.unsent(), server.echoed());
-    let counts = server.segment_mut().counts();
-    let mut parts = vec![
-        format!("{} frames", numbers::thousands(counts.frames)),
-        format!("{} sent back", numbers::thousands(counts.returned)),
-    ];
-    for (count, words) in [
-        (counts.lost, "lost"),
-        (crowded, "lost since too many were late at a time"),
-        (unsent, "that the interface did not take"),
-        (echoed, "that a segment had passed already"),
-        (counts.frame_faults, "faults of frames"),
-        (counts.wire_faults, "faults of cables and devices"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{} {words}", numbers::thousands(count)));
-        }
-    }
-    parts.join(", ")
 }

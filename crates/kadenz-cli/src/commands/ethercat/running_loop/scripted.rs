@@ -6,13 +6,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use kadenz_ethercat::control::control_socket::{Answer, Client, Question, Reply};
 use kadenz_ethercat::control::supervisor::DeviceStatus;
 
-use super::ControlClient;
+use super::RunningLoop;
 
-/// Works at the control socket of a loop with so many devices, which tells of these itself; what else is asked, `answer` does.
+/// Works with a loop of so many devices; `answer` answers all questions but the one for the devices.
 pub(in crate::commands::ethercat) fn with_a_server<R>(
     devices: usize,
     mut answer: impl FnMut(Question) -> Reply + Send,
-    work: impl FnOnce(ControlClient) -> R,
+    work: impl FnOnce(RunningLoop) -> R,
 ) -> R {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("ethercat-scripted.sock");
@@ -23,7 +23,7 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
     };
     std::thread::scope(|scope| {
         scope.spawn(|| attend(&listener.accept().unwrap().0, reply));
-        work(ControlClient {
+        work(RunningLoop {
             client: Client::at(&socket).unwrap(),
             name: "scripted".to_owned(),
             pid: std::process::id(),

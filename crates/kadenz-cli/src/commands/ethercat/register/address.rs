@@ -1,4 +1,4 @@
-//! Which register is meant, and how its bytes are understood.
+//! The address of a register, and how its bytes are understood.
 
 use std::str::FromStr;
 
@@ -20,7 +20,7 @@ impl FromStr for RegisterAddress {
         let digits = text.strip_prefix("0x");
         let address = digits.and_then(|it| u16::from_str_radix(it, 16).ok());
         address.map(Self).ok_or_else(|| {
-            format!("`{text}` is no address of a register; write it in hexadecimal, 0x0000 to 0xFFFF: 0x0130")
+            format!("`{text}` is not a valid address of a register; write it in hexadecimal, 0x0000 to 0xFFFF: 0x0130")
         })
     }
 }

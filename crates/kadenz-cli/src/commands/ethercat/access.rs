@@ -1,0 +1,178 @@
+//! Access to devices: on a segment that is plugged in, or of a running loop.
+
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::control::control_socket::LoopExchange;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::exchange::{Registers, Target};
+use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::Position;
+
+use super::device::{Device, Which};
+#[cfg(target_os = "linux")]
+use super::running_loop::RunningLoop;
+use super::segment::{Segment, SegmentOrLoop};
+
+/// Where devices are: registers and SII of both are read and written in the same way.
+pub(super) enum DeviceAccess {
+    Segment(Box<Segment>),
+    #[cfg(target_os = "linux")]
+    Loop(Box<RunningLoop>),
+}
+
+impl DeviceAccess {
+    pub(super) fn open(place: &SegmentOrLoop) -> anyhow::Result<Self> {
+        if let Some(name) = &place.running {
+            #[cfg(target_os = "linux")]
+            return Ok(Self::Loop(Box::new(RunningLoop::open(name.as_deref())?)));
+            #[cfg(not(target_os = "linux"))]
+            anyhow::bail!("--loop {} needs Linux", name.as_deref().unwrap_or_default());
+        }
+        Ok(Self::Segment(Box::new(Segment::open(&place.segment)?)))
+    }
+
+    /// The interface, or `sim:59`, `loop:robot`.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Segment(segment) => segment.name.clone(),
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => running.segment(),
+        }
+    }
+
+    /// The devices that are meant.
+    pub(super) fn among(&mut self, which: &Which) -> anyhow::Result<Vec<Device>> {
+        let all = self.devices()?;
+        let places = which.among(all.iter().cloned())?;
+        Ok(places.into_iter().map(|it| all[it].clone()).collect())
+    }
+
+    /// The one device that is meant.
+    pub(super) fn one(&mut self, which: &Which) -> anyhow::Result<Device> {
+        let mut all = self.devices()?;
+        let place = which.one_among(all.iter().cloned())?;
+        Ok(all.swap_remove(place))
+    }
+
+    fn devices(&mut self) -> anyhow::Result<Vec<Device>> {
+        match self {
+            Self::Segment(segment) => Ok(segment.survey()?.iter().map(Device::from).collect()),
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => running.devices(),
+        }
+    }
+
+    /// Every device with its state. Of one that is gone from a loop is what the loop knew when it began, and no state.
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+        match self {
+            Self::Segment(segment) => segment.survey(),
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => running.survey(),
+        }
+    }
+
+    /// Every device with its SII: on a segment as it is now, of a loop as it was when that began.
+    pub(super) fn sub_devices(&mut self) -> anyhow::Result<Vec<SubDevice>> {
+        match self {
+            Self::Segment(segment) => {
+                Ok(segment.survey()?.into_iter().map(|it| it.device).collect())
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => {
+                let all = running.client.devices()?;
+                all.iter().map(|it| running.sub_device(it)).collect()
+            }
+        }
+    }
+
+    /// A device and its SII, as [`sub_devices`](Self::sub_devices).
+    pub(super) fn sii(&mut self, which: &Which) -> anyhow::Result<(Device, Vec<u8>)> {
+        match self {
+            Self::Segment(segment) => {
+                let mut met = segment.survey()?;
+                let device = met.swap_remove(which.one_among(&met)?).device;
+                Ok((Device::from(&device), device.sii))
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => {
+                let device = running.device(which)?;
+                let bytes = running.client.sii(device.position.into())?;
+                Ok((device, bytes))
+            }
+        }
+    }
+
+    /// Works with the registers of a device.
+    pub(super) fn ask<R>(
+        &mut self,
+        device: &Device,
+        work: impl FnOnce(&mut Registers<'_>, Target) -> R,
+    ) -> R {
+        match self {
+            Self::Segment(segment) => {
+                let target = Target::At(Position(device.position));
+                segment.ask(|registers| work(registers, target))
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(running) => {
+                let number = device.position.into();
+                let mut exchange = LoopExchange::new(&mut running.client, number, device.station);
+                let target = exchange.whose();
+                work(&mut Registers::by(&mut exchange), target)
+            }
+        }
+    }
+
+    /// Reads bytes of registers; `None` where the device does not answer there.
+    pub(super) fn read(
+        &mut self,
+        device: &Device,
+        address: u16,
+        length: u16,
+    ) -> anyhow::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; usize::from(length)];
+        let read = |registers: &mut Registers<'_>, target| {
+            registers.count_reading(target, address, &mut bytes)
+        };
+        let count = self.ask(device, read)?;
+        Ok((count > 0).then_some(bytes))
+    }
+
+    /// Writes bytes of registers; whether the device took them.
+    pub(super) fn write(
+        &mut self,
+        device: &Device,
+        address: u16,
+        bytes: &[u8],
+    ) -> anyhow::Result<bool> {
+        let count = self.ask(device, |registers, target| {
+            registers.count_writing(target, address, bytes)
+        })?;
+        Ok(count > 0)
+    }
+
+    /// The SII of a device as it is now.
+    pub(super) fn memory(&mut self, device: &Device) -> anyhow::Result<Vec<u8>> {
+        Ok(self.ask(device, discover::memory)?)
+    }
+
+    /// Behind an answer about a written SII: what a running loop does not know of it.
+    pub(super) const fn when_it_counts(&self) -> &'static str {
+        match self {
+            Self::Segment(_) => "",
+            #[cfg(target_os = "linux")]
+            Self::Loop(_) => {
+                "; this loop knows the device by what it was when it began, so begin it anew then"
+            }
+        }
+    }
+
+    /// Refuses an interface on which another MainDevice exchanges frames. A loop sends its own.
+    pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Segment(segment) => segment.ensure_alone(),
+            #[cfg(target_os = "linux")]
+            Self::Loop(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A running loop and its devices, by its control socket.
+
+use anyhow::Context as _;
+use kadenz_ethercat::control::control_socket::{self, Client, ClientError, LoopExchange};
+use kadenz_ethercat::control::supervisor::DeviceStatus;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::layout::Demand;
+use kadenz_ethercat::main_device::survey::{self, Surveyed};
+use kadenz_ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
+
+use super::device::{Device, Which};
+
+#[cfg(test)]
+pub(super) mod scripted;
+
+/// A running loop.
+pub(super) struct RunningLoop {
+    pub(super) client: Client,
+    pub(super) name: String,
+    pub(super) pid: u32,
+}
+
+impl RunningLoop {
+    /// Connects to the loop of that name; without one, to the only one that runs.
+    pub(super) fn open(name: Option<&str>) -> anyhow::Result<Self> {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => only(&control_socket::running()?)?,
+        };
+        let mut client = connect(&name)?;
+        let (name, pid) = client.hello()?;
+        Ok(Self { client, name, pid })
+    }
+
+    /// As its segment is named, where else an interface is.
+    pub(super) fn segment(&self) -> String {
+        format!("loop:{}", self.name)
+    }
+
+    /// All devices.
+    pub(super) fn devices(&mut self) -> anyhow::Result<Vec<Device>> {
+        Ok(self.client.devices()?.iter().map(Device::from).collect())
+    }
+
+    /// The one device that is meant.
+    pub(super) fn device(&mut self, which: &Which) -> anyhow::Result<Device> {
+        let mut all = self.devices()?;
+        let place = which.one_among(all.iter().cloned())?;
+        Ok(all.swap_remove(place))
+    }
+
+    /// A device with its SII as it was when the loop began.
+    pub(super) fn sub_device(&mut self, status: &DeviceStatus) -> anyhow::Result<SubDevice> {
+        let device = Device::from(status);
+        let sii = self.client.sii(status.device);
+        let sii = sii.with_context(|| device.label())?;
+        Ok(SubDevice {
+            alias: device.alias,
+            ..SubDevice::of_memory(Position(device.position), device.station, sii)
+        })
+    }
+
+    /// All devices with their states. Of one that does not answer is what the loop knew when it began, and AL status 0.
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+        let mut all = Vec::new();
+        for status in self.client.devices()? {
+            let device = self.sub_device(&status)?;
+            let met = status.position.and_then(|_| {
+                let station = Configured(status.station);
+                let mut exchange = LoopExchange::new(&mut self.client, status.device, station);
+                survey::look_at_known(&mut Registers::by(&mut exchange), device.clone()).ok()
+            });
+            all.push(met.unwrap_or(Surveyed {
+                device,
+                status: AlStatus(0),
+                code: AlStatusCode(0),
+                demand: Demand::default(),
+            }));
+        }
+        Ok(all)
+    }
+}
+
+/// Connects; the error names the loops that there are.
+fn connect(name: &str) -> anyhow::Result<Client> {
+    Client::connect(name).map_err(|error| {
+        let running = control_socket::running().unwrap_or_default();
+        match error {
+            ClientError::Nobody(_) if !running.is_empty() => {
+                let others = running.join(", ");
+                anyhow::Error::from(error)
+                    .context(format!("no loop is named {name}; there is {others}"))
+            }
+            error => error.into(),
+        }
+    })
+}
+
+/// The loop that is meant where none was named.
+fn only(running: &[String]) -> anyhow::Result<String> {
+    match running {
+        [one] => Ok(one.clone()),
+        [] => anyhow::bail!(
+            "no loop of this user runs; start one with `kadenz ethercat run`, or ask as the user that started it"
+        ),
+        several => anyhow::bail!(
+            "{} loops run; name one of {}",
+            several.len(),
+            several.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_loop_needs_no_name_and_none_or_several_are_errors() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|it| (*it).to_owned()).collect();
+            only(&names).map_err(|it| it.to_string())
+        };
+        assert_eq!(of(&["robot"]), Ok("robot".to_owned()));
+        assert!(of(&[]).unwrap_err().contains("kadenz ethercat run"));
+        assert!(of(&["a", "b"]).unwrap_err().contains("name one of a, b"));
+    }
+}
