@@ -181,6 +181,18 @@ pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<()> {
     answer(summary)
 }
 
+/// As [`answer`], for people as a note: beside what a command does, its counts are no data to them.
+pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<()> {
+    if is_json() {
+        return json(answer);
+    }
+    let text = answer.document().terminal();
+    if !text.is_empty() {
+        note(&text);
+    }
+    Ok(())
+}
+
 /// What became of one of many answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {

@@ -57,7 +57,8 @@ impl SchemaFile {
         }
     }
 
-    /// The file of a command that has one of its own: all of it describes what that prints.
+    /// The file of a command that has one of its own: all of it describes what that prints. A hyphen in the
+    /// name stands for the space in `kadenz testbed model`.
     #[must_use]
     pub fn root<A: Answer>(command: &'static str, version: u32) -> Self {
         let mut file = Self::new(command, version);

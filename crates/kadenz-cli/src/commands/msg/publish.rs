@@ -122,7 +122,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(telling) = telling {
         telling.end(&stop);
     }
-    output::summary(&published)?;
+    output::answer_as_note(&published)?;
     Ok(match published.refused {
         0 => Outcome::Kept,
         _ => Outcome::Incomplete,

@@ -198,16 +198,16 @@ impl Spy {
             version: Version,
             wall_ns: stamp::wall_ns(now),
             url: self.url.clone(),
-            channels: self.channels(self.watcher.figures_with(now, &losses), now),
+            channels: self.channels(&self.watcher.figures_with(now, &losses), now),
             across_channels: table::loss_across_channels(&losses, &self.url),
         })?;
         Ok(printed != Printed::Unread && output::live(""))
     }
 
-    fn channels(&self, figures: Vec<ChannelFigures>, now: MonotonicTime) -> Vec<HeardChannel> {
+    fn channels(&self, figures: &[ChannelFigures], now: MonotonicTime) -> Vec<HeardChannel> {
         let heard = figures.iter().map(|it| {
             let mut heard = HeardChannel::of(it, &self.known, &self.url);
-            heard.spark = view::last_of(self.watcher.spark(it.channel.as_str(), now));
+            heard.spark = view::last_of(self.watcher.spark(it.channel.as_str(), now).as_ref());
             heard
         });
         heard.collect()
@@ -255,7 +255,7 @@ impl Spy {
                 let losses = self.ears.bus.losses();
                 if !view.is_paused() {
                     let figures = view.arranged(self.watcher.figures_with(now, &losses));
-                    channels = self.channels(figures, now);
+                    channels = self.channels(&figures, now);
                     text = view::table_of(&channels, screen.size().0);
                 }
                 let across = table::loss_across_channels(&losses, &self.url);

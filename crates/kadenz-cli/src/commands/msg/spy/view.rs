@@ -344,9 +344,9 @@ pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
 }
 
 /// The last seconds of a picture, drawn against each other alone.
-pub(super) fn last_of(spark: Option<Spark>) -> String {
+pub(super) fn last_of(spark: Option<&Spark>) -> String {
     let mut last = Spark::new(SECONDS);
-    for value in spark.iter().flat_map(Spark::values) {
+    for value in spark.into_iter().flat_map(Spark::values) {
         last.push(value);
     }
     last.to_string()
