@@ -154,16 +154,85 @@ pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<()> {
     if is_json() {
         return json(answer);
     }
-    show(&answer.document().terminal());
+    let text = answer.document().terminal();
+    if !text.is_empty() {
+        show(&text);
+    }
     Ok(())
 }
 
-/// One answer of many: a line of JSON with `--json`, else its document; whether somebody still reads.
-pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<bool> {
+/// As [`answer`], where people want one part as it is, exact in a file or a pipe.
+pub(crate) fn answer_or_data<A: Answer>(
+    answer: &A,
+    data: impl Fn(&A) -> &str,
+) -> anyhow::Result<()> {
     if is_json() {
-        return json_line(answer);
+        return json(answer);
     }
-    Ok(tell(&answer.document().terminal()))
+    let _ = self::data(data(answer));
+    Ok(())
+}
+
+/// The same for what a command says at its end that went on and on: with `--quiet` as JSON only.
+pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<()> {
+    if is_quiet() && !is_json() {
+        return Ok(());
+    }
+    answer(summary)
+}
+
+/// As [`answer`], for people as a note: beside what a command does, its counts are no data to them.
+pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<()> {
+    if is_json() {
+        return json(answer);
+    }
+    let text = answer.document().terminal();
+    if !text.is_empty() {
+        note(&text);
+    }
+    Ok(())
+}
+
+impl Printed {
+    /// Whether somebody still reads.
+    pub(crate) fn is_read(self) -> bool {
+        self != Self::Unread
+    }
+}
+
+/// What became of one of many answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// It was written.
+    Something,
+    /// It says nothing to people.
+    Nothing,
+    /// Nobody reads any more.
+    Unread,
+}
+
+/// One of the answers of a command that goes on and on, with `--json` a line.
+pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
+    let is_read = if is_json() {
+        json_line(answer)?
+    } else {
+        let text = answer.document().terminal();
+        if text.is_empty() {
+            return Ok(Printed::Nothing);
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+    };
+    Ok(match is_read {
+        true => Printed::Something,
+        false => Printed::Unread,
+    })
+}
+
+/// What people are told before the answer, on standard output; whether somebody still reads.
+#[must_use]
+pub(crate) fn live(text: &str) -> bool {
+    is_json() || tell(text)
 }
 
 /// A part of an answer's document, shown before the rest is known. The JSON comes whole by [`answer_of_parts`].
@@ -244,6 +313,13 @@ pub(crate) fn note(text: &str) {
 /// Text on standard error that also those read who want to read nothing: why something was not done.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
+}
+
+/// The same for people only, where the answer says it to scripts.
+pub(crate) fn complain_to_people(text: &str) {
+    if !is_json() {
+        complain(text);
+    }
 }
 
 /// Data on standard output.

@@ -25,6 +25,8 @@ pub mod bus;
 pub mod channel;
 pub mod codec;
 pub mod generate;
+#[cfg(feature = "schema")]
+mod json;
 pub mod log;
 pub mod loss;
 pub mod message;

@@ -1,7 +1,7 @@
 //! The JSON Schemas of what commands print, made from the types that they print.
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::document::Answer;
 
@@ -38,6 +38,7 @@ pub struct SchemaFile {
     group: &'static str,
     version: u32,
     generator: SchemaGenerator,
+    root: Option<Value>,
     answers: Vec<(&'static str, Value)>,
 }
 
@@ -51,8 +52,26 @@ impl SchemaFile {
             generator: SchemaSettings::draft2020_12()
                 .for_serialize()
                 .into_generator(),
+            root: None,
             answers: Vec::new(),
         }
+    }
+
+    /// The file of a command that has one of its own: all of it describes what that prints. A hyphen in the
+    /// name stands for the space in `kadenz testbed model`.
+    #[must_use]
+    pub fn root<A: Answer>(command: &'static str, version: u32) -> Self {
+        let mut file = Self::new(command, version);
+        file.root = Some(file.schema_of::<A>());
+        file
+    }
+
+    fn schema_of<A: Answer>(&mut self) -> Value {
+        let mut schema = A::json_schema(&mut self.generator);
+        if let Some(object) = schema.as_object_mut() {
+            object.remove("title");
+        }
+        schema.to_value()
     }
 
     /// Its name in `docs/schema`.
@@ -64,11 +83,8 @@ impl SchemaFile {
     /// Adds what `kadenz GROUP COMMAND --json` prints.
     #[must_use]
     pub fn answer<A: Answer>(mut self, command: &'static str) -> Self {
-        let mut schema = A::json_schema(&mut self.generator);
-        if let Some(object) = schema.as_object_mut() {
-            object.remove("title");
-        }
-        self.answers.push((command, schema.to_value()));
+        let schema = self.schema_of::<A>();
+        self.answers.push((command, schema));
         self
     }
 
@@ -77,29 +93,24 @@ impl SchemaFile {
     pub fn finish(mut self) -> Value {
         let references = self.answers.iter();
         let references = references.map(|(name, _)| json!({"$ref": format!("#/$defs/{name}")}));
-        let any_of = references.collect::<Vec<_>>();
+        let any_of = json!({"anyOf": references.collect::<Vec<_>>()});
         let mut definitions = self.generator.take_definitions(true);
         definitions.extend(
             self.answers
                 .into_iter()
                 .map(|(name, schema)| (name.to_owned(), schema)),
         );
-        let mut file = Map::new();
-        let mut set = |key: &str, value: Value| file.insert(key.to_owned(), value);
-        set(
-            "$schema",
-            "https://json-schema.org/draft/2020-12/schema".into(),
-        );
-        set(
-            "$id",
-            format!("urn:kadenz:schema:{}:{}", self.group, self.version).into(),
-        );
-        set(
-            "title",
-            format!("Output of kadenz {} --json", self.group).into(),
-        );
-        set("anyOf", any_of.into());
-        set("$defs", Value::Object(definitions));
-        Value::Object(file)
+        let command = self.group.replace('-', " ");
+        let mut file = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": format!("urn:kadenz:schema:{}:{}", self.group, self.version),
+            "title": format!("Output of kadenz {command} --json"),
+            "$defs": definitions,
+        });
+        let described = self.root.unwrap_or(any_of);
+        if let (Value::Object(file), Value::Object(described)) = (&mut file, described) {
+            file.extend(described);
+        }
+        file
     }
 }

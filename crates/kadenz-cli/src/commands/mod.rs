@@ -95,6 +95,14 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
 
 /// The schemas of `docs/schema`.
 #[cfg(all(test, target_os = "linux"))]
-pub(crate) fn schemas() -> [kadenz_report::schema::SchemaFile; 3] {
-    [ethercat::schemas(), msg::schemas(), udp::schemas()]
+pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
+    let mut schemas = vec![
+        ethercat::schemas(),
+        log::schemas(),
+        msg::schemas(),
+        udp::schemas(),
+        wire::schemas(),
+    ];
+    schemas.extend(testbed::schemas());
+    schemas
 }

@@ -1,10 +1,11 @@
 //! `kadenz wire`.
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use kadenz_lab::testbed::wire::{Burst, Chain, EthernetFrame, Payload, Tag};
 use kadenz_lab::testbed::{ByteSize, LinkSpeed, Picos};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -61,52 +62,67 @@ pub(crate) struct Options {
     device_link: Option<LinkSpeed>,
 }
 
-/// The JSON that other programs read; described in docs/testbed.md.
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// How long a datagram is on Ethernet. Times are in nanoseconds, exact to the picosecond.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct WireTimes {
+    version: Version<1>,
     payload_bytes: u32,
+    /// Headers, check sequences and padding; neither preamble nor gap.
     overhead_bytes: u32,
-    frames: Vec<ToldFrame>,
-    links: Vec<ToldLink>,
+    frames: Vec<FrameSize>,
+    /// From the sender on.
+    links: Vec<LinkTimes>,
     switches: usize,
     forwarding_ns: f64,
     one_way_ns: f64,
     round_trip_ns: f64,
     measured_ns: Option<f64>,
+    /// The measured round trip less the computed one.
     not_wire_ns: Option<f64>,
-    burst: Option<ToldBurst>,
+    burst: Option<BurstTimes>,
 }
 
-#[derive(Serialize)]
-struct ToldFrame {
+#[derive(JsonSchema, Serialize)]
+struct FrameSize {
+    /// From the destination to the check sequence.
     bytes: u32,
+    /// With preamble and gap.
     bytes_on_link: u32,
 }
 
-#[derive(Serialize)]
-struct ToldLink {
+#[derive(JsonSchema, Serialize)]
+struct LinkTimes {
     bits_per_second: u64,
+    /// How long the link is busy with all frames.
     occupancy_ns: f64,
+    /// How long a hop of each takes, in all.
     store_and_forward_ns: f64,
+    #[serde(skip)]
+    speed: LinkSpeed,
 }
 
-#[derive(Serialize)]
-struct ToldBurst {
+#[derive(JsonSchema, Serialize)]
+struct BurstTimes {
     devices: u32,
+    /// Since the broadcast was sent, if devices answer at once.
     first_reply_ns: f64,
     last_reply_ns: f64,
     last_reply_since_answer_ns: f64,
+    /// What the answers take of the switch's buffer at most.
     buffer_bytes: u64,
+    /// A device's link, for people.
+    #[serde(skip)]
+    link: LinkTimes,
+}
+
+/// What the command's JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::root::<WireTimes>("wire", 1)
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let question = Question::of(options)?;
-    if output::is_json() {
-        output::json(&question.told())?;
-    } else {
-        output::say(&question.words());
-    }
+    output::answer(&Question::of(options)?.answer())?;
     Ok(Outcome::Kept)
 }
 
@@ -163,147 +179,140 @@ impl Question {
         self.payload.frames(self.tag)
     }
 
-    /// How long the datagram's frames occupy a link, and how long a hop of each takes, in all.
-    fn on(&self, speed: LinkSpeed) -> (Picos, Picos) {
-        let occupancy = self
+    fn on(&self, speed: LinkSpeed) -> LinkTimes {
+        let occupancy: Picos = self
             .frames()
             .map(|frame| frame.occupancy(speed).time())
             .sum();
-        let hop = self
+        let hop: Picos = self
             .frames()
             .map(|frame| frame.store_and_forward(speed).time())
             .sum();
-        (occupancy, hop)
+        LinkTimes {
+            bits_per_second: speed.bits_per_second(),
+            occupancy_ns: occupancy.as_ns_f64(),
+            store_and_forward_ns: hop.as_ns_f64(),
+            speed,
+        }
     }
 
     fn round_trip(&self) -> Picos {
         self.chain.round_trip(self.payload, self.tag)
     }
 
-    fn told(&self) -> Told {
-        let frame = |frame: EthernetFrame| ToldFrame {
+    fn answer(&self) -> WireTimes {
+        let frame = |frame: EthernetFrame| FrameSize {
             bytes: frame.bytes(),
             bytes_on_link: frame.bytes_on_link(),
         };
-        let link = |speed: &LinkSpeed| {
-            let (occupancy, hop) = self.on(*speed);
-            ToldLink {
-                bits_per_second: speed.bits_per_second(),
-                occupancy_ns: occupancy.as_ns_f64(),
-                store_and_forward_ns: hop.as_ns_f64(),
-            }
-        };
+        let links = self.chain.links().iter();
         let not_wire = self
             .measured
             .map(|measured| measured.since(self.round_trip()));
-        Told {
-            version: 1,
+        WireTimes {
+            version: Version,
             payload_bytes: self.payload.bytes(),
             overhead_bytes: self.payload.overhead(self.tag),
             frames: self.frames().map(frame).collect(),
-            links: self.chain.links().iter().map(link).collect(),
+            links: links.map(|speed| self.on(*speed)).collect(),
             switches: self.chain.switches(),
             forwarding_ns: self.forwarding.as_ns_f64(),
             one_way_ns: self.chain.one_way(self.payload, self.tag).as_ns_f64(),
             round_trip_ns: self.round_trip().as_ns_f64(),
             measured_ns: self.measured.map(Picos::as_ns_f64),
             not_wire_ns: not_wire.map(Picos::as_ns_f64),
-            burst: self.burst.as_ref().and_then(|burst| self.told_burst(burst)),
+            burst: self.burst.as_ref().and_then(|burst| self.replies(burst)),
         }
     }
 
-    fn told_burst(&self, burst: &Burst) -> Option<ToldBurst> {
+    fn replies(&self, burst: &Burst) -> Option<BurstTimes> {
         let frame = self.frames().next()?;
         let last = burst.reply(burst.devices, frame);
-        Some(ToldBurst {
+        Some(BurstTimes {
             devices: burst.devices,
             first_reply_ns: burst.reply(1, frame).since_broadcast.as_ns_f64(),
             last_reply_ns: last.since_broadcast.as_ns_f64(),
             last_reply_since_answer_ns: last.since_answer.as_ns_f64(),
             buffer_bytes: burst.buffer(frame).0,
+            link: self.on(burst.device_speed),
         })
     }
+}
 
-    fn words(&self) -> String {
-        let told = self.told();
-        let on_link: u32 = self.frames().map(EthernetFrame::bytes_on_link).sum();
-        let frames = match told.frames.len() {
+impl Answer for WireTimes {
+    fn document(&self) -> Document {
+        let on_link: u32 = self.frames.iter().map(|it| it.bytes_on_link).sum();
+        let frames = match self.frames.len() {
             1 => "one frame".to_owned(),
             n => format!("{n} frames (IPv4 fragments)"),
         };
-        let mut text = format!(
-            "{} bytes of payload are {frames}, {} bytes with {} of headers and check sequence; {on_link} \
-             on the link with preamble and gap.\n\n{}\n\n{}",
-            self.payload.bytes(),
-            self.payload.bytes() + told.overhead_bytes,
-            told.overhead_bytes,
-            self.table(),
-            self.ways(&told),
-        );
-        if let Some(burst) = &told.burst {
-            text.push_str(&format!(
-                "\n{} answers to one broadcast: the first after {}, the last after {} if a device answers \
-                 at once. Until then they take up to {} bytes of the switch's buffer.",
-                burst.devices,
-                numbers::value(burst.first_reply_ns),
-                numbers::value(burst.last_reply_ns),
-                numbers::thousands(burst.buffer_bytes),
-            ));
-        }
-        text
+        let document = Document::new()
+            .sentence(format!(
+                "{} bytes of payload are {frames}, {} bytes with {} of headers and check sequence; {on_link} \
+                 on the link with preamble and gap.",
+                self.payload_bytes,
+                self.payload_bytes + self.overhead_bytes,
+                self.overhead_bytes,
+            ))
+            .table(self.table())
+            .sentence(self.ways());
+        let document = self
+            .measured()
+            .into_iter()
+            .fold(document, Document::sentence);
+        let Some(burst) = &self.burst else {
+            return document;
+        };
+        document.sentence(format!(
+            "{} answers to one broadcast: the first after {}, the last after {} if a device answers \
+             at once. Until then they take up to {} bytes of the switch's buffer.",
+            burst.devices,
+            numbers::value(burst.first_reply_ns),
+            numbers::value(burst.last_reply_ns),
+            numbers::thousands(burst.buffer_bytes),
+        ))
     }
+}
 
-    fn ways(&self, told: &Told) -> String {
-        let hops = self.chain.links().len();
-        let mut text = format!(
+impl WireTimes {
+    fn ways(&self) -> String {
+        let hops = self.links.len();
+        format!(
             "One way over {hops} {} and {} {}: {}. There and back: {}.",
             plural(hops, "link", "links"),
-            told.switches,
-            plural(told.switches, "switch", "switches"),
-            numbers::value(told.one_way_ns),
-            numbers::value(told.round_trip_ns),
-        );
-        if let (Some(measured), Some(rest)) = (told.measured_ns, told.not_wire_ns) {
-            text.push_str(&format!(
-                "\nOf the measured {} that leaves {} that are not wire ({}).",
-                numbers::value(measured),
-                numbers::value(rest),
-                numbers::percentage(rest / measured.max(f64::MIN_POSITIVE)),
-            ));
-        }
-        text
+            self.switches,
+            plural(self.switches, "switch", "switches"),
+            numbers::value(self.one_way_ns),
+            numbers::value(self.round_trip_ns),
+        )
+    }
+
+    fn measured(&self) -> Option<String> {
+        let (measured, rest) = (self.measured_ns?, self.not_wire_ns?);
+        Some(format!(
+            "Of the measured {} that leaves {} that are not wire ({}).",
+            numbers::value(measured),
+            numbers::value(rest),
+            numbers::percentage(rest / measured.max(f64::MIN_POSITIVE)),
+        ))
     }
 
     /// A row for each speed.
     fn table(&self) -> Table {
-        let mut table = Table::new();
-        let style = match table.is_tty() {
-            true => presets::UTF8_FULL_CONDENSED,
-            false => presets::ASCII_MARKDOWN,
-        };
-        table
-            .load_style(style)
-            .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(["link", "busy with it", "a hop takes", "datagrams a second"]);
-        let devices = self.burst.as_ref().map(|burst| burst.device_speed);
-        let mut speeds: Vec<LinkSpeed> =
-            self.chain.links().iter().copied().chain(devices).collect();
-        speeds.sort();
-        speeds.dedup();
-        for speed in speeds {
-            let (occupancy, hop) = self.on(speed);
-            let rate = (1e9 / occupancy.as_ns_f64()) as u64;
-            table.add_row([
-                speed.to_string(),
-                numbers::value(occupancy.as_ns_f64()),
-                numbers::value(hop.as_ns_f64()),
-                numbers::thousands(rate),
-            ]);
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table
+        let devices = self.burst.iter().map(|burst| &burst.link);
+        let mut links: Vec<&LinkTimes> = self.links.iter().chain(devices).collect();
+        links.sort_by_key(|it| it.speed);
+        links.dedup_by_key(|it| it.speed);
+        let rows = links.into_iter().map(|it| {
+            vec![
+                it.speed.to_string(),
+                numbers::value(it.occupancy_ns),
+                numbers::value(it.store_and_forward_ns),
+                numbers::thousands((1e9 / it.occupancy_ns) as u64),
+            ]
+        });
+        let head = ["link", "busy with it", "a hop takes", "datagrams a second"];
+        Table::new(&head, 1, rows.collect())
     }
 }
 

@@ -59,8 +59,10 @@ pub struct EchoPlan {
 
 /// What a device did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Echoed {
     /// By the protocol.
+    #[cfg_attr(feature = "schema", serde(flatten))]
     pub counts: Counts,
     /// Answers that the system refused to send.
     pub unsent: u64,

@@ -1,9 +1,15 @@
 //! What a check found.
 
+use std::fmt;
+
+use serde::Serialize;
+
 use crate::host::ReadFactError;
 
 /// How much a finding matters to a loop that must keep a beat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Looked at, and as it should be.
     Fine,
@@ -22,8 +28,20 @@ impl Severity {
     }
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Self::Fine => "fine",
+            Self::Note => "note",
+            Self::Costs => "costs",
+            Self::Spoils => "spoils",
+        })
+    }
+}
+
 /// One finding of the doctor: plain data, rendering is the program's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The check's stable name, for example `cpu-governor`.
     pub id: &'static str,

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::journal::{Change, Members};
 use super::kernel::{Kernel, ThreadFacts, has, numbers};
 use super::permitted::{WORKQUEUES, cgroup_mounts, is_permitted};
@@ -10,7 +12,8 @@ use super::writer::Writer;
 use crate::tuning::CpuSet;
 
 /// What came of putting back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restored {
     /// What was put back, in words, in that order; what was as before already is not named.
     pub put_back: Vec<String>,
@@ -19,7 +22,8 @@ pub struct Restored {
 }
 
 /// Something that stays changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{what} could not be put back: {why}; {remedy}")]
 pub struct Unrestored {
     /// What it is.

@@ -29,6 +29,7 @@ pub enum Why {
 
 /// What an [`Echo`] did so far. The numbers stay at their largest value instead of starting anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Counts {
     /// Questions answered.
     pub answered: u64,

@@ -100,8 +100,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     while goes_on(&stop, end) {
         let is_read = match options.devices {
-            true => output::next_answer(&devices(&mut running)?)?,
-            false => output::next_answer(&stats(&mut running)?)?,
+            true => output::next_answer(&devices(&mut running)?)?.is_read(),
+            false => output::next_answer(&stats(&mut running)?)?.is_read(),
         };
         if !is_read {
             break;
@@ -211,7 +211,7 @@ fn listen(running: RunningLoop, end: Option<Instant>) -> anyhow::Result<Outcome>
             lost,
             notice,
         };
-        if !output::next_answer(&line)? {
+        if !output::next_answer(&line)?.is_read() {
             break;
         }
     }

@@ -1,30 +1,44 @@
 //! From one log to another, with progress, until the end or Ctrl-C.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kadenz_lab::stop::Stop;
 use kadenz_msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output;
 
-/// What was copied, as `--json` prints it.
-#[derive(Debug, Serialize)]
+/// What was copied.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Copied {
-    version: u32,
-    /// Messages that are in the new log.
+    version: Version<1>,
+    /// Messages that are in the new log, or rows in all tables.
     pub(crate) messages: u64,
     /// Messages that the new format cannot hold, or that could not be converted.
     pub(crate) left_out: u64,
     /// The first reason for one of those.
     pub(crate) reason: Option<String>,
-    /// Places of the old log that were damaged, and how many bytes were passed over.
-    pub(crate) damaged_places: u64,
-    pub(crate) skipped_bytes: u64,
+    /// Places of the old log that were damaged.
+    damaged_places: u64,
+    /// How many bytes were passed over there.
+    skipped_bytes: u64,
     /// Whether the end was reached.
     pub(crate) complete: bool,
+}
+
+/// Of cut, merge, convert and recover.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct CopiedLog<'a> {
+    #[serde(flatten)]
+    copied: &'a Copied,
+    /// The new log, for people.
+    #[serde(skip)]
+    out: &'a Path,
 }
 
 /// What becomes of a message.
@@ -72,7 +86,7 @@ pub(crate) fn copy(
         numbers::counted(tally.messages - given_up, "message")
     );
     Ok(Copied {
-        version: 1,
+        version: Version,
         messages: tally.messages,
         left_out: tally.left_out,
         reason: tally.reason,
@@ -136,20 +150,20 @@ fn longest(entry: &Entry) -> u64 {
 }
 
 /// Says what was copied.
-pub(crate) fn tell(copied: &Copied, out: &std::path::Path) -> anyhow::Result<()> {
-    if output::is_json() {
-        return output::json(copied);
-    }
-    output::say(&format!(
-        "{}: {}",
-        out.display(),
-        numbers::counted(copied.messages, "message")
-    ));
+pub(crate) fn tell(copied: &Copied, out: &Path) -> anyhow::Result<()> {
+    output::answer(&CopiedLog { copied, out })?;
     copied.note();
     if !copied.complete {
         output::note("broken off; what was copied until then is a whole log");
     }
     Ok(())
+}
+
+impl Answer for CopiedLog<'_> {
+    fn document(&self) -> Document {
+        let messages = numbers::counted(self.copied.messages, "message");
+        format!("{}: {messages}", self.out.display()).into()
+    }
 }
 
 impl Copied {

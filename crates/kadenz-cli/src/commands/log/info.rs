@@ -1,12 +1,15 @@
 //! `kadenz log info`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use kadenz_msg::log::{self, ChannelInfo, Info};
+use kadenz_msg::message::Fingerprint;
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
+use kadenz_rt::clock::WallTime;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::input::LimitOptions;
@@ -36,48 +39,49 @@ pub(crate) struct Options {
     limits: LimitOptions,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
-    logs: Vec<ToldLog>,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Logs {
+    version: Version<1>,
+    logs: Vec<DescribedLog>,
 }
 
-#[derive(Serialize)]
-struct ToldLog {
+#[derive(JsonSchema, Serialize)]
+struct DescribedLog {
     path: PathBuf,
     format: String,
     library: String,
     bytes: u64,
     messages: u64,
-    /// Nanoseconds since 1970 of the first and last message.
+    /// Of the first message, since 1970.
     first_ns: Option<i64>,
+    /// Of the last message.
     last_ns: Option<i64>,
-    /// Whether its writer came to its end; `null` where the format does not tell.
+    /// Whether its writer came to its end; null where the format does not tell.
     complete: Option<bool>,
     damaged_places: u64,
     skipped_bytes: u64,
-    chunks: Vec<ToldChunks>,
-    channels: Vec<ToldChannel>,
-    /// Messages of channels beyond those that are told apart.
+    chunks: Vec<DescribedChunks>,
+    channels: Vec<DescribedChannel>,
+    /// Messages of channels beyond the 16,384 that are told apart.
     other_messages: u64,
 }
 
-#[derive(Serialize)]
-struct ToldChunks {
+#[derive(JsonSchema, Serialize)]
+struct DescribedChunks {
+    /// Empty where there is none.
     compression: String,
     count: u64,
 }
 
-#[derive(Serialize)]
-struct ToldChannel {
+#[derive(JsonSchema, Serialize)]
+struct DescribedChannel {
     channel: String,
     encoding: String,
-    #[serde(rename = "type")]
-    type_name: Option<String>,
+    r#type: Option<String>,
     type_encoding: Option<String>,
     messages: u64,
     payload_bytes: Option<u64>,
-    fingerprints: Vec<String>,
+    fingerprints: Vec<Fingerprint>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -90,21 +94,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         } else {
             reader.info()
         };
-        logs.push((path.clone(), info.with_context(said)?));
+        logs.push(DescribedLog::of(path, info.with_context(said)?));
     }
-    let broken = |info: &Info| !info.damage.is_none() || info.complete == Some(false);
-    let any_broken = logs.iter().any(|(_, info)| broken(info));
-    if output::is_json() {
-        let logs = logs.into_iter().map(|(path, info)| told(path, info));
-        output::json(&Told {
-            version: 1,
-            logs: logs.collect(),
-        })?;
-    } else {
-        for (path, info) in &logs {
-            output::say(&format!("{}\n{}", path.display(), shown(info)));
-        }
-    }
+    let any_broken = logs.iter().any(DescribedLog::is_broken);
+    output::answer(&Logs {
+        version: Version,
+        logs,
+    })?;
     Ok(if any_broken {
         Outcome::Missed
     } else {
@@ -112,126 +108,128 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-fn told(path: PathBuf, info: Info) -> ToldLog {
-    ToldLog {
-        path,
-        format: info.format.to_string(),
-        library: info.library,
-        bytes: info.bytes,
-        messages: info.messages,
-        first_ns: info.span.map(|(first, _)| first.as_unix_ns()),
-        last_ns: info.span.map(|(_, last)| last.as_unix_ns()),
-        complete: info.complete,
-        damaged_places: info.damage.places,
-        skipped_bytes: info.damage.skipped_bytes,
-        chunks: info
-            .chunks
-            .into_iter()
-            .map(|(compression, count)| ToldChunks { compression, count })
-            .collect(),
-        channels: info.channels.into_iter().map(told_channel).collect(),
-        other_messages: info.other_messages,
+impl Answer for Logs {
+    fn document(&self) -> Document {
+        let logs = self.logs.iter();
+        logs.fold(Document::new(), |document, log| log.add_to(document))
     }
 }
 
-fn told_channel(info: ChannelInfo) -> ToldChannel {
-    let schema = info.channel.schema.as_deref();
-    let fingerprints = info.fingerprints.iter();
-    ToldChannel {
-        type_name: schema.map(|it| it.name.clone()),
-        type_encoding: schema.map(|it| it.encoding.clone()),
-        channel: info.channel.name,
-        encoding: info.channel.encoding,
-        messages: info.messages,
-        payload_bytes: info.payload_bytes,
-        fingerprints: fingerprints.map(|it| format!("0x{it:016x}")).collect(),
+impl DescribedLog {
+    fn of(path: &Path, info: Info) -> Self {
+        let chunks = info.chunks.into_iter();
+        Self {
+            path: path.to_owned(),
+            format: info.format.to_string(),
+            library: info.library,
+            bytes: info.bytes,
+            messages: info.messages,
+            first_ns: info.span.map(|(first, _)| first.as_unix_ns()),
+            last_ns: info.span.map(|(_, last)| last.as_unix_ns()),
+            complete: info.complete,
+            damaged_places: info.damage.places,
+            skipped_bytes: info.damage.skipped_bytes,
+            chunks: chunks
+                .map(|(compression, count)| DescribedChunks { compression, count })
+                .collect(),
+            channels: info
+                .channels
+                .into_iter()
+                .map(DescribedChannel::of)
+                .collect(),
+            other_messages: info.other_messages,
+        }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.damaged_places > 0 || self.skipped_bytes > 0 || self.complete == Some(false)
+    }
+
+    fn add_to(&self, document: Document) -> Document {
+        let document = self.lines().into_iter().fold(
+            document.sentence(self.path.display().to_string()),
+            Document::sentence,
+        );
+        let ns = self.first_ns.zip(self.last_ns);
+        let ns = ns.map_or(0, |(first, last)| last.saturating_sub(first));
+        let head = ["Channel", "Type", "Encoding", "Messages", "Hz", "Bytes"];
+        let rows = self.channels.iter().map(|it| it.row(ns as f64 / 1e9));
+        let document = document.table(Table::new(&head, 3, rows.collect()));
+        if self.other_messages == 0 {
+            return document;
+        }
+        document.sentence(format!(
+            "{} of further channels; only so many are told apart",
+            numbers::counted(self.other_messages, "message")
+        ))
+    }
+
+    /// What is told of the whole log.
+    fn lines(&self) -> Vec<String> {
+        let bytes = numbers::counted(self.bytes, "byte");
+        let mut lines = vec![format!("  {}, {bytes}", self.format)];
+        if !self.library.is_empty() {
+            lines.push(format!("  written by {}", output::name(&self.library)));
+        }
+        for DescribedChunks { compression, count } in &self.chunks {
+            let by = match compression.as_str() {
+                "" => "not compressed".to_owned(),
+                name => format!("compressed by {}", output::name(name)),
+            };
+            lines.push(format!("  {}, {by}", numbers::counted(*count, "chunk")));
+        }
+        if let Some((first, last)) = self.first_ns.zip(self.last_ns) {
+            let shown = |ns| moment::shown(WallTime::from_unix_ns(ns));
+            let span = numbers::span(last.saturating_sub(first) as f64);
+            lines.push(format!("  from   {}", shown(first)));
+            lines.push(format!("  until  {}, {span}", shown(last)));
+        }
+        lines.push(format!("  {}", numbers::counted(self.messages, "message")));
+        if self.complete == Some(false) {
+            let remedy = "`kadenz log recover` makes a whole log of it";
+            lines.push(format!(
+                "  NOT COMPLETE: its recorder did not come to its end; {remedy}"
+            ));
+        }
+        if self.damaged_places > 0 || self.skipped_bytes > 0 {
+            lines.push(format!(
+                "  DAMAGED at {}, {} passed over",
+                numbers::counted(self.damaged_places, "place"),
+                numbers::counted(self.skipped_bytes, "byte")
+            ));
+        }
+        lines
     }
 }
 
-fn shown(info: &Info) -> String {
-    let mut lines = vec![format!(
-        "  {}, {}",
-        info.format,
-        numbers::counted(info.bytes, "byte")
-    )];
-    if !info.library.is_empty() {
-        lines.push(format!("  written by {}", info.library));
+impl DescribedChannel {
+    fn of(info: ChannelInfo) -> Self {
+        let schema = info.channel.schema.as_deref();
+        Self {
+            r#type: schema.map(|it| it.name.clone()),
+            type_encoding: schema.map(|it| it.encoding.clone()),
+            channel: info.channel.name,
+            encoding: info.channel.encoding,
+            messages: info.messages,
+            payload_bytes: info.payload_bytes,
+            fingerprints: info.fingerprints.into_iter().map(Fingerprint).collect(),
+        }
     }
-    for (compression, count) in &info.chunks {
-        let by = if compression.is_empty() {
-            "not compressed".to_owned()
-        } else {
-            format!("compressed by {compression}")
-        };
-        lines.push(format!("  {}, {by}", numbers::counted(*count, "chunk")));
-    }
-    let mut seconds = 0.0;
-    if let Some((first, last)) = info.span {
-        let ns = last.as_unix_ns().saturating_sub(first.as_unix_ns());
-        seconds = ns as f64 / 1e9;
-        lines.push(format!("  from   {}", moment::shown(first)));
-        lines.push(format!(
-            "  until  {}, {}",
-            moment::shown(last),
-            numbers::span(ns as f64)
-        ));
-    }
-    lines.push(format!("  {}", numbers::counted(info.messages, "message")));
-    if info.complete == Some(false) {
-        let remedy = "`kadenz log recover` makes a whole log of it";
-        lines.push(format!(
-            "  NOT COMPLETE: its recorder did not come to its end; {remedy}"
-        ));
-    }
-    if !info.damage.is_none() {
-        lines.push(format!(
-            "  DAMAGED at {}, {} passed over",
-            numbers::counted(info.damage.places, "place"),
-            numbers::counted(info.damage.skipped_bytes, "byte")
-        ));
-    }
-    lines.push(table(&info.channels, seconds));
-    if info.other_messages > 0 {
-        lines.push(format!(
-            "  {} of further channels; only so many are told apart",
-            numbers::counted(info.other_messages, "message")
-        ));
-    }
-    lines.join("\n")
-}
 
-fn table(channels: &[ChannelInfo], seconds: f64) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::ASCII_MARKDOWN)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["Channel", "Type", "Encoding", "Messages", "Hz", "Bytes"]);
-    for info in channels {
-        let schema = info.channel.schema.as_ref().map(|it| it.name.clone());
-        let type_name = schema.unwrap_or_else(|| {
-            let seen = info.fingerprints.iter();
-            seen.map(|it| format!("0x{it:016x}"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        });
-        let hertz = (info.messages.saturating_sub(1)) as f64 / seconds;
-        table.add_row([
-            info.channel.name.clone(),
-            type_name,
-            info.channel.encoding.clone(),
-            numbers::thousands(info.messages),
-            if seconds > 0.0 {
-                numbers::three_digits(hertz)
-            } else {
-                String::new()
-            },
-            info.payload_bytes
+    fn row(&self, seconds: f64) -> Vec<String> {
+        let seen = self.fingerprints.iter().map(ToString::to_string);
+        let seen = || seen.collect::<Vec<_>>().join(" ");
+        let hertz = self.messages.saturating_sub(1) as f64 / seconds;
+        let hertz = (seconds > 0.0).then(|| numbers::three_digits(hertz));
+        vec![
+            self.channel.clone(),
+            self.r#type.clone().unwrap_or_else(seen),
+            self.encoding.clone(),
+            numbers::thousands(self.messages),
+            hertz.unwrap_or_default(),
+            self.payload_bytes
                 .map(numbers::thousands)
                 .unwrap_or_default(),
-        ]);
+        ]
     }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
 }

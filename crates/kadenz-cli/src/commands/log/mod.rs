@@ -43,3 +43,14 @@ pub(crate) fn run(log: &Log) -> anyhow::Result<Outcome> {
         Log::Recover(options) => recover::run(options),
     }
 }
+
+/// What the commands' JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("log", 1)
+        .answer::<info::Logs>("info")
+        .answer::<record::RecordedLog>("record")
+        .answer::<play::PlayedLog>("play")
+        .answer::<copying::CopiedLog<'_>>("copy")
+        .answer::<tables::WrittenTables>("tables")
+}

@@ -9,7 +9,9 @@ use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _
 use kadenz_msg::log::{Entry, LCM_ENCODING, LoggedChannel};
 use kadenz_msg::provider::Outlet;
 use kadenz_record::histogram::SignedHistogram;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cut::Part;
@@ -92,20 +94,20 @@ pub(crate) struct Options {
     limits: LimitOptions,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct PlayedLog {
+    version: Version<1>,
     messages: u64,
-    /// Messages that the bus did not take.
+    /// The bus did not take them.
     refused: u64,
-    /// Messages left out on purpose.
+    /// On purpose, by --loss.
     left_out: u64,
-    /// How late messages were, in nanoseconds.
-    lateness_ns: ToldLateness,
+    lateness_ns: PlayedLateness,
 }
 
-#[derive(Serialize)]
-struct ToldLateness {
+/// How late messages were, in nanoseconds; null where there are too few for it.
+#[derive(JsonSchema, Serialize)]
+struct PlayedLateness {
     count: u64,
     p50: Option<i64>,
     p99: Option<i64>,
@@ -260,35 +262,18 @@ impl Stage {
         let at = |quantile: f64, least: u64| {
             (late.count() >= least).then(|| late.value_at_quantile(quantile))
         };
-        let (p50, p99) = (at(0.5, 20), at(0.99, 1000));
-        let max = (!late.is_empty()).then(|| late.max());
-        if output::is_json() {
-            return output::json(&Told {
-                version: 1,
-                messages: self.messages,
-                refused: self.refused,
-                left_out,
-                lateness_ns: ToldLateness {
-                    count: late.count(),
-                    p50,
-                    p99,
-                    max,
-                },
-            });
-        }
-        let named = [("p50", p50), ("p99", p99), ("max", max)];
-        let shown = named
-            .iter()
-            .filter_map(|(name, ns)| Some(format!("{name} {}", numbers::span((*ns)? as f64))))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let count = numbers::counted(self.messages, "message");
-        let shown = if shown.is_empty() {
-            shown
-        } else {
-            format!("; lateness {shown}")
-        };
-        output::say(&format!("{count} played{shown}"));
+        output::answer(&PlayedLog {
+            version: Version,
+            messages: self.messages,
+            refused: self.refused,
+            left_out,
+            lateness_ns: PlayedLateness {
+                count: late.count(),
+                p50: at(0.5, 20),
+                p99: at(0.99, 1000),
+                max: (!late.is_empty()).then(|| late.max()),
+            },
+        })?;
         if self.messages + self.refused + left_out == 0 {
             output::note(
                 "the log, or the part of it that was asked for, holds no message; `kadenz log info` shows what there is",
@@ -304,5 +289,22 @@ impl Stage {
             ));
         }
         Ok(())
+    }
+}
+
+impl Answer for PlayedLog {
+    fn document(&self) -> Document {
+        let late = &self.lateness_ns;
+        let named = [("p50", late.p50), ("p99", late.p99), ("max", late.max)];
+        let shown = named.into_iter().filter_map(|(name, ns)| {
+            let span = numbers::span(ns? as f64);
+            Some(format!("{name} {span}"))
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let played = format!("{} played", numbers::counted(self.messages, "message"));
+        match shown.is_empty() {
+            true => played.into(),
+            false => format!("{played}; lateness {shown}").into(),
+        }
     }
 }

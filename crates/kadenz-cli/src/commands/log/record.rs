@@ -11,11 +11,15 @@ use kadenz_msg::channel::Pattern;
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::play::PlayOptions;
-use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, SetBack, Split, Watch};
+use kadenz_msg::log::record::{
+    ChannelCounts, FurtherCounts, Naming, RecordOptions, Recorded, Recorder, SetBack, Split, Watch,
+};
 use kadenz_msg::provider::{Inlet, More, Received, Wait};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
 use kadenz_rt::units::ParseDurationError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output_file;
@@ -133,38 +137,25 @@ pub(crate) struct Options {
     until_stdin_closes: bool,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct RecordedLog {
+    version: Version<1>,
+    /// In the order of their begin; rotation has renamed or deleted some since.
     files: Vec<PathBuf>,
     messages: u64,
     payload_bytes: u64,
     dropped: u64,
     /// What the disk said last, where it still refuses.
     trouble: Option<String>,
-    /// How often, and by how much in all, the wall clock was set back.
+    /// How often the wall clock was set back; the log's times go on as if it had not been.
     clock_set_back: u64,
+    /// By how much in all.
     clock_set_back_ns: u64,
-    channels: Vec<ToldChannel>,
-    /// All channels beyond those that are counted one by one.
-    further_channels: ToldFurther,
-    /// Messages whose channel's name is none.
+    channels: Vec<ChannelCounts>,
+    /// All channels beyond the 4,096 that are counted one by one.
+    further_channels: FurtherCounts,
+    /// Messages whose channel has no name that a log holds.
     dropped_unnamed: u64,
-}
-
-#[derive(Serialize)]
-struct ToldFurther {
-    written: u64,
-    dropped_queue_full: u64,
-    dropped_disk_full: u64,
-}
-
-#[derive(Serialize)]
-struct ToldChannel {
-    channel: String,
-    written: u64,
-    dropped_queue_full: u64,
-    dropped_disk_full: u64,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -185,7 +176,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::note(&format!("recording {url}; Ctrl-C ends it"));
     receive(options, inlet.as_mut(), &mut recorder, &stop);
     let recorded = recorder.finish();
-    tell(&recorded)?;
+    output::summary(&RecordedLog::of(&recorded))?;
+    complain(&recorded);
     Ok(if recorded.dropped() > 0 || recorded.trouble.is_some() {
         Outcome::Missed
     } else {
@@ -412,11 +404,19 @@ fn clock_set_back(set_back: SetBack) -> String {
     )
 }
 
-/// What is wrong beside single channels.
+/// What is wrong.
 fn complain(recorded: &Recorded) {
     let further = recorded.further;
+    for it in &recorded.channels {
+        if it.queue_full + it.disk_full > 0 {
+            output::complain_to_people(&format!(
+                "{}: {} dropped as the queue was full, {} as the disk was",
+                it.channel, it.queue_full, it.disk_full
+            ));
+        }
+    }
     if further.offered > 0 {
-        output::complain(&format!(
+        output::complain_to_people(&format!(
             "{}: {} written, {} dropped as the queue was full, {} as the disk was",
             further_channels(),
             further.written,
@@ -426,31 +426,25 @@ fn complain(recorded: &Recorded) {
     }
     if recorded.unnamed > 0 {
         let count = numbers::counted(recorded.unnamed, "message");
-        output::complain(&format!(
+        output::complain_to_people(&format!(
             "{count} dropped, whose channel has no name that a log holds"
         ));
     }
     if recorded.given_up > 0 {
-        output::complain(&format!(
+        output::complain_to_people(&format!(
             "{} of those given up for the index on a full disk",
             recorded.given_up
         ));
     }
     if recorded.set_back.times > 0 {
-        output::complain(&clock_set_back(recorded.set_back));
+        output::complain_to_people(&clock_set_back(recorded.set_back));
     }
 }
 
-fn tell(recorded: &Recorded) -> anyhow::Result<()> {
-    if output::is_json() {
-        let channels = recorded.channels.iter().map(|it| ToldChannel {
-            channel: it.channel.to_string(),
-            written: it.written,
-            dropped_queue_full: it.queue_full,
-            dropped_disk_full: it.disk_full,
-        });
-        return output::json(&Told {
-            version: 1,
+impl RecordedLog {
+    fn of(recorded: &Recorded) -> Self {
+        Self {
+            version: Version,
             files: recorded.files.clone(),
             messages: recorded.written(),
             payload_bytes: recorded.bytes,
@@ -458,37 +452,23 @@ fn tell(recorded: &Recorded) -> anyhow::Result<()> {
             trouble: recorded.trouble.clone(),
             clock_set_back: recorded.set_back.times,
             clock_set_back_ns: recorded.set_back.ns,
-            channels: channels.collect(),
-            further_channels: ToldFurther {
-                written: recorded.further.written,
-                dropped_queue_full: recorded.further.queue_full,
-                dropped_disk_full: recorded.further.disk_full,
-            },
+            channels: recorded.channels.clone(),
+            further_channels: recorded.further,
             dropped_unnamed: recorded.unnamed,
-        });
+        }
     }
-    let mut text = format!(
-        "{} on {}, {}",
-        numbers::counted(recorded.written(), "message"),
-        numbers::counted(recorded.channels.len() as u64, "channel"),
-        numbers::counted(recorded.bytes, "byte")
-    );
-    for file in &recorded.files {
-        text.push_str(&format!("\n  {}", file.display()));
+}
+
+impl Answer for RecordedLog {
+    fn document(&self) -> Document {
+        let counts = format!(
+            "{} on {}, {}",
+            numbers::counted(self.messages, "message"),
+            numbers::counted(self.channels.len() as u64, "channel"),
+            numbers::counted(self.payload_bytes, "byte")
+        );
+        let files = self.files.iter();
+        let files = files.map(|it| format!("  {}", it.display()));
+        files.fold(counts.into(), Document::sentence)
     }
-    if !output::is_quiet() {
-        output::say(&text);
-    }
-    for it in recorded
-        .channels
-        .iter()
-        .filter(|it| it.queue_full + it.disk_full > 0)
-    {
-        output::complain(&format!(
-            "{}: {} dropped as the queue was full, {} as the disk was",
-            it.channel, it.queue_full, it.disk_full
-        ));
-    }
-    complain(recorded);
-    Ok(())
 }

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use kadenz_msg::log::table::{MakeTable, TableFormat, Tables, Tabling};
 use kadenz_msg::log::{Dictionary, LogError};
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tempfile::TempPath;
 
@@ -186,13 +188,14 @@ impl Target<'_> {
             anyhow::bail!("no message is in a table: {reason}");
         }
         let files = pending.persist(self.overwrite)?;
-        let told = Told {
+        let told = WrittenTables {
             malformed: malformed.0,
             malformed_reason: malformed.1,
             files,
             copied,
         };
-        told.tell()?;
+        output::answer(&told)?;
+        told.note();
         let whole = told.copied.left_out == 0 && told.malformed == 0;
         Ok(if whole {
             Outcome::Kept
@@ -233,32 +236,21 @@ fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> Strin
     free.unwrap_or(typed)
 }
 
-/// What was done, as `--json` prints it.
-#[derive(Serialize)]
-struct Told {
+/// Of convert into CSV or Parquet: as copy, and what became of the tables.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct WrittenTables {
     #[serde(flatten)]
     copied: Copied,
     /// Rows without fields, of messages that do not follow their type, and rows that lack one whose text is too long.
     malformed: u64,
+    /// The first reason for one of those.
     malformed_reason: Option<String>,
     files: Vec<PathBuf>,
 }
 
-impl Told {
-    fn tell(&self) -> anyhow::Result<()> {
-        if output::is_json() {
-            return output::json(self);
-        }
-        for file in &self.files {
-            output::say(&file.display().to_string());
-        }
-        let (rows, files) = (self.copied.messages, self.files.len() as u64);
-        if files > 1 {
-            let rows = numbers::counted(rows, "row");
-            output::say(&format!("{rows} in {}", numbers::counted(files, "file")));
-        } else {
-            output::say(&numbers::counted(rows, "row"));
-        }
+impl WrittenTables {
+    /// Says what is missing, and why.
+    fn note(&self) {
         self.copied.note();
         if let Some(reason) = &self.malformed_reason {
             output::note(&format!(
@@ -267,7 +259,18 @@ impl Told {
                 numbers::counted(self.malformed, "row")
             ));
         }
-        Ok(())
+    }
+}
+
+impl Answer for WrittenTables {
+    fn document(&self) -> Document {
+        let files = self.files.iter().map(|it| it.display().to_string());
+        let document = files.fold(Document::new(), Document::sentence);
+        let rows = numbers::counted(self.copied.messages, "row");
+        document.sentence(match self.files.len() {
+            0 | 1 => rows,
+            files => format!("{rows} in {}", numbers::counted(files as u64, "file")),
+        })
     }
 }
 

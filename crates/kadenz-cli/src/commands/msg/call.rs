@@ -7,9 +7,12 @@ use kadenz::msg::service::messages::{Reply, Request};
 use kadenz::msg::service::request::Client;
 use kadenz::msg::service::types_on_wire::TypeFinder;
 use kadenz::msg::types::Value;
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::BusOption;
+use super::shown;
 use super::types::{Known, TypesOption};
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -47,12 +50,13 @@ pub(crate) struct Options {
     timeout: Span,
 }
 
-#[derive(Serialize)]
-struct CallOutput {
-    version: u32,
+/// answer is null where nobody tells its type; then it is in hex.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Called {
+    version: Version<1>,
     service: String,
     r#type: Option<String>,
-    fingerprint: Option<String>,
+    fingerprint: Option<Fingerprint>,
     answer: Option<serde_json::Value>,
     hex: Option<String>,
 }
@@ -70,7 +74,27 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut client: Client<Request, Reply> = bus.client(&options.service)?;
     let answer = client.call_bytes(&request, options.timeout.0)?.to_vec();
     let decoded = decode(&known, &mut finder, &answer, options.timeout);
-    tell(options, &answer, decoded.as_ref())
+    if decoded.is_none() {
+        output::note("nobody tells the type of the answer; describe it with `--types`");
+    }
+    let of = decoded.as_ref().and_then(Value::record);
+    output::answer(&Called {
+        version: Version,
+        service: options.service.clone(),
+        r#type: of.map(|record| record.of().name.to_string()),
+        fingerprint: fingerprint(&answer),
+        answer: decoded.as_ref().map(Value::to_json),
+        hex: decoded.is_none().then(|| shown::hex(&answer)),
+    })?;
+    Ok(Outcome::Kept)
+}
+
+impl Answer for Called {
+    fn document(&self) -> Document {
+        let hex = || self.hex.clone().unwrap_or_default();
+        let answer = self.answer.as_ref();
+        Document::new().listing(answer.map_or_else(hex, |it| format!("{it:#}")))
+    }
 }
 
 fn fingerprint(payload: &[u8]) -> Option<Fingerprint> {
@@ -84,30 +108,4 @@ fn decode(known: &Known, finder: &mut TypeFinder, answer: &[u8], wait: Span) -> 
     }
     let found = finder.find(fingerprint(answer)?, wait.0).ok()??;
     found.types.decode(answer).ok()
-}
-
-fn tell(options: &Options, answer: &[u8], decoded: Option<&Value>) -> anyhow::Result<Outcome> {
-    let hex = || answer.iter().map(|byte| format!("{byte:02x}")).collect();
-    if output::is_json() {
-        output::json(&CallOutput {
-            version: 1,
-            service: options.service.clone(),
-            r#type: decoded.and_then(|it| match it {
-                Value::Struct(record) => Some(record.of().name.to_string()),
-                _ => None,
-            }),
-            fingerprint: fingerprint(answer).map(|it| it.to_string()),
-            answer: decoded.map(Value::to_json),
-            hex: decoded.is_none().then(hex),
-        })?;
-        return Ok(Outcome::Kept);
-    }
-    match decoded {
-        Some(value) => output::say(&serde_json::to_string_pretty(&value.to_json())?),
-        None => {
-            output::note("nobody tells the type of the answer; describe it with `--types`");
-            output::say(&hex());
-        }
-    }
-    Ok(Outcome::Kept)
 }

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use kadenz_msg::message::Fingerprint;
 use kadenz_msg::types::Types;
 use kadenz_msg::types::change::{Change, TypeChange, changes, changes_of};
-use serde_json::json;
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
@@ -33,6 +36,35 @@ pub(crate) struct Options {
     name: Option<String>,
 }
 
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Differences {
+    version: Version<1>,
+    breaks: bool,
+    types: Vec<ChangedType>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ChangedType {
+    name: String,
+    old_fingerprint: Option<Fingerprint>,
+    new_fingerprint: Option<Fingerprint>,
+    breaks: bool,
+    changes: Vec<ChangedMember>,
+    /// Members by which it changed without a change of its own.
+    through: Vec<String>,
+    /// Whether messages are decoded and mean something else, for people.
+    #[serde(skip)]
+    misleads: bool,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ChangedMember {
+    kind: &'static str,
+    member: Option<String>,
+    breaks: bool,
+    text: String,
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let old = Types::from_files([&options.old])?;
     let new = Types::from_files([&options.new])?;
@@ -49,14 +81,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // What only one side has is no disagreement.
     let broken = |it: &TypeChange| it.breaks() && it.old.is_some() && it.new.is_some();
     let breaks = all.iter().any(broken);
-    if output::is_json() {
-        let types: Vec<_> = all.iter().map(TypeChange::to_json).collect();
-        output::json(&json!({"version": 1, "breaks": breaks, "types": types}))?;
-    } else if all.is_empty() {
-        output::say("nothing changed");
-    } else {
-        all.iter().for_each(tell);
-    }
+    output::answer(&Differences {
+        version: Version,
+        breaks,
+        types: all.iter().map(ChangedType::of).collect(),
+    })?;
     Ok(if breaks {
         Outcome::Missed
     } else {
@@ -64,21 +93,47 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-fn tell(it: &TypeChange) {
-    let word = match (it.old, it.new) {
-        (None, _) => "new".to_owned(),
-        (_, None) => "gone".to_owned(),
-        (Some(old), Some(new)) if old != new => format!("BREAKS, {old} > {new}"),
-        (Some(_), Some(_)) if it.changes.iter().any(Change::misleads) => {
-            "is still decoded, but MISLEADS".to_owned()
+impl Answer for Differences {
+    fn document(&self) -> Document {
+        if self.types.is_empty() {
+            return "nothing changed".to_owned().into();
         }
-        _ => "stays compatible".to_owned(),
-    };
-    output::say(&format!("{}: {word}", it.name));
-    for change in &it.changes {
-        output::say(&format!("  {change}"));
+        let lines = self.types.iter().flat_map(ChangedType::lines);
+        lines.fold(Document::new(), Document::sentence)
     }
-    for part in &it.through {
-        output::say(&format!("  through {part}, which it is made of"));
+}
+
+impl ChangedType {
+    fn of(change: &TypeChange) -> Self {
+        let changes = change.changes.iter().map(|it| ChangedMember {
+            kind: it.kind(),
+            member: it.member().map(str::to_owned),
+            breaks: it.breaks(),
+            text: it.to_string(),
+        });
+        Self {
+            name: change.name.to_string(),
+            old_fingerprint: change.old,
+            new_fingerprint: change.new,
+            breaks: change.breaks(),
+            changes: changes.collect(),
+            through: change.through.iter().map(ToString::to_string).collect(),
+            misleads: change.changes.iter().any(Change::misleads),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let word = match (self.old_fingerprint, self.new_fingerprint) {
+            (None, _) => "new".to_owned(),
+            (_, None) => "gone".to_owned(),
+            (Some(old), Some(new)) if old != new => format!("BREAKS, {old} > {new}"),
+            _ if self.misleads => "is still decoded, but MISLEADS".to_owned(),
+            _ => "stays compatible".to_owned(),
+        };
+        let changes = self.changes.iter().map(|it| format!("  {}", it.text));
+        let through = self.through.iter();
+        let through = through.map(|part| format!("  through {part}, which it is made of"));
+        let head = std::iter::once(format!("{}: {word}", self.name));
+        head.chain(changes).chain(through).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! `kadenz msg doctor`.
 
-use std::fmt::Write as _;
-
 use clap::Args;
 use kadenz::msg::multicast;
 use kadenz::msg::provider::parameters::Address;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::doctor::{Finding, Severity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::BusOptionOrUrl;
@@ -29,38 +29,24 @@ pub(crate) struct Options {
     bus: BusOptionOrUrl,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    version: u32,
-    url: &'a str,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Examined {
+    version: Version<1>,
+    url: String,
     works: bool,
-    findings: Vec<Row<'a>>,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    id: &'a str,
-    severity: &'static str,
-    title: &'a str,
-    cost: &'a str,
-    evidence: &'a str,
-    remedy: Option<&'a str>,
+    findings: Vec<Finding>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let findings = multicast::examine(&Address::parse(&url)?)?;
     let works = multicast::works(&findings);
-    if output::is_json() {
-        output::json(&Report {
-            version: 1,
-            url: &url,
-            works,
-            findings: findings.iter().map(row).collect(),
-        })?;
-    } else {
-        output::say(&page(&url, &findings, works));
-    }
+    output::answer(&Examined {
+        version: Version,
+        url,
+        works,
+        findings,
+    })?;
     Ok(if works {
         Outcome::Kept
     } else {
@@ -68,45 +54,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-fn row(finding: &Finding) -> Row<'_> {
-    Row {
-        id: finding.id,
-        severity: word(finding.severity),
-        title: &finding.title,
-        cost: &finding.cost,
-        evidence: &finding.evidence,
-        remedy: finding.remedy.as_deref(),
+impl Answer for Examined {
+    fn document(&self) -> Document {
+        let findings: String = self.findings.iter().map(shown).collect();
+        let answer = match self.works {
+            true => "messages can arrive on this host",
+            false => "messages do not arrive",
+        };
+        Document::new()
+            .listing(findings.trim_end())
+            .sentence(format!("{}: {answer}", self.url))
     }
 }
 
-fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Spoils => "spoils",
-        Severity::Costs => "costs",
-        Severity::Note => "note",
-        Severity::Fine => "fine",
+fn shown(finding: &Finding) -> String {
+    let mut text = format!("{:<8}{}\n", finding.severity, finding.title);
+    if finding.severity == Severity::Fine {
+        return text;
     }
-}
-
-fn page(url: &str, findings: &[Finding], works: bool) -> String {
-    let mut text = String::new();
-    for finding in findings {
-        let _ = writeln!(text, "{:<8}{}", word(finding.severity), finding.title);
-        if finding.severity == Severity::Fine {
-            continue;
-        }
-        let _ = writeln!(text, "        costs   {}", finding.cost);
-        let _ = writeln!(text, "        seen    {}", finding.evidence);
-        if let Some(remedy) = &finding.remedy {
-            let remedy = remedy.replace('\n', "\n                ");
-            let _ = writeln!(text, "        remedy  {remedy}");
-        }
-    }
-    let answer = if works {
-        "messages can arrive on this host"
-    } else {
-        "messages do not arrive"
+    let mut add = |label: &str, words: &str| {
+        let words = words.replace('\n', "\n                ");
+        text.push_str(&format!("        {label:<8}{words}\n"));
     };
-    let _ = writeln!(text, "\n{url}: {answer}");
+    add("costs", &finding.cost);
+    add("seen", &finding.evidence);
+    if let Some(remedy) = &finding.remedy {
+        add("remedy", remedy);
+    }
     text
 }

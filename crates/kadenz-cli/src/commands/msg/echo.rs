@@ -2,14 +2,18 @@
 
 use clap::Args;
 use kadenz::msg::bus::Raw;
+use kadenz::msg::channel::Channel;
+use kadenz::msg::message::Fingerprint;
 use kadenz::msg::types::{Path, Value};
+use kadenz_report::document::{Answer, Document};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::types::{Known, TypesOption};
+use super::types::{self, Known, TypesOption};
 use super::{shown, stamp};
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Printed};
 
 /// What is said on a channel?
 ///
@@ -52,31 +56,42 @@ pub(crate) struct Options {
     raw: bool,
 }
 
-/// A message as JSON.
-#[derive(Serialize)]
-struct MessageOutput<'a> {
-    channel: &'a str,
-    /// When it came, in nanoseconds since 1970.
+/// A line a message. One of message, field and hex is there, the others are null.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Echoed {
+    channel: Channel,
+    /// When it came, since 1970.
     wall_ns: i64,
     /// The same on the clock that is never set.
     monotonic_ns: u64,
     sender: String,
+    /// Its number, where the bus has numbers.
     sequence: Option<u32>,
+    /// Its full name, where somebody describes it.
     r#type: Option<String>,
-    fingerprint: Option<String>,
+    fingerprint: Option<Fingerprint>,
     bytes: usize,
+    /// The decoded message.
     message: Option<serde_json::Value>,
+    /// The member that --field names.
     field: Option<serde_json::Value>,
     hex: Option<String>,
     /// Why it is not decoded, and what helps.
     hint: Option<String>,
+    /// The same, for people.
+    #[serde(skip)]
+    said: Said,
 }
 
 /// What is to be said of a message.
 enum Said {
     Whole(Value),
     Field(Value),
-    Undecoded(Option<String>),
+    /// It has no such member, and why.
+    NoField(String),
+    /// Its bytes, as was asked for.
+    Bytes,
+    Undecoded(String),
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -98,25 +113,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             continue;
         }
         known.ask_and_wait(raw.fingerprint());
-        let said = options.say(&raw, &known);
-        if options.field.is_some()
-            && let Said::Undecoded(Some(hint)) = &said
-            && !output::is_json()
+        let echoed = Echoed::of(&raw, options.say(&raw, &known), &known, &url);
+        if let Said::NoField(hint) = &echoed.said
+            && !std::mem::replace(&mut hinted, true)
         {
-            // Where numbers go to a plot, what is no number goes aside, once.
-            if !std::mem::replace(&mut hinted, true) {
-                let name = output::name(raw.channel.as_str());
-                output::note(&format!("{name}: {hint}"));
-            }
-            continue;
+            let name = output::name(echoed.channel.as_str());
+            output::note(&format!("{name}: {hint}"));
         }
-        left = left.map(|left| left - 1);
-        let is_read = match output::is_json() {
-            true => output::json_line(&told(&raw, said, &known, &url))?,
-            false => output::tell(&words(&raw, &said, &known, options, &url)),
-        };
-        if !is_read {
-            break;
+        match output::next_answer(&echoed)? {
+            Printed::Something => left = left.map(|left| left - 1),
+            Printed::Nothing => {}
+            Printed::Unread => break,
         }
     }
     ears.tell_missing();
@@ -129,80 +136,76 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 impl Options {
     fn say(&self, raw: &Raw<'_>, known: &Known) -> Said {
         if self.raw {
-            return Said::Undecoded(None);
+            return Said::Bytes;
         }
-        let value = match known.decode(raw.payload) {
-            Ok(value) => value,
-            Err(hint) => return Said::Undecoded(Some(hint)),
-        };
-        match &self.field {
-            None => Said::Whole(value),
-            Some(path) => match value.at(path) {
+        match (known.decode(raw.payload), &self.field) {
+            (Ok(value), None) => Said::Whole(value),
+            (Ok(value), Some(path)) => match value.at(path) {
                 Ok(value) => Said::Field(value),
-                Err(error) => Said::Undecoded(Some(error.to_string())),
+                Err(error) => Said::NoField(error.to_string()),
             },
+            (Err(hint), None) => Said::Undecoded(hint),
+            (Err(hint), Some(_)) => Said::NoField(hint),
         }
     }
 }
 
-fn told<'a>(raw: &'a Raw<'_>, said: Said, known: &Known, url: &str) -> MessageOutput<'a> {
-    let came = stamp::came(&raw.delivery);
-    let fingerprint = raw.fingerprint();
-    let mut output = MessageOutput {
-        channel: raw.channel.as_str(),
-        wall_ns: stamp::wall_ns(came),
-        monotonic_ns: came.as_ns(),
-        sender: stamp::sender(url, raw.delivery.sender),
-        sequence: raw.delivery.sequence.map(|it| it.number),
-        r#type: known.name(fingerprint),
-        fingerprint: fingerprint.map(|it| it.to_string()),
-        bytes: raw.payload.len(),
-        message: None,
-        field: None,
-        hex: None,
-        hint: None,
-    };
-    match said {
-        Said::Whole(value) => output.message = Some(value.to_json()),
-        Said::Field(value) => output.field = Some(value.to_json()),
-        Said::Undecoded(hint) => {
-            output.hex = Some(shown::hex(raw.payload, true));
-            output.hint = hint;
+impl Echoed {
+    fn of(raw: &Raw<'_>, said: Said, known: &Known, url: &str) -> Self {
+        let came = stamp::came(&raw.delivery);
+        let fingerprint = raw.fingerprint();
+        let (mut message, mut field, mut hint) = (None, None, None);
+        match &said {
+            Said::Whole(value) => message = Some(value.to_json()),
+            Said::Field(value) => field = Some(value.to_json()),
+            Said::NoField(why) | Said::Undecoded(why) => hint = Some(why.clone()),
+            Said::Bytes => {}
+        }
+        let is_decoded = message.is_some() || field.is_some();
+        Self {
+            channel: raw.channel,
+            wall_ns: stamp::wall_ns(came),
+            monotonic_ns: came.as_ns(),
+            sender: stamp::sender(url, raw.delivery.sender),
+            sequence: raw.delivery.sequence.map(|it| it.number),
+            r#type: known.name(fingerprint),
+            fingerprint,
+            bytes: raw.payload.len(),
+            message,
+            field,
+            hex: (!is_decoded).then(|| shown::hex(raw.payload)),
+            hint,
+            said,
         }
     }
-    output
+
+    fn head(&self) -> String {
+        let number = self.sequence.map(|number| format!(" no. {number}"));
+        format!(
+            "{}  {}  {}  {} B  from {}{}",
+            output::name(self.channel.as_str()),
+            stamp::time_of_day(self.wall_ns),
+            types::called(self.r#type.as_deref(), self.fingerprint),
+            self.bytes,
+            self.sender,
+            number.unwrap_or_default(),
+        )
+    }
 }
 
-fn words(raw: &Raw<'_>, said: &Said, known: &Known, options: &Options, url: &str) -> String {
-    if let Said::Field(value) = said {
-        return match value {
-            Value::Struct(_) => shown::lines(value, 0).trim_end().to_owned(),
-            _ => shown::word(value),
-        };
-    }
-    let number = raw
-        .delivery
-        .sequence
-        .map(|it| format!(" no. {}", it.number));
-    let mut text = format!(
-        "{}  {}  {}  {} B  from {}{}\n",
-        output::name(raw.channel.as_str()),
-        stamp::time_of_day(stamp::wall_ns(stamp::came(&raw.delivery))),
-        known.called(raw.fingerprint()),
-        raw.payload.len(),
-        stamp::sender(url, raw.delivery.sender),
-        number.unwrap_or_default(),
-    );
-    match said {
-        Said::Whole(value) | Said::Field(value) => text.push_str(&shown::lines(value, 2)),
-        Said::Undecoded(hint) => {
-            text.push_str("  ");
-            text.push_str(&shown::hex(raw.payload, options.raw));
-            text.push('\n');
-            if let Some(hint) = hint {
-                text.push_str(&format!("  ({hint})\n"));
+impl Answer for Echoed {
+    fn document(&self) -> Document {
+        let hex = self.hex.as_deref().unwrap_or_default();
+        let text = match &self.said {
+            Said::NoField(_) => return Document::new(),
+            Said::Field(value @ Value::Struct(_)) => shown::lines(value, 0),
+            Said::Field(value) => shown::word(value),
+            Said::Whole(value) => format!("{}\n{}", self.head(), shown::lines(value, 2)),
+            Said::Bytes => format!("{}\n  {hex}", self.head()),
+            Said::Undecoded(hint) => {
+                format!("{}\n  {}\n  ({hint})", self.head(), shown::first_of(hex))
             }
-        }
+        };
+        Document::new().listing(text.trim_end())
     }
-    text.trim_end().to_owned()
 }

@@ -7,6 +7,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz_msg::generate::{GeneratedFile, rust};
 use kadenz_msg::types::Types;
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -49,15 +51,18 @@ enum Language {
     Rust,
 }
 
-#[derive(Serialize)]
-struct GenOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Generated {
+    version: Version<1>,
     types: usize,
-    files: Vec<FileOutput>,
+    files: Vec<WrittenFile>,
+    /// Whether nothing was to be written, for people.
+    #[serde(skip)]
+    checked: bool,
 }
 
-#[derive(Serialize)]
-struct FileOutput {
+#[derive(JsonSchema, Serialize)]
+struct WrittenFile {
     path: String,
     changed: bool,
 }
@@ -72,7 +77,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             },
         )?,
     };
-    let mut told = Vec::with_capacity(files.len());
+    let mut written = Vec::with_capacity(files.len());
     for file in &files {
         let path = options.out.join(&file.path);
         let changed = !holds(&path, file);
@@ -80,10 +85,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             write(&path, file)?;
         }
         let path = path.display().to_string();
-        told.push(FileOutput { path, changed });
+        written.push(WrittenFile { path, changed });
     }
-    let stale = options.check && told.iter().any(|it| it.changed);
-    tell(options, types.len(), told)?;
+    let stale = options.check && written.iter().any(|it| it.changed);
+    output::answer(&Generated {
+        version: Version,
+        types: types.len(),
+        files: written,
+        checked: options.check,
+    })?;
     Ok(if stale {
         Outcome::Missed
     } else {
@@ -103,21 +113,17 @@ fn write(path: &Path, file: &GeneratedFile) -> anyhow::Result<()> {
     fs::write(path, &file.text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn tell(options: &Options, types: usize, files: Vec<FileOutput>) -> anyhow::Result<()> {
-    if output::is_json() {
-        return output::json(&GenOutput {
-            version: 1,
-            types,
-            files,
-        });
-    }
-    for file in &files {
-        let word = match (file.changed, options.check) {
-            (false, _) => "unchanged",
-            (true, false) => "written",
-            (true, true) => "out of date",
+impl Answer for Generated {
+    fn document(&self) -> Document {
+        let line = |file: &WrittenFile| {
+            let word = match (file.changed, self.checked) {
+                (false, _) => "unchanged",
+                (true, false) => "written",
+                (true, true) => "out of date",
+            };
+            format!("{word}: {}", file.path)
         };
-        output::say(&format!("{word}: {}", file.path));
+        let lines = self.files.iter().map(line);
+        lines.fold(Document::new(), Document::sentence)
     }
-    Ok(())
 }

@@ -3,16 +3,20 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::msg::loss::Counted;
 use kadenz::msg::watch::{ChannelFigures, WatchOptions, Watcher};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::{self, MonotonicTime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::table::{self, ChannelOutput};
-use super::types::{Known, TypesOption};
+use super::table::{
+    self, BANDWIDTH, CHANNEL, HeardChannel, INTERVAL, JITTER_MAX, JITTER_P50, JITTER_P99, LOST,
+    MESSAGES, RATE, TYPE,
+};
+use super::types::TypesOption;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -67,12 +71,18 @@ const MAX_MESSAGES: usize = 200_000;
 /// Channels that are told apart.
 const MAX_CHANNELS: usize = 200;
 
-#[derive(Serialize)]
-struct HzOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Rates {
+    version: Version<1>,
     url: String,
     for_s: f64,
-    channels: Vec<ChannelOutput>,
+    channels: Vec<HeardChannel>,
+    /// The channel that was asked for, for people.
+    #[serde(skip)]
+    asked: String,
+    /// Loss that nobody can say the channel of, for people.
+    #[serde(skip)]
+    across_channels: Option<String>,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -97,16 +107,29 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         if now >= due {
             due = due.max(now) + Duration::from_secs(1);
             let losses = ears.bus.losses();
-            if !output::is_json() && !lines(&recent.figures_with(now, &losses), now) {
+            if !lines(&recent.figures_with(now, &losses), now) {
                 break now;
             }
         }
     };
     let losses = ears.bus.losses();
     let figures = whole.figures_with(ended, &losses);
-    options.tell(&figures, &known, ended.since(began) as f64 / 1e9, &losses)?;
+    let url = options.bus.url();
+    let rates = Rates {
+        version: Version,
+        for_s: ended.since(began) as f64 / 1e9,
+        channels: figures
+            .iter()
+            .map(|it| HeardChannel::of(it, &known, &url))
+            .collect(),
+        asked: options.channel.clone(),
+        across_channels: table::loss_across_channels(&losses, &url),
+        url,
+    };
+    let _ = output::live("");
+    output::answer(&rates)?;
     ears.tell_missing();
-    Ok(options.judge(&figures))
+    Ok(options.judge(&rates.channels))
 }
 
 impl Options {
@@ -120,62 +143,35 @@ impl Options {
         })
     }
 
-    fn tell(
-        &self,
-        figures: &[ChannelFigures],
-        known: &Known,
-        for_s: f64,
-        losses: &[Counted],
-    ) -> anyhow::Result<()> {
-        let url = self.bus.url();
-        if output::is_json() {
-            let channels = figures.iter().map(|it| ChannelOutput::of(it, known, &url));
-            return output::json(&HzOutput {
-                version: 1,
-                channels: channels.collect(),
-                url,
-                for_s,
-            });
-        }
-        if figures.is_empty() {
-            output::say(&format!("nothing was heard on {}", self.channel));
-            return Ok(());
-        }
-        let head = [
-            "Channel",
-            "Type",
-            "Messages",
-            "Hz",
-            "1/Hz",
-            "Jitter p50",
-            "p99",
-            "max",
-            "Bandwidth",
-            "Lost",
-        ];
-        let rows = figures.iter().map(|it| row(it, known)).collect();
-        output::say(&format!("\n{}", table::table(&head, 2, rows)));
-        if let Some(words) = table::loss_across_channels(losses, &url) {
-            output::say(&words);
-        }
-        Ok(())
-    }
-
-    fn judge(&self, figures: &[ChannelFigures]) -> Outcome {
-        let slower = |it: &ChannelFigures, least: Rate| {
-            it.pace.is_none_or(|pace| pace.rate_hz < least.as_hz_f64())
-        };
-        let too_slow = self
-            .at_least
-            .is_some_and(|least| figures.is_empty() || figures.iter().any(|it| slower(it, least)));
+    fn judge(&self, channels: &[HeardChannel]) -> Outcome {
+        let too_slow = self.at_least.is_some_and(|least| {
+            let slower = |it: &HeardChannel| it.rate_hz.is_none_or(|it| it < least.as_hz_f64());
+            channels.is_empty() || channels.iter().any(slower)
+        });
         let too_lossy = self.lost.is_some_and(|most| {
-            figures
-                .iter()
-                .any(|it| it.loss.is_some_and(|loss| loss.lost > most))
+            let mut lost = channels.iter().filter_map(|it| it.lost);
+            lost.any(|lost| lost > most)
         });
         match too_slow || too_lossy {
             true => Outcome::Missed,
             false => Outcome::Kept,
+        }
+    }
+}
+
+impl Answer for Rates {
+    fn document(&self) -> Document {
+        if self.channels.is_empty() {
+            return format!("nothing was heard on {}", self.asked).into();
+        }
+        let columns = [
+            CHANNEL, TYPE, MESSAGES, RATE, INTERVAL, JITTER_P50, JITTER_P99, JITTER_MAX, BANDWIDTH,
+            LOST,
+        ];
+        let document = Document::new().table(table::of_channels(&columns, &self.channels));
+        match &self.across_channels {
+            Some(words) => document.sentence(words),
+            None => document,
         }
     }
 }
@@ -185,7 +181,7 @@ fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
     figures.iter().all(|it| {
         let name = output::name(it.channel.as_str());
         let Some(pace) = it.pace else {
-            return output::tell(&format!("{name}  {} message", it.messages));
+            return output::live(&format!("{name}  {} message", it.messages));
         };
         let silent = now.since(it.last_at) as f64;
         let overdue = match silent > 3e9 / pace.rate_hz && silent > 1e9 {
@@ -193,7 +189,7 @@ fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
             false => String::new(),
         };
         let jitter = pace.jitter;
-        output::tell(&format!(
+        output::live(&format!(
             "{name}  {} Hz  jitter p50 {}  p99 {}  max {}  {}  lost {}{overdue}",
             table::hertz(Some(pace.rate_hz)),
             table::span(jitter.and_then(|it| it.p50_ns)),
@@ -203,21 +199,4 @@ fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
             table::lost(it.loss),
         ))
     })
-}
-
-fn row(figures: &ChannelFigures, known: &Known) -> Vec<String> {
-    let pace = figures.pace;
-    let jitter = pace.and_then(|it| it.jitter);
-    vec![
-        figures.channel.as_str().to_owned(),
-        known.called(figures.fingerprint),
-        numbers::thousands(figures.messages),
-        table::hertz(pace.map(|it| it.rate_hz)),
-        table::interval(pace),
-        table::span(jitter.and_then(|it| it.p50_ns)),
-        table::span(jitter.and_then(|it| it.p99_ns)),
-        table::span(jitter.map(|it| it.max_ns)),
-        table::bandwidth(pace.map(|it| it.bytes_per_s)),
-        table::lost(figures.loss),
-    ]
 }

@@ -4,14 +4,16 @@ use clap::Args;
 use kadenz::msg::provider::{
     self, BackPressure, Discovery, Guarantees, History, Loss, Order, SCHEMES,
 };
-use kadenz::msg::watch::{ChannelFigures, WatchOptions, Watcher};
+use kadenz::msg::watch::{WatchOptions, Watcher};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::table::{self, ChannelOutput};
-use super::types::{Known, TypesOption};
+use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
+use super::types::TypesOption;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -44,11 +46,14 @@ pub(crate) struct Options {
     providers: bool,
 }
 
-#[derive(Serialize)]
-struct ListOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Channels {
+    version: Version<1>,
     url: String,
-    channels: Vec<ChannelOutput>,
+    channels: Vec<HeardChannel>,
+    /// How long was listened, for people.
+    #[serde(skip)]
+    within: Span,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -73,7 +78,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
     }
     let figures = watcher.figures_with(clock::now(), &ears.bus.losses());
-    tell(options, &figures, &known)?;
+    let url = options.bus.url();
+    output::answer(&Channels {
+        version: Version,
+        channels: figures
+            .iter()
+            .map(|it| HeardChannel::of(it, &known, &url))
+            .collect(),
+        url,
+        within: options.duration,
+    })?;
     let beyond = watcher.beyond();
     if beyond.messages > 0 {
         output::note(&format!(
@@ -85,54 +99,33 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-fn tell(options: &Options, figures: &[ChannelFigures], known: &Known) -> anyhow::Result<()> {
-    let url = options.bus.url();
-    if output::is_json() {
-        let channels = figures.iter().map(|it| ChannelOutput::of(it, known, &url));
-        return output::json(&ListOutput {
-            version: 1,
-            channels: channels.collect(),
-            url,
-        });
+impl Answer for Channels {
+    fn document(&self) -> Document {
+        if self.channels.is_empty() {
+            return format!("nothing was heard on {} within {}", self.url, self.within).into();
+        }
+        let columns = [CHANNEL, TYPE, MESSAGES, RATE, BANDWIDTH, SENDERS];
+        Document::new().table(table::of_channels(&columns, &self.channels))
     }
-    if figures.is_empty() {
-        output::say(&format!(
-            "nothing was heard on {url} within {}",
-            options.duration
-        ));
-        return Ok(());
-    }
-    let rows = figures.iter().map(|it| {
-        vec![
-            it.channel.as_str().to_owned(),
-            known.called(it.fingerprint),
-            numbers::thousands(it.messages),
-            table::hertz(it.pace.map(|pace| pace.rate_hz)),
-            table::bandwidth(it.pace.map(|pace| pace.bytes_per_s)),
-            it.senders.len().to_string(),
-        ]
-    });
-    let head = ["Channel", "Type", "Messages", "Hz", "Bandwidth", "Senders"];
-    output::say(&table::table(&head, 2, rows.collect()));
-    Ok(())
 }
 
-#[derive(Serialize)]
-struct ProvidersOutput {
-    version: u32,
-    providers: Vec<ProviderOutput>,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Providers {
+    version: Version<1>,
+    providers: Vec<ListedProvider>,
 }
 
-#[derive(Serialize)]
-struct ProviderOutput {
+#[derive(JsonSchema, Serialize)]
+struct ListedProvider {
     scheme: &'static str,
     example: &'static str,
+    /// null where it cannot be had here.
     promises: Option<Promises>,
     /// Why it cannot be had here.
     trouble: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Promises {
     order: String,
     loss: String,
@@ -140,6 +133,7 @@ struct Promises {
     history: String,
     discovery: String,
     longest_payload_bytes: usize,
+    /// Whether publishing is.
     real_time: bool,
     zero_copy: bool,
 }
@@ -162,48 +156,51 @@ fn example(scheme: &'static str) -> &'static str {
 }
 
 fn providers() -> anyhow::Result<Outcome> {
-    let all: Vec<ProviderOutput> = SCHEMES.iter().map(|scheme| of(scheme)).collect();
-    if output::is_json() {
-        output::json(&ProvidersOutput {
-            version: 1,
-            providers: all,
-        })?;
-        return Ok(Outcome::Kept);
-    }
-    let head = [
-        "Provider",
-        "Order",
-        "Lost",
-        "Slow subscriber",
-        "History",
-        "Found by",
-        "Longest",
-        "Real time",
-        "Zero copy",
-    ];
-    let rows = all.iter().map(|it| match &it.promises {
-        Some(promises) => promises.row(it.scheme),
-        None => {
-            let mut row = vec![format!("{}://", it.scheme)];
-            row.resize(head.len(), "?".to_owned());
-            row
+    let providers = Providers {
+        version: Version,
+        providers: SCHEMES.iter().map(|scheme| of(scheme)).collect(),
+    };
+    output::answer(&providers)?;
+    for provider in &providers.providers {
+        if let Some(trouble) = &provider.trouble {
+            output::note(&format!("{}://: {trouble}", provider.scheme));
         }
-    });
-    output::say(&table::table(&head, 6, rows.collect()));
-    for provider in all.iter().filter(|it| it.trouble.is_some()) {
-        let trouble = provider.trouble.as_deref().unwrap_or_default();
-        output::note(&format!("{}://: {trouble}", provider.scheme));
     }
     Ok(Outcome::Kept)
 }
 
-fn of(scheme: &'static str) -> ProviderOutput {
+impl Answer for Providers {
+    fn document(&self) -> Document {
+        let head = [
+            "Provider",
+            "Order",
+            "Lost",
+            "Slow subscriber",
+            "History",
+            "Found by",
+            "Longest",
+            "Real time",
+            "Zero copy",
+        ];
+        let rows = self.providers.iter().map(|it| match &it.promises {
+            Some(promises) => promises.row(it.scheme),
+            None => {
+                let mut row = vec![format!("{}://", it.scheme)];
+                row.resize(head.len(), "?".to_owned());
+                row
+            }
+        });
+        Document::new().table(Table::new(&head, 6, rows.collect()))
+    }
+}
+
+fn of(scheme: &'static str) -> ListedProvider {
     let opened = provider::open(example(scheme));
     let (promises, trouble) = match opened {
         Ok(provider) => (Some(Promises::of(&provider.guarantees())), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    ProviderOutput {
+    ListedProvider {
         scheme,
         example: example(scheme),
         promises,

@@ -84,6 +84,19 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
 #[cfg(test)]
 pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
     kadenz_report::schema::SchemaFile::new("msg", 1)
+        .answer::<doctor::Examined>("doctor")
+        .answer::<spy::Spied>("spy")
+        .answer::<echo::Echoed>("echo")
+        .answer::<publish::Published>("pub")
+        .answer::<hz::Rates>("hz")
+        .answer::<list::Channels>("list")
+        .answer::<list::Providers>("list-providers")
+        .answer::<bridge::Bridged>("bridge")
+        .answer::<server::Served>("server")
+        .answer::<call::Called>("call")
+        .answer::<param::Parameters>("param")
         .answer::<nodes::LiveNodes>("nodes")
+        .answer::<r#gen::Generated>("gen")
         .answer::<r#type::DescribedTypes>("type")
+        .answer::<diff::Differences>("diff")
 }

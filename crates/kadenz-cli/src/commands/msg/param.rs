@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use kadenz::msg::service::parameters::{Kind, ParameterClient, ParameterInfo, Value};
 use kadenz::msg::service::request::CallError;
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::BusOption;
@@ -76,59 +78,41 @@ pub(crate) struct Set {
     value: String,
 }
 
-#[derive(Serialize)]
-struct ParametersOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Parameters {
+    version: Version<1>,
     program: String,
-    parameters: Vec<ParameterOutput>,
-}
-
-#[derive(Serialize)]
-struct ParameterOutput {
-    name: String,
-    value: serde_json::Value,
-    least: serde_json::Value,
-    most: serde_json::Value,
-    description: String,
+    parameters: Vec<ParameterInfo>,
+    /// Whether people want the value alone.
+    #[serde(skip)]
+    value_only: bool,
 }
 
 pub(super) fn run(param: &Param) -> anyhow::Result<Outcome> {
-    match param {
+    let (asking, parameters) = match param {
         Param::List(list) => {
-            let parameters = list.asking.client()?.list(list.asking.timeout.0)?;
-            list.asking.tell(&parameters, table)
+            let asking = &list.asking;
+            (asking, asking.client()?.list(asking.timeout.0)?)
         }
         Param::Get(get) => {
-            let found = get.asking.client()?.get(&get.name, get.asking.timeout.0)?;
-            get.asking.tell(&[found], value)
+            let asking = &get.asking;
+            let found = asking.client()?.get(&get.name, asking.timeout.0)?;
+            (asking, vec![found])
         }
-        Param::Set(set) => {
-            let changed = set.set()?;
-            set.asking.tell(&[changed], value)
-        }
-    }
+        Param::Set(set) => (&set.asking, vec![set.set()?]),
+    };
+    output::answer(&Parameters {
+        version: Version,
+        program: asking.program.clone(),
+        parameters,
+        value_only: !matches!(param, Param::List(_)),
+    })?;
+    Ok(Outcome::Kept)
 }
 
 impl Asking {
     fn client(&self) -> anyhow::Result<ParameterClient> {
         Ok(ParameterClient::new(&self.bus.open()?, &self.program)?)
-    }
-
-    fn tell(
-        &self,
-        parameters: &[ParameterInfo],
-        text: impl Fn(&[ParameterInfo]) -> String,
-    ) -> anyhow::Result<Outcome> {
-        if output::is_json() {
-            output::json(&ParametersOutput {
-                version: 1,
-                program: self.program.clone(),
-                parameters: parameters.iter().map(ParameterOutput::of).collect(),
-            })?;
-        } else {
-            output::say(&text(parameters));
-        }
-        Ok(Outcome::Kept)
     }
 }
 
@@ -146,57 +130,36 @@ impl Set {
     }
 }
 
-/// A line for each.
-fn table(parameters: &[ParameterInfo]) -> String {
-    if parameters.is_empty() {
-        return "no parameters".to_owned();
+impl Answer for Parameters {
+    fn document(&self) -> Document {
+        if self.value_only {
+            return self.parameters.iter().map(value).collect::<String>().into();
+        }
+        if self.parameters.is_empty() {
+            return "no parameters".to_owned().into();
+        }
+        let longest = self.parameters.iter().map(|it| it.name.chars().count());
+        let width = longest.max().unwrap_or(0);
+        let lines = self.parameters.iter().map(|it| line(it, width));
+        Document::new().listing(lines.collect::<Vec<_>>().join("\n"))
     }
-    let longest = parameters.iter().map(|it| it.name.chars().count()).max();
-    let width = longest.unwrap_or(0);
-    let lines = parameters.iter().map(|it| {
-        let range = match (&it.least, &it.most) {
-            (Some(least), Some(most)) => format!("  [{least} to {most}]"),
-            _ => String::new(),
-        };
-        let (name, value) = (output::name(&it.name), of(it));
-        let description = output::name(&it.description);
-        format!("{name:width$}  {value}{range}  {description}")
-            .trim_end()
-            .to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }
 
-fn value(parameters: &[ParameterInfo]) -> String {
-    parameters.iter().map(of).collect()
+fn line(parameter: &ParameterInfo, width: usize) -> String {
+    let range = match (&parameter.least, &parameter.most) {
+        (Some(least), Some(most)) => format!("  [{least} to {most}]"),
+        _ => String::new(),
+    };
+    let (name, value) = (output::name(&parameter.name), value(parameter));
+    let description = output::name(&parameter.description);
+    let line = format!("{name:width$}  {value}{range}  {description}");
+    line.trim_end().to_owned()
 }
 
-fn of(parameter: &ParameterInfo) -> String {
+fn value(parameter: &ParameterInfo) -> String {
     let value = parameter.value.as_ref();
     value.map_or_else(
         || "-".to_owned(),
         |it| output::name(&it.to_string()).into_owned(),
     )
-}
-
-impl ParameterOutput {
-    fn of(parameter: &ParameterInfo) -> Self {
-        Self {
-            name: parameter.name.clone(),
-            value: json(parameter.value.as_ref()),
-            least: json(parameter.least.as_ref()),
-            most: json(parameter.most.as_ref()),
-            description: parameter.description.clone(),
-        }
-    }
-}
-
-fn json(value: Option<&Value>) -> serde_json::Value {
-    match value {
-        None => serde_json::Value::Null,
-        Some(Value::Bool(it)) => (*it).into(),
-        Some(Value::Integer(it)) => (*it).into(),
-        Some(Value::Number(it)) => (*it).into(),
-        Some(Value::Text(it)) => it.as_str().into(),
-    }
 }

@@ -10,9 +10,11 @@ use kadenz::msg::channel::Channel;
 use kadenz::msg::provider::{Discovery, Outlet, Provider};
 use kadenz::msg::types::Types;
 use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::beat::{Beat, Rate};
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{self, BusOption};
@@ -83,9 +85,9 @@ pub(crate) struct Options {
 }
 
 /// What was published.
-#[derive(Debug, Default, Serialize)]
-struct Published {
-    version: u32,
+#[derive(Debug, Default, JsonSchema, Serialize)]
+pub(super) struct Published {
+    version: Version<1>,
     published: u64,
     refused: u64,
     bytes: u64,
@@ -103,10 +105,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut telling = options.telling(&url, &provider, &source);
     wait(options.settle(provider.guarantees().discovery), &stop);
     let mut pacer = options.rate.map(Pacer::new).transpose()?;
-    let mut published = Published {
-        version: 1,
-        ..Published::default()
-    };
+    let mut published = Published::default();
     let most = options.count.unwrap_or(source.most(options.rate.is_some()));
     while published.published + published.refused < most && !stop.requested() {
         let Some(payload) = source.next()? else {
@@ -123,7 +122,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(telling) = telling {
         telling.end(&stop);
     }
-    tell(&published)?;
+    output::answer_as_note(&published)?;
     Ok(match published.refused {
         0 => Outcome::Kept,
         _ => Outcome::Incomplete,
@@ -328,16 +327,12 @@ fn publish(outlet: &mut dyn Outlet, channel: &Channel, payload: &[u8], published
     }
 }
 
-fn tell(published: &Published) -> anyhow::Result<()> {
-    if output::is_json() {
-        return output::json(published);
+impl Answer for Published {
+    fn document(&self) -> Document {
+        match (self.published, self.refused) {
+            (1, 0) => Document::new(),
+            (published, 0) => format!("{published} published").into(),
+            (published, refused) => format!("{published} published, {refused} refused").into(),
+        }
     }
-    if published.published != 1 || published.refused > 0 {
-        let refused = match published.refused {
-            0 => String::new(),
-            refused => format!(", {refused} refused"),
-        };
-        output::note(&format!("{} published{refused}", published.published));
-    }
-    Ok(())
 }

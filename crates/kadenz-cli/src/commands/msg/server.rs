@@ -11,8 +11,10 @@ use kadenz::msg::provider::tcpq::{
     ClientCounters, PORT, ServerCounters, ServerOptions, TcpqServer,
 };
 use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::interrupt;
@@ -71,26 +73,24 @@ pub(crate) struct Options {
     until_stdin_closes: bool,
 }
 
-#[derive(Serialize)]
-struct ServerOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Served {
+    version: Version<1>,
     address: String,
     messages: u64,
+    /// Once for each client that wanted it.
     delivered: u64,
+    /// For clients that did not read.
     dropped: u64,
-    /// Clients that were turned away or hung up on.
+    /// Clients turned away or hung up on.
     refused: u64,
     /// Clients that came and went.
     left: u64,
     /// Who was connected at the end.
-    clients: Vec<ClientOutput>,
-}
-
-#[derive(Serialize)]
-struct ClientOutput {
-    address: String,
-    delivered: u64,
-    dropped: u64,
+    clients: Vec<ClientCounters>,
+    /// The same counts, for people.
+    #[serde(skip)]
+    counters: ServerCounters,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -112,8 +112,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         std::thread::sleep(POLL_INTERVAL);
     }
     drop(live);
-    let (counters, clients) = (server.counters(), server.clients());
-    tell(address, &counters, &clients)?;
+    let counters = server.counters();
+    output::summary(&Served {
+        version: Version,
+        address: address.to_string(),
+        messages: counters.messages,
+        delivered: counters.delivered,
+        dropped: counters.dropped,
+        refused: counters.refused,
+        left: counters.left,
+        clients: server.clients(),
+        counters,
+    })?;
     Ok(match counters.dropped {
         0 => Outcome::Kept,
         _ => Outcome::Missed,
@@ -246,30 +256,8 @@ fn words(counters: &ServerCounters) -> String {
     words
 }
 
-fn tell(
-    address: SocketAddr,
-    counters: &ServerCounters,
-    clients: &[ClientCounters],
-) -> anyhow::Result<()> {
-    if output::is_json() {
-        let clients = clients.iter().map(|it| ClientOutput {
-            address: it.address.clone(),
-            delivered: it.delivered,
-            dropped: it.dropped,
-        });
-        return output::json(&ServerOutput {
-            version: 1,
-            address: address.to_string(),
-            messages: counters.messages,
-            delivered: counters.delivered,
-            dropped: counters.dropped,
-            refused: counters.refused,
-            left: counters.left,
-            clients: clients.collect(),
-        });
+impl Answer for Served {
+    fn document(&self) -> Document {
+        words(&self.counters).into()
     }
-    if !output::is_quiet() {
-        output::say(&words(counters));
-    }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Decoded messages as people read them: a member a line, in the order of the description.
 
+use std::borrow::Cow;
+
 use kadenz::msg::types::{Array, Elements, Value};
 
 /// Elements of an array that are shown.
@@ -103,21 +105,21 @@ pub(super) fn word(value: &Value) -> String {
     }
 }
 
-/// Bytes in pairs of digits; all of them, or the first.
-pub(super) fn hex(bytes: &[u8], all: bool) -> String {
-    let shown = if all {
-        bytes.len()
-    } else {
-        bytes.len().min(BYTES)
-    };
-    let mut text = String::with_capacity(shown * 2 + 3);
-    for byte in &bytes[..shown] {
-        text.push_str(&format!("{byte:02x}"));
+/// Bytes in pairs of digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |it: u8| char::from(b"0123456789abcdef"[usize::from(it)]);
+    let pairs = bytes.iter();
+    pairs
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+/// As much of them as is shown where they cannot be decoded.
+pub(super) fn first_of(hex: &str) -> Cow<'_, str> {
+    match hex.get(..2 * BYTES) {
+        Some(first) if first.len() < hex.len() => format!("{first}...").into(),
+        _ => hex.into(),
     }
-    if shown < bytes.len() {
-        text.push_str("...");
-    }
-    text
 }
 
 /// Reads such bytes; spaces may stand between them.
@@ -167,8 +169,10 @@ mod tests {
     #[test]
     fn bytes_are_read_as_they_are_shown() {
         let bytes: Vec<u8> = (0..=255).collect();
-        assert_eq!(from_hex(&hex(&bytes, true)).unwrap(), bytes);
-        assert_eq!(hex(&bytes, false).len(), 2 * BYTES + 3);
+        let text = hex(&bytes);
+        assert_eq!(from_hex(&text).unwrap(), bytes);
+        assert_eq!(first_of(&text).len(), 2 * BYTES + 3);
+        assert_eq!(first_of(&text[..2 * BYTES]), text[..2 * BYTES]);
         assert_eq!(from_hex("0F 10").unwrap(), [15, 16]);
         assert!(from_hex("0f1").is_err() && from_hex("0x").is_err());
     }

@@ -1,13 +1,16 @@
 //! Tables of channels.
 
+use kadenz::msg::channel::Channel;
 use kadenz::msg::loss::{Counted, Tally};
-use kadenz::msg::watch::{ChannelFigures, Pace};
+use kadenz::msg::message::Fingerprint;
+use kadenz::msg::watch::{ChannelFigures, SenderFigures};
 use kadenz_report::document::{Document, Table};
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::stamp;
-use super::types::Known;
+use super::types::{self, Known};
 
 /// What stands where nothing is known, or a sample cannot carry it.
 const NOTHING: &str = "-";
@@ -27,11 +30,6 @@ pub(super) fn hertz(rate: Option<f64>) -> String {
         Some(rate) if rate >= 0.1 => format!("{rate:.2}"),
         Some(rate) => format!("{rate:.3}"),
     }
-}
-
-/// The mean interval of a rate.
-pub(super) fn interval(pace: Option<Pace>) -> String {
-    pace.map_or_else(|| NOTHING.to_owned(), |it| numbers::value(1e9 / it.rate_hz))
 }
 
 /// Bytes a second.
@@ -66,35 +64,47 @@ pub(super) fn lost(loss: Option<Tally>) -> String {
     }
 }
 
-/// What channels do, as JSON.
-#[derive(Debug, Serialize)]
-pub(super) struct ChannelOutput {
-    channel: String,
-    /// Name of the type, where it is known.
+/// What was heard of a channel.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct HeardChannel {
+    pub(super) channel: Channel,
+    /// Its full name, where somebody describes it.
     r#type: Option<String>,
-    fingerprint: Option<String>,
+    fingerprint: Option<Fingerprint>,
+    /// How often another type came than before.
     type_changes: u64,
-    messages: u64,
+    pub(super) messages: u64,
     bytes: u64,
     last_bytes: usize,
-    rate_hz: Option<f64>,
+    pub(super) rate_hz: Option<f64>,
+    /// The mean one.
     interval_ns: Option<f64>,
     expected_interval_ns: Option<u64>,
     jitter_p50_ns: Option<u64>,
+    /// From 100 intervals on.
     jitter_p99_ns: Option<u64>,
     jitter_max_ns: Option<u64>,
     /// On how many intervals they rest.
     intervals: usize,
-    bytes_per_s: Option<f64>,
+    pub(super) bytes_per_s: Option<f64>,
+    /// Messages of no known type, or broken ones.
     undecodable: u64,
-    lost: Option<u64>,
+    /// By the numbers that senders put into messages; null where they do not tell of a channel.
+    pub(super) lost: Option<u64>,
     duplicated: Option<u64>,
     reordered: Option<u64>,
-    senders: Vec<SenderOutput>,
+    senders: Vec<HeardSender>,
+    /// All that is known of loss, for people.
+    #[serde(skip)]
+    loss: Option<Tally>,
+    /// A picture of the last seconds, for people.
+    #[serde(skip)]
+    pub(super) spark: String,
 }
 
-#[derive(Debug, Serialize)]
-struct SenderOutput {
+/// What was heard of a channel from one sender.
+#[derive(Debug, JsonSchema, Serialize)]
+struct HeardSender {
     sender: String,
     messages: u64,
     lost: Option<u64>,
@@ -103,14 +113,15 @@ struct SenderOutput {
     restarted: Option<u64>,
 }
 
-impl ChannelOutput {
+impl HeardChannel {
     pub(super) fn of(figures: &ChannelFigures, known: &Known, url: &str) -> Self {
         let (pace, loss) = (figures.pace, figures.loss);
         let jitter = pace.and_then(|pace| pace.jitter);
+        let senders = figures.senders.iter();
         Self {
-            channel: figures.channel.to_string(),
+            channel: figures.channel,
             r#type: known.name(figures.fingerprint),
-            fingerprint: figures.fingerprint.map(|it| it.to_string()),
+            fingerprint: figures.fingerprint,
             type_changes: figures.type_changes,
             messages: figures.messages,
             bytes: figures.bytes,
@@ -127,20 +138,63 @@ impl ChannelOutput {
             lost: loss.map(|it| it.lost),
             duplicated: loss.map(|it| it.duplicated),
             reordered: loss.map(|it| it.reordered),
-            senders: figures
-                .senders
-                .iter()
-                .map(|it| SenderOutput {
-                    sender: stamp::sender(url, it.sender),
-                    messages: it.messages,
-                    lost: it.loss.map(|it| it.lost),
-                    duplicated: it.loss.map(|it| it.duplicated),
-                    reordered: it.loss.map(|it| it.reordered),
-                    restarted: it.loss.map(|it| it.restarted),
-                })
-                .collect(),
+            senders: senders.map(|it| HeardSender::of(it, url)).collect(),
+            loss,
+            spark: String::new(),
         }
     }
+}
+
+impl HeardSender {
+    fn of(figures: &SenderFigures, url: &str) -> Self {
+        let loss = figures.loss;
+        Self {
+            sender: stamp::sender(url, figures.sender),
+            messages: figures.messages,
+            lost: loss.map(|it| it.lost),
+            duplicated: loss.map(|it| it.duplicated),
+            reordered: loss.map(|it| it.reordered),
+            restarted: loss.map(|it| it.restarted),
+        }
+    }
+}
+
+/// A column of a table of channels: its head, and what stands in it.
+#[derive(Clone, Copy)]
+pub(super) struct Column(pub(super) &'static str, fn(&HeardChannel) -> String);
+
+impl Column {
+    /// The same under another head.
+    pub(super) const fn headed(self, head: &'static str) -> Self {
+        Self(head, self.1)
+    }
+}
+
+pub(super) const CHANNEL: Column = Column("Channel", |it| it.channel.to_string());
+pub(super) const TYPE: Column = Column("Type", |it| {
+    types::called(it.r#type.as_deref(), it.fingerprint)
+});
+pub(super) const MESSAGES: Column = Column("Messages", |it| numbers::thousands(it.messages));
+pub(super) const RATE: Column = Column("Hz", |it| hertz(it.rate_hz));
+pub(super) const INTERVAL: Column = Column("1/Hz", |it| {
+    it.interval_ns
+        .map_or_else(|| NOTHING.to_owned(), numbers::value)
+});
+pub(super) const JITTER_P50: Column = Column("Jitter p50", |it| span(it.jitter_p50_ns));
+pub(super) const JITTER_P99: Column = Column("p99", |it| span(it.jitter_p99_ns));
+pub(super) const JITTER_MAX: Column = Column("max", |it| span(it.jitter_max_ns));
+pub(super) const BANDWIDTH: Column = Column("Bandwidth", |it| bandwidth(it.bytes_per_s));
+pub(super) const LOST: Column = Column("Lost", |it| lost(it.loss));
+pub(super) const UNDECODABLE: Column = Column("Undec.", |it| it.undecodable.to_string());
+pub(super) const SENDERS: Column = Column("Senders", |it| it.senders.len().to_string());
+pub(super) const LAST_SECONDS: Column = Column("Last s", |it| it.spark.clone());
+
+/// A row for each channel.
+pub(super) fn of_channels(columns: &[Column], channels: &[HeardChannel]) -> Table {
+    let head: Vec<&str> = columns.iter().map(|it| it.0).collect();
+    let words = head.iter().filter(|it| [CHANNEL.0, TYPE.0].contains(it));
+    let row = |channel| columns.iter().map(|it| (it.1)(channel)).collect();
+    Table::new(&head, words.count(), channels.iter().map(row).collect())
 }
 
 /// Loss of senders that count several channels with one counter, as LCM's programs do: nobody can say

@@ -218,12 +218,6 @@ impl Known {
         told.map(|it| it.name.clone())
     }
 
-    /// The name of a type or else its fingerprint, for a table.
-    pub(super) fn called(&self, fingerprint: Option<Fingerprint>) -> String {
-        let known = self.name(fingerprint);
-        known.unwrap_or_else(|| fingerprint.map_or_else(|| "-".to_owned(), |it| it.to_string()))
-    }
-
     /// Decodes a message, or says why not and what helps.
     pub(super) fn decode(&self, payload: &[u8]) -> Result<Value, String> {
         let Some(first) = payload.first_chunk() else {
@@ -239,6 +233,15 @@ impl Known {
             );
         }
         self.types.decode(payload).map_err(|it| it.to_string())
+    }
+}
+
+/// The name of a type or else its fingerprint.
+pub(super) fn called(name: Option<&str>, fingerprint: Option<Fingerprint>) -> String {
+    match (name, fingerprint) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(fingerprint)) => fingerprint.to_string(),
+        (None, None) => "-".to_owned(),
     }
 }
 

@@ -50,3 +50,19 @@ pub(crate) fn run(testbed: &Testbed) -> anyhow::Result<Outcome> {
         Testbed::Down(options) => live::down::run(options),
     }
 }
+
+/// What the commands' JSON looks like.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn schemas() -> [kadenz_report::schema::SchemaFile; 3] {
+    use kadenz_report::schema::SchemaFile;
+    [
+        SchemaFile::root::<model::ModelledTimes>("testbed-model", 1),
+        SchemaFile::root::<live::status::StandingTestbed>("testbed-status", 1),
+        SchemaFile::new("testbed", 1)
+            .answer::<shown::Topologies>("list")
+            .answer::<shown::ShownTopology>("show")
+            .answer::<live::up::EndedTestbed>("up")
+            .answer::<live::up::DetachedTestbed>("up-detach")
+            .answer::<live::down::EndedOrCleared>("down"),
+    ]
+}

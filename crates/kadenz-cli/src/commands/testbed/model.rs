@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use kadenz_lab::testbed::fabric::LaneCounts;
+use kadenz_lab::testbed::fabric::{LaneStatus, lanes_of};
 use kadenz_lab::testbed::model::{self, Asking, Cast, Modelled, RoundTrip};
 use kadenz_lab::testbed::topology::Topology;
 use kadenz_lab::testbed::wire::Payload;
 use kadenz_lab::testbed::{ByteSize, Picos};
+use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::named;
@@ -51,58 +52,43 @@ pub(crate) struct Options {
     #[arg(long)]
     broadcast: bool,
 
-    /// With --json: every single round trip, too
+    /// Every single round trip, too
     #[arg(long, help_heading = "Output")]
     each: bool,
 }
 
-/// The JSON that other programs read; described in docs/testbed.md.
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+/// Round trips of ideal hosts over a topology, exact. Times are in nanoseconds.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ModelledTimes {
+    version: Version<1>,
     topology: String,
     payload_bytes: u32,
     interval_ns: f64,
     beats: u32,
     all: Figures,
-    devices: Vec<ToldDevice>,
-    lanes: Vec<ToldLane>,
+    devices: Vec<DeviceTimes>,
+    lanes: Vec<LaneStatus>,
     traffic_delivered: u64,
-    round_trips: Option<Vec<ToldRoundTrip>>,
+    /// With --each.
+    round_trips: Option<Vec<OneRoundTrip>>,
 }
 
-#[derive(Serialize)]
-struct ToldDevice {
+#[derive(JsonSchema, Serialize)]
+struct DeviceTimes {
     device: String,
     round_trip: Figures,
 }
 
-#[derive(Serialize)]
-struct ToldLane {
-    from: String,
-    to: String,
-    begun: u64,
-    delivered: u64,
-    overflowed: u64,
-    cut: u64,
-    lost: u64,
-    duplicated: u64,
-    reordered: u64,
-}
-
-#[derive(Serialize)]
-struct ToldRoundTrip {
+#[derive(JsonSchema, Serialize)]
+struct OneRoundTrip {
     sequence: u32,
     device: String,
     sent_ns: f64,
+    /// null if no answer came.
     round_trip_ns: Option<f64>,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    anyhow::ensure!(
-        output::is_json() || !options.each,
-        "`--each` lists round trips as JSON: add `--json`"
-    );
     let topology = named::topology(&options.topology)?;
     let (numerator_ns, denominator) = options.rate.interval().as_fraction();
     let interval = u128::from(numerator_ns) * 1000 / u128::from(denominator);
@@ -120,74 +106,43 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         },
     };
     let modelled = waiting("modelling", || model::run(&topology, &asking))?;
-    let told = told(&topology, &asking, &modelled, options.each);
-    if output::is_json() {
-        output::json(&told)?;
-    } else {
-        output::say(&words(&told));
-    }
+    output::answer(&times(&topology, &asking, &modelled, options.each))?;
     Ok(Outcome::Kept)
 }
 
-fn told(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) -> Told {
+fn times(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) -> ModelledTimes {
     let mut devices: BTreeMap<usize, Vec<&RoundTrip>> = BTreeMap::new();
     for trip in &modelled.round_trips {
         devices.entry(trip.device).or_default().push(trip);
     }
-    let device = |(at, trips): (&usize, &Vec<&RoundTrip>)| ToldDevice {
+    let device = |(at, trips): (&usize, &Vec<&RoundTrip>)| DeviceTimes {
         device: topology.hosts[*at].name.clone(),
         round_trip: Figures::of(trips.iter().copied()),
     };
-    let trip = |trip: &RoundTrip| ToldRoundTrip {
+    let trip = |trip: &RoundTrip| OneRoundTrip {
         sequence: trip.sequence,
         device: topology.hosts[trip.device].name.clone(),
         sent_ns: trip.sent.as_ns_f64(),
         round_trip_ns: trip.time().map(Picos::as_ns_f64),
     };
-    Told {
-        version: 1,
+    ModelledTimes {
+        version: Version,
         topology: topology.name.clone(),
         payload_bytes: asking.payload.bytes(),
         interval_ns: asking.interval.as_ns_f64(),
         beats: asking.count,
         all: Figures::of(modelled.round_trips.iter()),
         devices: devices.iter().map(device).collect(),
-        lanes: lanes(topology, &modelled.lanes),
+        lanes: lanes_of(topology, &modelled.lanes),
         traffic_delivered: modelled.traffic,
         round_trips: each.then(|| modelled.round_trips.iter().map(trip).collect()),
     }
 }
 
-fn lanes(topology: &Topology, counts: &[LaneCounts]) -> Vec<ToldLane> {
-    let ends = topology.links.iter().flat_map(|link| {
-        let [a, b] = link.ends.map(|end| topology.name_of(end).to_owned());
-        [(a.clone(), b.clone()), (b, a)]
-    });
-    let lane = |((from, to), counts): ((String, String), &LaneCounts)| ToldLane {
-        from,
-        to,
-        begun: counts.begun,
-        delivered: counts.delivered,
-        overflowed: counts.overflowed,
-        cut: counts.cut,
-        lost: counts.lost,
-        duplicated: counts.duplicated,
-        reordered: counts.reordered,
-    };
-    ends.zip(counts).map(lane).collect()
-}
-
-/// A row a device, and what became of frames that did not come.
-fn words(told: &Told) -> String {
-    let mut table = Table::new();
-    let style = match table.is_tty() {
-        true => presets::UTF8_FULL_CONDENSED,
-        false => presets::ASCII_MARKDOWN,
-    };
-    table
-        .load_style(style)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header([
+/// A row a device, what became of frames that did not come, and a row a round trip.
+impl Answer for ModelledTimes {
+    fn document(&self) -> Document {
+        let head = [
             "round trips",
             "asked",
             "lost",
@@ -196,37 +151,44 @@ fn words(told: &Told) -> String {
             "p99",
             "p99.9",
             "max",
-        ]);
-    let rows = told
-        .devices
-        .iter()
-        .map(|it| (it.device.as_str(), &it.round_trip));
-    for (name, figures) in rows.chain([("all", &told.all)]) {
-        table.add_row(row(name, figures));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let mut text = format!("{table}");
-    for lane in &told.lanes {
-        let gone = [
-            (lane.overflowed, "found the port's buffer full"),
-            (lane.cut, "met a cut"),
-            (lane.lost, "were lost on purpose"),
         ];
-        for (count, what) in gone.into_iter().filter(|(count, _)| *count > 0) {
-            let count = numbers::thousands(count);
-            text.push_str(&format!(
-                "\n{} to {}: {count} frames {what}",
-                lane.from, lane.to
-            ));
+        let devices = self.devices.iter();
+        let rows = devices.map(|it| row(&it.device, &it.round_trip));
+        let rows = rows.chain([row("all", &self.all)]).collect();
+        let mut document = Document::new().table(Table::new(&head, 1, rows));
+        for lane in &self.lanes {
+            let gone = [
+                (lane.overflowed, "found the port's buffer full"),
+                (lane.cut, "met a cut"),
+                (lane.lost, "were lost on purpose"),
+            ];
+            for (count, what) in gone.into_iter().filter(|(count, _)| *count > 0) {
+                let count = numbers::thousands(count);
+                let (from, to) = (&lane.from, &lane.to);
+                document = document.sentence(format!("{from} to {to}: {count} frames {what}"));
+            }
         }
+        let Some(trips) = &self.round_trips else {
+            return document;
+        };
+        let rows = trips.iter().map(|it| {
+            vec![
+                it.device.clone(),
+                it.sequence.to_string(),
+                numbers::value(it.sent_ns),
+                value(it.round_trip_ns),
+            ]
+        });
+        let head = ["device", "sequence", "sent", "round trip"];
+        document.table(Table::new(&head, 1, rows.collect()))
     }
-    text
+}
+
+fn value(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), numbers::value)
 }
 
 fn row(name: &str, figures: &Figures) -> Vec<String> {
-    let value = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), numbers::value);
     let percent = |wanted: &str| value(figures.percentiles.get(wanted).copied().flatten());
     vec![
         name.to_owned(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kadenz_lab::testbed::Picos;
 use kadenz_lab::testbed::model::RoundTrip;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Percentiles that are told where the sample carries them.
@@ -16,13 +17,13 @@ const PERCENTS: [(&str, f64); 5] = [
 ];
 
 /// Round trips in figures, in nanoseconds, exact.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Figures {
     pub(super) asked: u64,
     pub(super) lost: u64,
     pub(super) min_ns: Option<f64>,
     pub(super) max_ns: Option<f64>,
-    /// `null` where the sample is too small for one.
+    /// Nearest rank; null where no value lies beyond it.
     pub(super) percentiles: BTreeMap<&'static str, Option<f64>>,
 }
 

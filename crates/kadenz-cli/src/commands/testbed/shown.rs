@@ -2,6 +2,8 @@
 
 use clap::Args;
 use kadenz_lab::testbed::topology::{READY, Role, Topology};
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::named;
@@ -28,14 +30,14 @@ pub(crate) struct Show {
     topology: String,
 }
 
-#[derive(Serialize)]
-struct ToldList {
-    version: u32,
-    topologies: Vec<ToldName>,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Topologies {
+    version: Version<1>,
+    topologies: Vec<ListedTopology>,
 }
 
-#[derive(Serialize)]
-struct ToldName {
+#[derive(JsonSchema, Serialize)]
+struct ListedTopology {
     name: String,
     summary: String,
     hosts: usize,
@@ -43,25 +45,28 @@ struct ToldName {
     links: usize,
 }
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ShownTopology {
+    version: Version<1>,
     name: String,
     summary: String,
-    hosts: Vec<ToldHost>,
+    hosts: Vec<ShownHost>,
     switches: Vec<String>,
-    links: Vec<ToldLink>,
+    links: Vec<ShownLink>,
+    /// The file, for people.
+    #[serde(skip)]
+    text: String,
 }
 
-#[derive(Serialize)]
-struct ToldHost {
+#[derive(JsonSchema, Serialize)]
+struct ShownHost {
     name: String,
     role: &'static str,
     program: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct ToldLink {
+#[derive(JsonSchema, Serialize)]
+struct ShownLink {
     name: String,
     between: [String; 2],
     bits_per_second: u64,
@@ -71,37 +76,40 @@ struct ToldLink {
 pub(super) fn list(_: &List) -> anyhow::Result<Outcome> {
     let topologies = READY
         .iter()
-        .map(|(_, text)| Ok(name(&Topology::parse(text)?)))
+        .map(|(_, text)| Ok(listed(&Topology::parse(text)?)))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    if output::is_json() {
-        output::json(&ToldList {
-            version: 1,
-            topologies,
-        })?;
-        return Ok(Outcome::Kept);
-    }
-    let longest = topologies.iter().map(|it| it.name.len()).max().unwrap_or(0);
-    let lines: Vec<String> = topologies
-        .iter()
-        .map(|it| format!("{:<longest$}  {}", it.name, it.summary))
-        .collect();
-    output::say(&lines.join("\n"));
+    output::answer(&Topologies {
+        version: Version,
+        topologies,
+    })?;
     Ok(Outcome::Kept)
+}
+
+impl Answer for Topologies {
+    fn document(&self) -> Document {
+        let longest = self.topologies.iter().map(|it| it.name.len());
+        let longest = longest.max().unwrap_or(0);
+        let lines = self.topologies.iter();
+        let lines = lines.map(|it| format!("{:<longest$}  {}", it.name, it.summary));
+        lines.fold(Document::new(), Document::sentence)
+    }
 }
 
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     // What is wrong is said, also where the text alone is wanted.
     let (text, topology) = named::with_text(&options.topology)?;
-    if output::is_json() {
-        output::json(&told(&topology))?;
-    } else {
-        output::data(&text);
-    }
+    output::answer_or_data(&shown(&topology, text), |it| &it.text)?;
     Ok(Outcome::Kept)
 }
 
-fn name(topology: &Topology) -> ToldName {
-    ToldName {
+impl Answer for ShownTopology {
+    fn document(&self) -> Document {
+        Document::new().listing(self.text.as_str())
+    }
+}
+
+fn listed(topology: &Topology) -> ListedTopology {
+    ListedTopology {
         name: topology.name.clone(),
         summary: topology.summary.clone(),
         hosts: topology.hosts.len(),
@@ -110,8 +118,8 @@ fn name(topology: &Topology) -> ToldName {
     }
 }
 
-fn told(topology: &Topology) -> Told {
-    let host = |host: &kadenz_lab::testbed::topology::Host| ToldHost {
+fn shown(topology: &Topology, text: String) -> ShownTopology {
+    let host = |host: &kadenz_lab::testbed::topology::Host| ShownHost {
         name: host.name.clone(),
         role: match host.role {
             Role::Controller => "controller",
@@ -120,18 +128,19 @@ fn told(topology: &Topology) -> Told {
         },
         program: host.program.clone(),
     };
-    let link = |link: &kadenz_lab::testbed::topology::Link| ToldLink {
+    let link = |link: &kadenz_lab::testbed::topology::Link| ShownLink {
         name: link.name.clone(),
         between: link.ends.map(|end| topology.name_of(end).to_owned()),
         bits_per_second: link.speed.bits_per_second(),
         propagation_ns: link.propagation.as_ns_f64(),
     };
-    Told {
-        version: 1,
+    ShownTopology {
+        version: Version,
         name: topology.name.clone(),
         summary: topology.summary.clone(),
         hosts: topology.hosts.iter().map(host).collect(),
         switches: topology.switches.iter().map(|it| it.name.clone()).collect(),
         links: topology.links.iter().map(link).collect(),
+        text,
     }
 }

@@ -7,11 +7,13 @@ use clap::{Args, ValueEnum};
 use kadenz_lab::stop::Stop;
 use kadenz_lab::udp::ECHO_PORT;
 use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::tuning::{self, Applied, Policy, Tuning};
 use kadenz_udp::device::{PerSecond, Policy as EchoPolicy};
 use kadenz_udp::wire::Name;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::socket::SocketOptions;
@@ -88,18 +90,13 @@ enum StampsOption {
     Wall,
 }
 
-/// What was answered, as JSON.
-#[derive(Serialize)]
-struct EchoOutput {
-    version: u32,
+/// What was answered.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answered {
+    version: Version<1>,
     address: String,
-    answered: u64,
-    malformed: u64,
-    not_a_question: u64,
-    wrong_token: u64,
-    too_fast: u64,
-    unsent: u64,
-    dropped: u64,
+    #[serde(flatten)]
+    echoed: Echoed,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -144,9 +141,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     output::note(&format!("answering on {address}; Ctrl-C ends it"));
     device.run(&stop);
-    if output::is_json() || !output::is_quiet() {
-        tell(&address.to_string(), &device.echoed())?;
-    }
+    output::summary(&Answered {
+        version: Version,
+        address: address.to_string(),
+        echoed: device.echoed(),
+    })?;
     Ok(Outcome::Kept)
 }
 
@@ -196,40 +195,25 @@ fn name(options: &Options) -> anyhow::Result<Name> {
     }
 }
 
-fn tell(address: &str, echoed: &Echoed) -> anyhow::Result<()> {
-    let counts = echoed.counts;
-    let output = EchoOutput {
-        version: 1,
-        address: address.to_owned(),
-        answered: counts.answered,
-        malformed: counts.malformed,
-        not_a_question: counts.not_a_question,
-        wrong_token: counts.wrong_token,
-        too_fast: counts.too_fast,
-        unsent: echoed.unsent,
-        dropped: echoed.dropped,
-    };
-    if output::is_json() {
-        return output::json(&output);
+impl Answer for Answered {
+    fn document(&self) -> Document {
+        let Echoed {
+            counts,
+            unsent,
+            dropped,
+        } = self.echoed;
+        let parts = [
+            (counts.malformed, "of other programs or broken"),
+            (counts.not_a_question, "answers, and not answered"),
+            (counts.wrong_token, "without the right token"),
+            (counts.too_fast, "beyond the limit"),
+            (unsent, "answers that the system refused to send"),
+            (dropped, "dropped because the receive buffer was full"),
+        ];
+        let mut text = format!("{} answered", numbers::thousands(counts.answered));
+        for (count, words) in parts.into_iter().filter(|(count, _)| *count > 0) {
+            text.push_str(&format!(", {} {words}", numbers::thousands(count)));
+        }
+        text.into()
     }
-    let parts = [
-        (counts.answered, "answered"),
-        (counts.malformed, "of other programs or broken"),
-        (counts.not_a_question, "answers, and not answered"),
-        (counts.wrong_token, "without the right token"),
-        (counts.too_fast, "beyond the limit"),
-        (echoed.unsent, "answers that the system refused to send"),
-        (
-            echoed.dropped,
-            "dropped because the receive buffer was full",
-        ),
-    ];
-    let told: Vec<String> = parts
-        .iter()
-        .enumerate()
-        .filter(|(at, (count, _))| *at == 0 || *count > 0)
-        .map(|(_, (count, words))| format!("{} {words}", numbers::thousands(*count)))
-        .collect();
-    output::say(&told.join(", "));
-    Ok(())
 }

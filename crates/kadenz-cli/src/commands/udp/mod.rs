@@ -44,5 +44,7 @@ pub(crate) fn run(udp: &Udp) -> anyhow::Result<Outcome> {
 /// What the commands' JSON looks like.
 #[cfg(test)]
 pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("udp", 1).answer::<discover::Discovered>("discover")
+    kadenz_report::schema::SchemaFile::new("udp", 1)
+        .answer::<echo::Answered>("echo")
+        .answer::<discover::Discovered>("discover")
 }

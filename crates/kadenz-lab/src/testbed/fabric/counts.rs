@@ -1,5 +1,9 @@
 //! What became of the frames on a lane.
 
+use serde::{Deserialize, Serialize};
+
+use crate::testbed::topology::Topology;
+
 /// Frames on one direction of a link. Each that began is in exactly one of `delivered`,
 /// `overflowed`, `cut` and `lost`, or still on its way; a duplicate is delivered once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,51 @@ pub struct LaneCounts {
     pub reordered: u64,
     /// Were held back on purpose and passed by none.
     pub held: u64,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LaneStatus {
+    /// From where.
+    pub from: String,
+    /// To where.
+    pub to: String,
+    /// Frames that were to be sent.
+    pub begun: u64,
+    /// Came.
+    pub delivered: u64,
+    /// Found the port's buffer full.
+    pub overflowed: u64,
+    /// Met a cut.
+    pub cut: u64,
+    /// Lost on purpose.
+    pub lost: u64,
+    /// Doubled on purpose.
+    pub duplicated: u64,
+    /// Passed by a later one on purpose.
+    pub reordered: u64,
+}
+
+/// How each direction of each link stands, where the counts are those of the links in their order.
+#[must_use]
+pub fn lanes_of(topology: &Topology, counts: &[LaneCounts]) -> Vec<LaneStatus> {
+    let ends = topology.links.iter().flat_map(|link| {
+        let [a, b] = link.ends.map(|end| topology.name_of(end).to_owned());
+        [(a.clone(), b.clone()), (b, a)]
+    });
+    let lane = |((from, to), counts): ((String, String), &LaneCounts)| LaneStatus {
+        from,
+        to,
+        begun: counts.begun,
+        delivered: counts.delivered,
+        overflowed: counts.overflowed,
+        cut: counts.cut,
+        lost: counts.lost,
+        duplicated: counts.duplicated,
+        reordered: counts.reordered,
+    };
+    ends.zip(counts).map(lane).collect()
 }
 
 /// What the counts of one lane add up to.

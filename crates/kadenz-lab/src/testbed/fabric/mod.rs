@@ -43,7 +43,7 @@ mod frame;
 mod lane;
 mod switch;
 
-pub use counts::{LaneCounts, Total};
+pub use counts::{LaneCounts, LaneStatus, Total, lanes_of};
 pub use frame::{Frame, Mac};
 pub use switch::MAX_ADDRESSES;
 

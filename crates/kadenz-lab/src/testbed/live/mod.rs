@@ -19,7 +19,7 @@ mod wire;
 pub use super::addresses::{address, network};
 pub use placeholders::filled;
 pub use programs::{ProgramState, program};
-pub use status::{LaneStatus, Status};
+pub use status::Status;
 pub use wire::SERIES;
 
 use std::io;

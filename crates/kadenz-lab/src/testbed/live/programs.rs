@@ -26,6 +26,7 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// A program of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramState {
     /// The host.
     pub host: String,

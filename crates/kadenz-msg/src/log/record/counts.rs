@@ -17,28 +17,34 @@ pub(super) struct Slot {
 
 /// What became of one channel's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChannelCounts {
     /// The channel.
     pub channel: Channel,
     /// How many are in the files; while recording, also those that wait for the next flush.
     pub written: u64,
     /// How many were dropped because the queue was full: the disk was too slow.
+    #[cfg_attr(feature = "schema", serde(rename = "dropped_queue_full"))]
     pub queue_full: u64,
     /// How many were dropped because the disk was full, or refused for another reason; at the end also
     /// those that had to make room for the index.
+    #[cfg_attr(feature = "schema", serde(rename = "dropped_disk_full"))]
     pub disk_full: u64,
 }
 
 /// What became of the messages of channels beyond those that are counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct FurtherCounts {
     /// How many came.
     pub offered: u64,
     /// How many are in a file, as far as is known.
     pub written: u64,
     /// How many were dropped because the queue was full.
+    #[cfg_attr(feature = "schema", serde(rename = "dropped_queue_full"))]
     pub queue_full: u64,
     /// How many were dropped because the disk was full, or refused for another reason.
+    #[cfg_attr(feature = "schema", serde(rename = "dropped_disk_full"))]
     pub disk_full: u64,
 }
 

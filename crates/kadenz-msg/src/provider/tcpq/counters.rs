@@ -26,6 +26,7 @@ pub struct ServerCounters {
 
 /// What one client of a server was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ClientCounters {
     /// Its address, as the system tells it.
     pub address: String,

@@ -16,6 +16,7 @@ pub struct ParameterClient {
 
 /// A parameter of another program.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ParameterInfo {
     /// Its name.
     pub name: String,

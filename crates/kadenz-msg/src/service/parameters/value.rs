@@ -4,6 +4,12 @@ use crate::service::messages::ParameterValue;
 
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    serde(untagged),
+    schemars(rename = "ParameterValue")
+)]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),

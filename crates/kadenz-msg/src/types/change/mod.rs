@@ -8,8 +8,6 @@ mod compare;
 
 use std::fmt;
 
-use serde_json::{Value as Json, json};
-
 use super::TypeName;
 use crate::message::Fingerprint;
 
@@ -36,29 +34,6 @@ impl TypeChange {
     #[must_use]
     pub fn breaks(&self) -> bool {
         self.old != self.new
-    }
-
-    /// The same for scripts.
-    #[must_use]
-    pub fn to_json(&self) -> Json {
-        let print = |it: Option<Fingerprint>| it.map(|it| it.to_string());
-        let through = self.through.iter().map(ToString::to_string);
-        let changes = self.changes.iter().map(|it| {
-            json!({
-                "kind": it.kind(),
-                "member": it.member(),
-                "breaks": it.breaks(),
-                "text": it.to_string(),
-            })
-        });
-        json!({
-            "name": self.name.to_string(),
-            "old_fingerprint": print(self.old),
-            "new_fingerprint": print(self.new),
-            "breaks": self.breaks(),
-            "changes": changes.collect::<Vec<_>>(),
-            "through": through.collect::<Vec<_>>(),
-        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::shield::start_of;
 
 /// What an owner says of its testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Version of the format.
     pub version: u32,
@@ -31,6 +32,7 @@ pub struct Record {
 
 /// A host of a testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRecord {
     /// Its name.
     pub name: String,
@@ -44,6 +46,7 @@ pub struct HostRecord {
 
 /// A program of a testbed: the leader of a process group of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramRecord {
     /// The host it runs on.
     pub host: String,

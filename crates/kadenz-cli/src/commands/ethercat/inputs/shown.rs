@@ -176,7 +176,7 @@ impl Printer {
         if self.is_one {
             return output::answer(&report).map(|()| true);
         }
-        output::next_answer(&report)
+        Ok(output::next_answer(&report)?.is_read())
     }
 }
 

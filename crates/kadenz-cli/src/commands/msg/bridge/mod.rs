@@ -9,11 +9,13 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::bus::Bus;
 use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{self, Ears};
-use super::table;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -62,9 +64,9 @@ pub(crate) struct Options {
     duration: Option<Span>,
 }
 
-#[derive(Serialize)]
-struct BridgeOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Bridged {
+    version: Version<1>,
     ways: Vec<Carried>,
 }
 
@@ -88,7 +90,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         options.to,
         if options.both { " and back" } else { "" }
     ));
-    let carried: Vec<Carried> = std::thread::scope(|scope| {
+    let ways: Vec<Carried> = std::thread::scope(|scope| {
         let running = ways.iter_mut().map(|way| scope.spawn(|| way.carry()));
         let running: Vec<_> = running.collect();
         running
@@ -96,8 +98,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             .filter_map(|it| it.join().ok())
             .collect()
     });
-    tell(&carried)?;
-    let lossy = carried.iter().any(|it| it.refused + it.unheard > 0);
+    let lossy = ways.iter().any(|it| it.refused + it.unheard > 0);
+    output::answer(&Bridged {
+        version: Version,
+        ways,
+    })?;
     Ok(if lossy {
         Outcome::Missed
     } else {
@@ -126,40 +131,35 @@ impl Options {
     }
 }
 
-fn tell(carried: &[Carried]) -> anyhow::Result<()> {
-    if output::is_json() {
-        return output::json(&BridgeOutput {
-            version: 1,
-            ways: carried.to_vec(),
-        });
-    }
-    let head = [
-        "From",
-        "To",
-        "Heard",
-        "Carried",
-        "Bytes",
-        "Own",
-        "Held back",
-        "Refused",
-        "Unheard",
-    ];
-    let rows = carried.iter().map(|it| {
-        let mut row = vec![it.from.clone(), it.to.clone()];
-        let counts = [
-            it.heard,
-            it.carried,
-            it.bytes,
-            it.own,
-            it.held_back,
-            it.refused,
-            it.unheard,
+impl Answer for Bridged {
+    fn document(&self) -> Document {
+        let head = [
+            "From",
+            "To",
+            "Heard",
+            "Carried",
+            "Bytes",
+            "Own",
+            "Held back",
+            "Refused",
+            "Unheard",
         ];
-        row.extend(counts.map(kadenz_report::numbers::thousands));
-        row
-    });
-    output::say(&table::table(&head, 2, rows.collect()));
-    Ok(())
+        let rows = self.ways.iter().map(|it| {
+            let mut row = vec![it.from.clone(), it.to.clone()];
+            let counts = [
+                it.heard,
+                it.carried,
+                it.bytes,
+                it.own,
+                it.held_back,
+                it.refused,
+                it.unheard,
+            ];
+            row.extend(counts.map(numbers::thousands));
+            row
+        });
+        Document::new().table(Table::new(&head, 2, rows.collect()))
+    }
 }
 
 /// How long messages are remembered that may come back.

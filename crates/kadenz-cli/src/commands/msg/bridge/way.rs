@@ -7,6 +7,7 @@ use kadenz::msg::bus::Raw;
 use kadenz::msg::provider::{Outlet, SenderId};
 use kadenz::msg::watch::{Throttle, TurnedBack};
 use kadenz_rt::clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::meeting::{MEETING, Shore};
@@ -17,7 +18,7 @@ use crate::output;
 const MAX_CHANNELS: usize = 10_000;
 
 /// What was carried one way.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(super) struct Carried {
     pub(super) from: String,
     pub(super) to: String,

@@ -64,7 +64,7 @@ impl Fields {
             came: stamp::came(&raw.delivery),
             sender: raw.delivery.sender,
             bytes: raw.payload.len(),
-            hex: shown::hex(raw.payload, false),
+            hex: shown::first_of(&shown::hex(raw.payload)).into_owned(),
             decoded,
         });
     }

@@ -9,16 +9,18 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::msg::bus::Raw;
-use kadenz::msg::watch::{Throttle, WatchOptions, Watcher};
+use kadenz::msg::watch::{ChannelFigures, Throttle, WatchOptions, Watcher};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::clock::{self, MonotonicTime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
 use super::stamp;
-use super::table::{self, ChannelOutput};
+use super::table::{self, HeardChannel};
 use super::types::{Known, TypesOption};
 use crate::options::Span;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Printed};
 use fields::Fields;
 use screen::Screen;
 use view::{Action, View};
@@ -70,12 +72,16 @@ const KEYS: Duration = Duration::from_millis(30);
 /// Longer messages are decoded ten times a second only, to see whether they can be.
 const LONG: usize = 64 << 10;
 
-#[derive(Serialize)]
-struct SpyOutput {
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Spied {
+    version: Version<1>,
+    /// Since 1970.
     wall_ns: i64,
     url: String,
-    channels: Vec<ChannelOutput>,
+    channels: Vec<HeardChannel>,
+    /// Loss that nobody can say the channel of, for people.
+    #[serde(skip)]
+    across_channels: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -104,6 +110,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     spy.ears.tell_missing();
     Ok(Outcome::Kept)
+}
+
+impl Answer for Spied {
+    fn document(&self) -> Document {
+        let table = table::of_channels(&view::COLUMNS, &self.channels);
+        let across_channels = self.across_channels.iter();
+        let document = Document::new().table(table);
+        across_channels.fold(document, Document::sentence)
+    }
 }
 
 struct Spy {
@@ -179,24 +194,23 @@ impl Spy {
     /// Whether somebody still reads.
     fn print(&self, now: MonotonicTime) -> anyhow::Result<bool> {
         let losses = self.ears.bus.losses();
-        let figures = self.watcher.figures_with(now, &losses);
-        if output::is_json() {
-            let channels = figures.iter();
-            return output::json_line(&SpyOutput {
-                version: 1,
-                wall_ns: stamp::wall_ns(now),
-                url: self.url.clone(),
-                channels: channels
-                    .map(|it| ChannelOutput::of(it, &self.known, &self.url))
-                    .collect(),
-            });
-        }
-        let spark = |channel: &str| self.watcher.spark(channel, now);
-        let mut text = view::table_of(&figures, &self.known, spark, usize::MAX);
-        if let Some(words) = table::loss_across_channels(&losses, &self.url) {
-            text = format!("{text}\n{words}");
-        }
-        Ok(output::tell(&format!("{text}\n")))
+        let printed = output::next_answer(&Spied {
+            version: Version,
+            wall_ns: stamp::wall_ns(now),
+            url: self.url.clone(),
+            channels: self.channels(&self.watcher.figures_with(now, &losses), now),
+            across_channels: table::loss_across_channels(&losses, &self.url),
+        })?;
+        Ok(printed != Printed::Unread && output::live(""))
+    }
+
+    fn channels(&self, figures: &[ChannelFigures], now: MonotonicTime) -> Vec<HeardChannel> {
+        let heard = figures.iter().map(|it| {
+            let mut heard = HeardChannel::of(it, &self.known, &self.url);
+            heard.spark = view::last_of(self.watcher.spark(it.channel.as_str(), now).as_ref());
+            heard
+        });
+        heard.collect()
     }
 
     /// On a terminal, until somebody quits.
@@ -204,7 +218,7 @@ impl Spy {
         let mut screen = Screen::open()?;
         let mut view = View::default();
         let mut fields: Option<Fields> = None;
-        let (mut figures, mut text) = (Vec::new(), String::new());
+        let (mut channels, mut text) = (Vec::new(), String::new());
         let (mut frame, mut keys) = (clock::now(), clock::now());
         loop {
             let before = frame.min(keys);
@@ -240,16 +254,16 @@ impl Spy {
                 frame = now + FRAME;
                 let losses = self.ears.bus.losses();
                 if !view.is_paused() {
-                    figures = view.arranged(self.watcher.figures_with(now, &losses));
-                    let spark = |channel: &str| self.watcher.spark(channel, now);
-                    text = view::table_of(&figures, &self.known, spark, screen.size().0);
+                    let figures = view.arranged(self.watcher.figures_with(now, &losses));
+                    channels = self.channels(&figures, now);
+                    text = view::table_of(&channels, screen.size().0);
                 }
                 let across = table::loss_across_channels(&losses, &self.url);
                 let lines = match &fields {
                     Some(fields) => view.draw_fields(fields, &self.url, screen.size()),
                     None => {
                         let head = format!("kadenz msg spy {}", self.url);
-                        view.draw_table(&figures, &text, &head, across, screen.size())
+                        view.draw_table(&channels, &text, &head, across, screen.size())
                     }
                 };
                 screen.draw(&lines)?;

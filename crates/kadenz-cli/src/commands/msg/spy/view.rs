@@ -2,11 +2,11 @@
 
 use kadenz::msg::channel::Channel;
 use kadenz::msg::watch::{ChannelFigures, Spark};
+use kadenz_report::document::Document;
 use kadenz_report::numbers;
 
 use super::fields::Fields;
-use crate::commands::msg::table;
-use crate::commands::msg::types::Known;
+use crate::commands::msg::table::{self, Column, HeardChannel};
 
 /// Seconds in the small picture beside a channel.
 const SECONDS: usize = 20;
@@ -208,23 +208,23 @@ impl View {
     /// The lines of a table that was made of these channels, in order.
     pub(super) fn draw_table(
         &mut self,
-        figures: &[ChannelFigures],
+        heard: &[HeardChannel],
         text: &str,
         head: &str,
         note: Option<String>,
         (columns, rows): (usize, usize),
     ) -> Vec<Line> {
-        self.channels = figures.iter().map(|it| it.channel).collect();
+        self.channels = heard.iter().map(|it| it.channel).collect();
         self.chosen = self.chosen.or(self.channels.first().copied());
         if self.shows_help {
             return Self::help(columns, rows);
         }
-        let messages: u64 = figures.iter().map(|it| it.messages).sum();
-        let paces = figures.iter().filter_map(|it| it.pace);
-        let bytes_per_s = paces.fold(0.0, |sum, it| sum + it.bytes_per_s);
+        let messages: u64 = heard.iter().map(|it| it.messages).sum();
+        let bytes_per_s = heard.iter().filter_map(|it| it.bytes_per_s);
+        let bytes_per_s = bytes_per_s.fold(0.0, |sum, it| sum + it);
         let mut lines = vec![plain(format!(
             "{head}  {}, {}, {}",
-            numbers::counted(figures.len() as u64, "channel"),
+            numbers::counted(heard.len() as u64, "channel"),
             numbers::counted(messages, "message"),
             table::bandwidth(Some(bytes_per_s)),
         ))];
@@ -313,68 +313,40 @@ const DROPPED: [&str; 9] = [
     "Loss",
 ];
 
-/// The columns of lcm-spy, and what it does not know; as many of them as the width has room for.
-pub(super) fn table_of(
-    figures: &[ChannelFigures],
-    known: &Known,
-    spark: impl Fn(&str) -> Option<Spark>,
-    width: usize,
-) -> String {
-    let mut head = vec![
-        "Channel",
-        "Type",
-        "Num Msgs",
-        "Hz",
-        "1/Hz",
-        "Jitter p50",
-        "p99",
-        "Bandwidth",
-        "Loss",
-        "Undec.",
-        "Last s",
-    ];
-    let row = |it: &ChannelFigures| {
-        let jitter = it.pace.and_then(|it| it.jitter);
-        vec![
-            it.channel.as_str().to_owned(),
-            known.called(it.fingerprint),
-            numbers::thousands(it.messages),
-            table::hertz(it.pace.map(|it| it.rate_hz)),
-            table::interval(it.pace),
-            table::span(jitter.and_then(|it| it.p50_ns)),
-            table::span(jitter.and_then(|it| it.p99_ns)),
-            table::bandwidth(it.pace.map(|it| it.bytes_per_s)),
-            table::lost(it.loss),
-            it.undecodable.to_string(),
-            spark(it.channel.as_str()).map_or_else(String::new, |it| last_of(&it)),
-        ]
-    };
-    let mut rows: Vec<Vec<String>> = figures.iter().map(row).collect();
+/// The columns of lcm-spy, and what it does not know.
+pub(super) const COLUMNS: [Column; 11] = [
+    table::CHANNEL,
+    table::TYPE,
+    table::MESSAGES.headed("Num Msgs"),
+    table::RATE,
+    table::INTERVAL,
+    table::JITTER_P50,
+    table::JITTER_P99,
+    table::BANDWIDTH,
+    table::LOST.headed("Loss"),
+    table::UNDECODABLE,
+    table::LAST_SECONDS,
+];
+
+/// As many of the columns as the width has room for.
+pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
+    let mut columns = COLUMNS.to_vec();
     let mut dropped = DROPPED.iter();
     loop {
-        let words = 1 + usize::from(head.contains(&"Type"));
-        let text = table::table(&head, words, rows.clone());
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        if widest.is_none_or(|widest| widest <= width) {
-            return text;
-        }
-        let Some(at) = dropped
-            .next()
-            .and_then(|name| head.iter().position(|it| it == name))
-        else {
+        let document = Document::new().table(table::of_channels(&columns, channels));
+        let text = document.terminal().to_string();
+        let fits = text.lines().all(|line| line.chars().count() <= width);
+        let Some(name) = dropped.next().filter(|_| !fits) else {
             return text;
         };
-        head.remove(at);
-        for row in &mut rows {
-            row.remove(at);
-        }
+        columns.retain(|it| it.0 != *name);
     }
 }
 
 /// The last seconds of a picture, drawn against each other alone.
-fn last_of(spark: &Spark) -> String {
+pub(super) fn last_of(spark: Option<&Spark>) -> String {
     let mut last = Spark::new(SECONDS);
-    for value in spark.values() {
+    for value in spark.into_iter().flat_map(Spark::values) {
         last.push(value);
     }
     last.to_string()

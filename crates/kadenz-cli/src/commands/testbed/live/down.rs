@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::Args;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::net::claim::{self, Found};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -15,10 +17,12 @@ Examples:
   sudo kadenz testbed down")]
 pub(crate) struct Options {}
 
-#[derive(Serialize)]
-struct Told {
-    version: u32,
+#[derive(Default, JsonSchema, Serialize)]
+pub(crate) struct EndedOrCleared {
+    version: Version<1>,
+    /// The topology that stood.
     ended: Option<String>,
+    /// What a killed process had left.
     cleared: Vec<String>,
 }
 
@@ -27,11 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
-    let mut told = Told {
-        version: 1,
-        ended: None,
-        cleared: Vec::new(),
-    };
+    let mut told = EndedOrCleared::default();
     match claim::find()? {
         None => {}
         Some(Found { alive: false, .. }) => told.cleared = claim::restore()?,
@@ -45,19 +45,18 @@ pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
             }
         }
     }
-    if output::is_json() {
-        output::json(&told)?;
-    } else {
-        output::say(&words(&told));
-    }
+    output::answer(&told)?;
     Ok(Outcome::Kept)
 }
 
-fn words(told: &Told) -> String {
-    match &told.ended {
-        Some(topology) => format!("{topology} is down"),
-        None if told.cleared.is_empty() => "no testbed stands".to_owned(),
-        None => format!("cleared away:\n  {}", told.cleared.join("\n  ")),
+impl Answer for EndedOrCleared {
+    fn document(&self) -> Document {
+        let text = match &self.ended {
+            Some(topology) => format!("{topology} is down"),
+            None if self.cleared.is_empty() => "no testbed stands".to_owned(),
+            None => format!("cleared away:\n  {}", self.cleared.join("\n  ")),
+        };
+        text.into()
     }
 }
 

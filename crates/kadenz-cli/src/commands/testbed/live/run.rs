@@ -77,7 +77,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let (_, at_end) = testbed.end(ended_by)?;
     super::keep_status(&out, &at_end)?;
-    output::note(&super::status::words(&at_end));
+    output::note(&super::status::lines(&at_end).join("\n"));
     outcome::tell_aside(&out)?;
     Ok(Outcome::Program(code(status)))
 }

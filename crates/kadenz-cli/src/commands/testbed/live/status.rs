@@ -3,8 +3,10 @@
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_lab::testbed::live::Status;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::net::claim::{self, Record};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -19,39 +21,39 @@ Examples:
 Exit codes: 0 a testbed stands, 2 none does.")]
 pub(crate) struct Options {}
 
-#[derive(Serialize)]
-struct Told<'a> {
-    version: u32,
-    testbed: &'a Record,
-    /// `null` until it has told for the first time.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct StandingTestbed {
+    version: Version<1>,
+    testbed: Record,
+    /// How it stands; null until it has told for the first time.
     status: Option<Status>,
 }
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
-    let record = super::standing()?;
+    let testbed = super::standing()?;
     let told = claim::told().context("cannot read how the testbed stands")?;
-    let status: Option<Status> = serde_json::from_slice(&told).ok();
-    if output::is_json() {
-        output::json(&Told {
-            version: 1,
-            testbed: &record,
-            status,
-        })?;
-        return Ok(Outcome::Kept);
-    }
-    let mut text = format!("{} stands, process {}\n", record.topology, record.pid);
-    for host in &record.hosts {
-        text.push_str(&format!("  {:<16}{}\n", host.name, host.address));
-    }
-    if let Some(status) = &status {
-        text.push_str(&words(status));
-    }
-    output::say(&text);
+    output::answer(&StandingTestbed {
+        version: Version,
+        testbed,
+        status: serde_json::from_slice(&told).ok(),
+    })?;
     Ok(Outcome::Kept)
 }
 
+impl Answer for StandingTestbed {
+    fn document(&self) -> Document {
+        let Record { topology, pid, .. } = &self.testbed;
+        let hosts = self.testbed.hosts.iter();
+        let hosts = hosts.map(|host| format!("  {:<16}{}", host.name, host.address));
+        let head = Document::from(format!("{topology} stands, process {pid}"));
+        let document = hosts.fold(head, Document::sentence);
+        let lines = self.status.iter().flat_map(lines);
+        lines.fold(document, Document::sentence)
+    }
+}
+
 /// Frames, faults and troubles, a line each.
-pub(super) fn words(status: &Status) -> String {
+pub(super) fn lines(status: &Status) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(error) = status.wire_error {
         let max = error
@@ -97,5 +99,5 @@ pub(super) fn words(status: &Status) -> String {
             lines.push(format!("{}: {}: {trouble}", program.host, program.program));
         }
     }
-    lines.join("\n")
+    lines
 }

@@ -12,7 +12,9 @@ use kadenz_lab::stop::Stop;
 use kadenz_lab::testbed::live::{Status, Testbed, address};
 use kadenz_lab::testbed::topology::Topology;
 use kadenz_record::run::model::EndedBy;
-use kadenz_rt::net::claim;
+use kadenz_report::document::{Answer, Document};
+use kadenz_rt::net::claim::{self, Record};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::named;
@@ -51,12 +53,39 @@ pub(crate) struct Options {
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is told at the end as JSON.
-#[derive(Serialize)]
-struct Told<'a> {
+/// What became of a testbed, at its end.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct EndedTestbed {
     #[serde(flatten)]
-    status: &'a Status,
-    run: &'a Path,
+    status: Status,
+    /// The run folder.
+    run: PathBuf,
+}
+
+impl Answer for EndedTestbed {
+    fn document(&self) -> Document {
+        let lines = super::status::lines(&self.status).into_iter();
+        lines.fold(Document::new(), Document::sentence)
+    }
+}
+
+/// A testbed that stands and is kept by another process.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct DetachedTestbed {
+    #[serde(flatten)]
+    testbed: Record,
+    /// The run folder, for people.
+    #[serde(skip)]
+    run: PathBuf,
+}
+
+impl Answer for DetachedTestbed {
+    fn document(&self) -> Document {
+        let Record { topology, pid, .. } = &self.testbed;
+        let stands =
+            format!("{topology} stands (process {pid}); `sudo kadenz testbed down` ends it");
+        Document::from(stands).sentence(format!("run: {}", self.run.display()))
+    }
 }
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -72,21 +101,12 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
     super::keep_topology(&out, &text)?;
     testbed.start_programs()?;
-    if !output::is_json() {
-        output::note(&words(&topology));
-    }
+    output::note(&words(&topology));
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
     super::keep_status(&out, &status)?;
-    if output::is_json() {
-        output::json(&Told {
-            status: &status,
-            run: &out,
-        })?;
-    } else {
-        output::say(&super::status::words(&status));
-        outcome::tell_aside(&out)?;
-    }
+    outcome::tell_aside(&out)?;
+    output::answer(&EndedTestbed { status, run: out })?;
     Ok(Outcome::Kept)
 }
 
@@ -139,7 +159,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         .stderr(Stdio::piped())
         .spawn()
         .context("cannot start this program again")?;
-    let record = loop {
+    let testbed = loop {
         if let Some(status) = child.try_wait()? {
             return refused(child, status.code());
         }
@@ -149,17 +169,10 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
         }
         std::thread::sleep(POLL_INTERVAL);
     };
-    if output::is_json() {
-        output::json(&record)?;
-    } else {
-        let words = format!(
-            "{} stands (process {}); `sudo kadenz testbed down` ends it\nrun: {}",
-            record.topology,
-            record.pid,
-            out.display()
-        );
-        output::say(&words);
-    }
+    output::answer(&DetachedTestbed {
+        testbed,
+        run: out.to_owned(),
+    })?;
     Ok(Outcome::Kept)
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::commands::msg::types::Known;
 use kadenz::msg::watch::{Heard, WatchOptions, Watcher};
 use kadenz_rt::clock::MonotonicTime;
 
@@ -11,11 +12,18 @@ fn figures(names: &[&str]) -> Vec<ChannelFigures> {
     watcher.figures(at)
 }
 
+fn heard(names: &[&str]) -> Vec<HeardChannel> {
+    let (figures, known) = (figures(names), Known::default());
+    let heard = figures.iter();
+    heard
+        .map(|it| HeardChannel::of(it, &known, "memq://"))
+        .collect()
+}
+
 fn draw(view: &mut View, names: &[&str], rows: usize) -> Vec<Line> {
-    let figures = figures(names);
-    let known = Known::default();
-    let text = table_of(&figures, &known, |_| None, 60);
-    view.draw_table(&figures, &text, "head", None, (60, rows))
+    let heard = heard(names);
+    let text = table_of(&heard, 60);
+    view.draw_table(&heard, &text, "head", None, (60, rows))
 }
 
 fn chosen(lines: &[Line]) -> Vec<&str> {
@@ -66,8 +74,7 @@ fn the_chosen_row_is_on_a_screen_that_is_too_small_for_all() {
 
 #[test]
 fn a_name_cannot_steer_the_terminal() {
-    let figures = figures(&["\u{1b}[2J\u{9b}x"]);
-    let text = table_of(&figures, &Known::default(), |_| None, 200);
+    let text = table_of(&heard(&["\u{1b}[2J\u{9b}x"]), 200);
     assert!(
         !text.contains('\u{1b}') && !text.contains('\u{9b}'),
         "{text}"
@@ -76,9 +83,9 @@ fn a_name_cannot_steer_the_terminal() {
 
 #[test]
 fn a_narrow_terminal_drops_the_least_important_columns() {
-    let figures = figures(&["FEEDBACK_OF_AN_ARM"]);
+    let heard = heard(&["FEEDBACK_OF_AN_ARM"]);
     let head = |width: usize| {
-        let text = table_of(&figures, &Known::default(), |_| None, width);
+        let text = table_of(&heard, width);
         assert!(width < 20 || text.lines().all(|line| line.chars().count() <= width));
         text.lines().next().unwrap().to_owned()
     };
