@@ -86,9 +86,18 @@ impl SchemaFile {
         );
         let mut file = Map::new();
         let mut set = |key: &str, value: Value| file.insert(key.to_owned(), value);
-        set("$schema", "https://json-schema.org/draft/2020-12/schema".into());
-        set("$id", format!("urn:kadenz:schema:{}:{}", self.group, self.version).into());
-        set("title", format!("Output of kadenz {} --json", self.group).into());
+        set(
+            "$schema",
+            "https://json-schema.org/draft/2020-12/schema".into(),
+        );
+        set(
+            "$id",
+            format!("urn:kadenz:schema:{}:{}", self.group, self.version).into(),
+        );
+        set(
+            "title",
+            format!("Output of kadenz {} --json", self.group).into(),
+        );
         set("anyOf", any_of.into());
         set("$defs", Value::Object(definitions));
         Value::Object(file)
