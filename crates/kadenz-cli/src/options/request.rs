@@ -19,7 +19,7 @@ pub(crate) fn request() -> BTreeMap<String, Value> {
     REQUEST.get().cloned().unwrap_or_default()
 }
 
-/// Each option that has a value, by its name.
+/// Each option that has a value, by its name. Hidden ones are of programs that start this one.
 fn options(mut command: &Command, mut matches: &ArgMatches) -> BTreeMap<String, Value> {
     while let Some((name, inner)) = matches.subcommand() {
         let Some(chosen) = command.find_subcommand(name) else {
@@ -27,7 +27,8 @@ fn options(mut command: &Command, mut matches: &ArgMatches) -> BTreeMap<String, 
         };
         (command, matches) = (chosen, inner);
     }
-    let own = command.get_arguments().filter(|it| !it.is_global_set());
+    let asked = |it: &&Arg| !it.is_global_set() && !it.is_hide_set();
+    let own = command.get_arguments().filter(asked);
     let told = own.filter_map(|arg| Some((name(arg), value(arg, matches)?)));
     told.collect()
 }
@@ -67,10 +68,10 @@ mod tests {
 
     #[test]
     fn a_request_has_what_was_typed_and_what_was_left_to_its_default() {
-        let request = of("kadenz --json udp probe --rate 500Hz 10.0.0.1 10.0.0.2");
+        let request = of("kadenz --json udp send --rate 500Hz --to 10.0.0.1,10.0.0.2");
         assert_eq!(request["rate"], "500Hz");
         let devices = serde_json::json!(["10.0.0.1", "10.0.0.2"]);
-        assert_eq!(request["devices"], devices);
+        assert_eq!(request["to"], devices);
         assert_eq!(request["no-samples"], false);
         assert_eq!(request["interval"], "1s");
         assert!(
