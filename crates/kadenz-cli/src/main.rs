@@ -55,6 +55,7 @@ fn parse() -> Result<Cli, clap::Error> {
     let mut command = options::with_old_words(command());
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     options::check_json(&mut command, &matches)?;
+    options::keep_request(&command, &matches);
     Cli::from_arg_matches(&matches)
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kadenz_record::run::folder::{
     AddSeriesError, FinishRunError, RunWriter, SeriesRecorder, SeriesSpec, StartRunError,
 };
+use kadenz_record::run::labels::{Labels, VALUE};
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_rt::net::port::OpenPortError;
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
@@ -93,10 +94,14 @@ impl Measuring {
         run: &mut RunWriter,
         sketch: SeriesSketch<'_>,
     ) -> Result<SeriesRecorder, ExperimentError> {
+        let mut labels = sketch.labels;
+        let value = labels.entry(VALUE.to_owned());
+        value.or_insert_with(|| sketch.name.to_owned());
         let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         Ok(run.series(SeriesSpec {
             series: Series {
                 name: sketch.name.to_owned(),
+                labels,
                 description: sketch.description,
                 kind: sketch.kind,
                 unit: "ns".to_owned(),
@@ -125,6 +130,8 @@ impl Measuring {
 /// What an experiment says of a series it wants.
 pub(crate) struct SeriesSketch<'a> {
     pub(crate) name: &'a str,
+    /// Besides, `value` is the name unless they say another.
+    pub(crate) labels: Labels,
     pub(crate) description: String,
     pub(crate) kind: Kind,
     pub(crate) interval: Option<Duration>,

@@ -25,6 +25,8 @@ pub struct SessionPlan {
     pub experiment: &'static str,
     /// The command line that repeats the run.
     pub command: Vec<String>,
+    /// Its options by their names, defaults included.
+    pub request: BTreeMap<String, Value>,
     /// The parameters in force, defaults included.
     pub parameters: BTreeMap<String, Value>,
     /// Length of an interval of the interval log.
@@ -68,6 +70,7 @@ pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
         kadenz: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: plan.experiment.to_owned(),
         command: plan.command.clone(),
+        request: plan.request.clone(),
         parameters: plan.parameters.clone(),
         host: host_of_this_machine(),
         clock: clock_facts(clock.as_ref()),

@@ -87,6 +87,7 @@ fn full() -> Run {
     };
     let series = Series {
         name: "a.b_c-1".to_owned(),
+        labels: BTreeMap::from([(text(), text())]),
         description: text(),
         kind: Kind::Floor,
         unit: "ns".to_owned(),
@@ -115,6 +116,7 @@ fn full() -> Run {
         complete: true,
         ended_by: Some(EndedBy::ProgramEnded),
         command: vec![text()],
+        request: BTreeMap::from([(text(), Value::from(true))]),
         parameters: BTreeMap::from([(text(), Value::from(1))]),
         host: host(),
         clock: Clock {
@@ -134,10 +136,13 @@ fn full() -> Run {
     }
 }
 
+/// Objects whose fields are not of the format.
+const OPEN: [&str; 3] = ["/parameters", "/request", "/series/labels"];
+
 /// The field names of an object, and of every object below it, by their place.
 fn fields(place: &str, value: &Value, all: &mut BTreeMap<String, BTreeSet<String>>) {
     match value {
-        Value::Object(object) if place != "/parameters" => {
+        Value::Object(object) if !OPEN.contains(&place) => {
             all.insert(place.to_owned(), object.keys().cloned().collect());
             for (name, value) in object {
                 fields(&format!("{place}/{name}"), value, all);
@@ -168,9 +173,7 @@ fn described(
         all.insert(place.to_owned(), properties.keys().cloned().collect());
         for (name, property) in properties {
             assert!(
-                place == "/parameters"
-                    || property["description"].is_string()
-                    || property["$ref"].is_string(),
+                property["description"].is_string() || property["$ref"].is_string(),
                 "{place}/{name} is not described"
             );
             described(&format!("{place}/{name}"), property, root, all);
@@ -355,7 +358,7 @@ fn all_series() -> impl Strategy<Value = Series> {
     let tuning = prop::collection::vec(tunings(), 0..3);
     (
         "[a-z0-9_][a-z0-9._-]{0,9}",
-        text(),
+        (prop::collection::btree_map(text(), text(), 0..3), text()),
         kinds,
         limits,
         tuning,
@@ -363,9 +366,18 @@ fn all_series() -> impl Strategy<Value = Series> {
         counts(),
     )
         .prop_map(
-            |(name, description, kind, limits, tuning, (hlog, hlog_bytes, samples), counts)| {
+            |(
+                name,
+                (labels, description),
+                kind,
+                limits,
+                tuning,
+                (hlog, hlog_bytes, samples),
+                counts,
+            )| {
                 Series {
                     name,
+                    labels,
                     description,
                     kind,
                     unit: "ns".to_owned(),
@@ -447,6 +459,7 @@ fn runs() -> impl Strategy<Value = Run> {
             complete: end.2,
             ended_by: end.3,
             command,
+            request: parameters.clone(),
             parameters,
             host: machine.0,
             clock: machine.1,

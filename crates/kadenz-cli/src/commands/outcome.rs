@@ -286,8 +286,7 @@ pub(crate) fn judge(
 
 /// Whether it is of messages that came; one that never came has missed its deadline, too.
 fn of_messages(series: &SeriesSummary) -> bool {
-    let name = &series.series.name;
-    name.rsplit('.').next() == Some(ONE_WAY)
+    series.series.value() == ONE_WAY
 }
 
 /// Where a run and its page are.

@@ -13,6 +13,7 @@ use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{CpuSet, Policy, Tuning};
 use serde_json::Value;
 
+use super::request::request;
 use super::{CpuList, Span, complete};
 
 /// How to measure.
@@ -156,6 +157,7 @@ impl MeasureOptions {
                 out: self.folder(defaults.experiment),
                 experiment: defaults.experiment,
                 command: command_line(),
+                request: request(),
                 parameters: BTreeMap::new(),
                 interval: self.interval.0,
                 raw: (defaults.samples || self.samples) && !self.no_samples,

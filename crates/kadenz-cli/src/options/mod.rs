@@ -6,6 +6,7 @@ mod json;
 mod lists;
 mod measure;
 mod progress;
+mod request;
 mod size;
 mod units;
 
@@ -17,5 +18,6 @@ pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, command_line, folder_of_now,
 };
 pub(crate) use progress::{Progress, Steps, waiting};
+pub(crate) use request::{keep as keep_request, request};
 pub(crate) use size::Size;
 pub(crate) use units::{MaxLoss, Span};

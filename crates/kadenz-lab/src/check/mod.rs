@@ -12,6 +12,7 @@ mod network;
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{EndedBy, Kind, Run, Warning};
 use kadenz_rt::beat::Interval;
 use kadenz_rt::sleep::SleeperKind;
@@ -141,6 +142,7 @@ fn beat_keeper(
         run,
         SeriesSketch {
             name,
+            labels: Labels::new(),
             description: format!(
                 "lateness of a beat that asked to be kept as {}",
                 words(tuning)
@@ -173,6 +175,7 @@ fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, Experime
         run,
         SeriesSketch {
             name: FLOOR,
+            labels: Labels::new(),
             description: format!(
                 "longest gap between two clock readings in each {} us of a thread that never sleeps",
                 plan.floor.window.as_micros()

@@ -4,6 +4,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use kadenz_record::run::folder::{Progress, RunWriter, RunningRun};
+use kadenz_record::run::labels::{CPU, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Kind, Run, TuningMeasure, Warning};
 use kadenz_rt::tuning::CpuSet;
 
@@ -108,11 +109,14 @@ fn member(
     let suffix = cpu.map(|cpu| format!("-cpu{cpu}")).unwrap_or_default();
     let on = cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     let names = ["hiccup", "lateness"].map(|value| format!("{value}{suffix}"));
-    let mut series = |name: &str, words: &str, kind, deadline| {
+    let mut series = |name: &str, value: &str, words: &str, kind, deadline| {
+        let mut labels = labels([(VALUE, value)]);
+        labels.extend(cpu.map(|cpu| (CPU.to_owned(), cpu.to_string())));
         measuring.series(
             run,
             SeriesSketch {
                 name,
+                labels,
                 description: format!("{words}{on}"),
                 kind,
                 interval: Some(experiment.plan.resolution),
@@ -125,12 +129,14 @@ fn member(
     let mut recorders = HiccupRecorders {
         hiccup: series(
             &names[0],
+            "hiccup",
             "sleep less the shortest one seen",
             Kind::Hiccup,
             deadline,
         )?,
         lateness: series(
             &names[1],
+            "lateness",
             "sleep against its intended end",
             Kind::Lateness,
             None,

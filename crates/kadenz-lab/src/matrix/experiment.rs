@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
 };
-use kadenz_record::run::matrix::{Content, Load, name_of};
+use kadenz_record::run::matrix::{Content, Load, labels_of, name_of};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ pub enum MatrixError {
 /// The names of a cell's two series, lateness and jitter.
 #[must_use]
 pub fn series_names(visit: &Visit) -> [String; 2] {
-    [Content::Lateness, Content::Jitter].map(|content| name_of(visit.load, visit.cell, content))
+    Content::ALL.map(|content| name_of(visit.load, visit.cell, content))
 }
 
 /// Measures what is left of the matrix. With `resume`, the folder holds what an earlier attempt
@@ -278,6 +278,10 @@ impl Matrix {
             (its_lateness, lateness.as_str()),
             (its_jitter, jitter.as_str()),
         ];
+        for (content, name) in Content::ALL.into_iter().zip([&lateness, &jitter]) {
+            let labels = labels_of(visit.load, visit.cell, content);
+            self.whole.label(name, labels);
+        }
         let taken = self.whole.add(part, &names);
         if taken.is_err() {
             // It is measured again when the matrix goes on.

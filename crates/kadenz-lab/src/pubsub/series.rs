@@ -2,6 +2,7 @@
 
 use kadenz_msg::bus::Delivery;
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
+use kadenz_record::run::labels::{Labels, SUBSCRIBER, VALUE, labels};
 use kadenz_record::run::messages::{
     DECODE, KERNEL_TO_INLET, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS, QUEUE,
     Subscriber,
@@ -124,26 +125,43 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn judged(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
-        let name = self.subscriber.series(value, self.plan.subscribers);
-        self.series(&name, words, Kind::Latency, true)
+        self.received(value, words, true)
     }
 
     fn latency(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
+        self.received(value, words, false)
+    }
+
+    fn received(
+        &mut self,
+        value: &str,
+        words: &str,
+        judged: bool,
+    ) -> Result<SeriesRecorder, ExperimentError> {
         let name = self.subscriber.series(value, self.plan.subscribers);
-        self.series(&name, words, Kind::Latency, false)
+        let mut labels = labels([(VALUE, value)]);
+        if self.plan.subscribers > 1 {
+            labels.insert(SUBSCRIBER.to_owned(), self.subscriber.name.clone());
+        }
+        self.series((&name, labels), words, Kind::Latency, judged)
     }
 
     fn publishing(&mut self) -> Result<[SeriesRecorder; 2], ExperimentError> {
         let words = "the message was published, less its beat";
-        let lateness = self.series(PUBLISH_LATENESS, words, Kind::Lateness, false)?;
+        let lateness = self.series(
+            (PUBLISH_LATENESS, Labels::new()),
+            words,
+            Kind::Lateness,
+            false,
+        )?;
         let words = "how long the call that published took, told by the message after it";
-        let publish = self.series(PUBLISH, words, Kind::Latency, false)?;
+        let publish = self.series((PUBLISH, Labels::new()), words, Kind::Latency, false)?;
         Ok([lateness, publish])
     }
 
     fn series(
         &mut self,
-        name: &str,
+        (name, labels): (&str, Labels),
         words: &str,
         kind: Kind,
         judged: bool,
@@ -151,6 +169,7 @@ impl Maker<'_> {
         self.made.push(name.to_owned());
         let sketch = SeriesSketch {
             name,
+            labels,
             description: words.to_owned(),
             kind,
             interval: Some(self.plan.publish.interval.as_duration()),

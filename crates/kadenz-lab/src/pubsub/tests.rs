@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kadenz_msg::bus::{Bus, SubscriptionOptions};
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::labels::{SUBSCRIBER, VALUE};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::{self, ClockKind};
@@ -26,6 +27,7 @@ fn measuring(out: &Path) -> Measuring {
             out: out.to_owned(),
             experiment: "msg-latency",
             command: Vec::new(),
+            request: std::collections::BTreeMap::new(),
             parameters: BTreeMap::new(),
             interval: Duration::from_millis(50),
             raw: true,
@@ -84,6 +86,10 @@ fn every_message_to_every_subscriber_is_a_sample_of_each_series() {
             for value in ["one-way", "one-way-from-send", "queue", "decode"] {
                 let name = subscriber.series(value, subscribers);
                 assert_eq!(recorded(&run, &name), 200, "{name}");
+                let series = run.series.iter().find(|it| it.name == name).unwrap();
+                assert_eq!(series.label(VALUE), Some(value));
+                let several = (subscribers > 1).then_some(subscriber.name.as_str());
+                assert_eq!(series.label(SUBSCRIBER), several);
             }
         }
         assert_eq!(recorded(&run, "publish-lateness"), 200);

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use kadenz_msg::bus::{Aggregator, Raw, RecvError};
 use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, ClockPair, MonotonicTime, WallTime};
@@ -70,6 +71,7 @@ pub fn stamped(
             &mut run,
             SeriesSketch {
                 name,
+                labels: Labels::new(),
                 description: description.to_owned(),
                 kind: Kind::Latency,
                 interval: None,

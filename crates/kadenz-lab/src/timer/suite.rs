@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::labels::{Labels, SLEEPER, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Kind, Run};
 use kadenz_rt::sleep::SleeperKind;
 
@@ -39,6 +40,14 @@ impl SuitePlan {
         } else {
             format!("{sleeper}.{value}")
         }
+    }
+
+    fn labels(&self, sleeper: SleeperKind, value: &str) -> Labels {
+        let mut labels = labels([(VALUE, value)]);
+        if self.sleepers.len() > 1 {
+            labels.insert(SLEEPER.to_owned(), sleeper.to_string());
+        }
+        labels
     }
 
     fn measuring_with(&self, sleeper: SleeperKind) -> Measuring {
@@ -96,8 +105,9 @@ fn cyclic_member(
     run: &mut RunWriter,
 ) -> Result<Member, ExperimentError> {
     let measuring = suite.measuring_with(sleeper);
-    let sketch = |name, description: &str, kind, deadline, raw| SeriesSketch {
+    let sketch = |name, value, description: &str, kind, deadline, raw| SeriesSketch {
         name,
+        labels: suite.labels(sleeper, value),
         description: format!("{description}, sleeper {sleeper}"),
         kind,
         interval: Some(plan.interval.as_duration()),
@@ -108,10 +118,15 @@ fn cyclic_member(
     let jittered = suite.name(sleeper, "jitter");
     let words = "wake-up against the beat";
     let deadline = measuring.deadline;
-    let mut lateness =
-        measuring.series(run, sketch(&late, words, Kind::Lateness, deadline, true))?;
+    let mut lateness = measuring.series(
+        run,
+        sketch(&late, "lateness", words, Kind::Lateness, deadline, true),
+    )?;
     let words = "interval between two wake-ups less the expected one";
-    let mut jitter = measuring.series(run, sketch(&jittered, words, Kind::Jitter, None, true))?;
+    let mut jitter = measuring.series(
+        run,
+        sketch(&jittered, "jitter", words, Kind::Jitter, None, true),
+    )?;
     let plan = *plan;
     let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
         cyclic(&plan, context, &mut lateness, Some(&mut jitter));
@@ -145,12 +160,14 @@ fn oneshot_member(
     run: &mut RunWriter,
 ) -> Result<Member, ExperimentError> {
     let measuring = suite.measuring_with(sleeper);
-    let names = ["measured", "reported", "difference"].map(|value| suite.name(sleeper, value));
-    let mut series = |name: &str, words: &str, deadline: Option<Duration>| {
+    let values = ["measured", "reported", "difference"];
+    let names = values.map(|value| suite.name(sleeper, value));
+    let mut series = |place: usize, words: &str, deadline: Option<Duration>| {
         measuring.series(
             run,
             SeriesSketch {
-                name,
+                name: &names[place],
+                labels: suite.labels(sleeper, values[place]),
                 description: format!("{words}, sleeper {sleeper}"),
                 kind: Kind::Lateness,
                 interval: Some(plan.timeout),
@@ -161,13 +178,9 @@ fn oneshot_member(
     };
     let deadline = measuring.deadline;
     let mut recorders = OneShotRecorders {
-        measured: series(
-            &names[0],
-            "end - timeout - start, as the caller sees it",
-            deadline,
-        )?,
-        reported: series(&names[1], "lateness as the timer itself reports it", None)?,
-        difference: series(&names[2], "measured less reported lateness", None)?,
+        measured: series(0, "end - timeout - start, as the caller sees it", deadline)?,
+        reported: series(1, "lateness as the timer itself reports it", None)?,
+        difference: series(2, "measured less reported lateness", None)?,
     };
     let plan = *plan;
     let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {

@@ -1,8 +1,11 @@
 //! The words of a matrix of tunings, which is measured in one room and understood in another: the
-//! five measures, their combinations, the loads, and how a series is named after them.
+//! five measures, their combinations, the loads, and how a series is named and labelled after them.
 
 use std::fmt;
 use std::str::FromStr;
+
+use super::labels::{LOAD, Labels, TUNING, VALUE, labels};
+use super::model::Series;
 
 /// One measure that may make a beat steadier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -231,13 +234,17 @@ impl Load {
     /// Both, in the order of Yoon's figures.
     pub const ALL: [Self; 2] = [Self::Unloaded, Self::Heavy];
 
-    /// How the names of its series begin, and what the parameter `loads` calls it.
+    /// How the names of its series begin, and what their label and the parameter `loads` call it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Unloaded => "unloaded",
             Self::Heavy => "heavy",
         }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
     /// As the end of a sentence: "without load".
@@ -259,16 +266,29 @@ pub enum Content {
     Jitter,
 }
 
+impl Content {
+    /// Both, lateness first.
+    pub const ALL: [Self; 2] = [Self::Lateness, Self::Jitter];
+
+    /// What the label `value` of its series says.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lateness => "lateness",
+            Self::Jitter => "jitter",
+        }
+    }
+}
+
 const JITTER: &str = "-jitter";
 
 /// The name of a series of the matrix: `heavy-PMC`, `heavy-PMC-jitter`.
 ///
 /// ```
-/// use kadenz_record::run::matrix::{Combination, Content, Load, name_of, of_name};
+/// use kadenz_record::run::matrix::{Content, Load, name_of};
 ///
 /// let name = name_of(Load::Heavy, "PMC".parse()?, Content::Jitter);
 /// assert_eq!(name, "heavy-PMC-jitter");
-/// assert_eq!(of_name(&name), Some((Load::Heavy, "PMC".parse()?, Content::Jitter)));
 /// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
 /// ```
 #[must_use]
@@ -280,17 +300,50 @@ pub fn name_of(load: Load, combination: Combination, content: Content) -> String
     format!("{}-{combination}{jitter}", load.name())
 }
 
-/// Load, combination and content by the name of a series. Absent for a series that is not of a
+/// The labels of a series of the matrix.
+///
+/// ```
+/// use kadenz_record::run::matrix::{Content, Load, labels_of, of_series};
+/// use kadenz_record::run::model::Series;
+///
+/// let labels = labels_of(Load::Heavy, "PMC".parse()?, Content::Jitter);
+/// assert_eq!(labels["tuning"], "PMC");
+/// let series = Series { labels, ..Series::default() };
+/// assert_eq!(of_series(&series), Some((Load::Heavy, "PMC".parse()?, Content::Jitter)));
+/// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
+/// ```
+#[must_use]
+pub fn labels_of(load: Load, combination: Combination, content: Content) -> Labels {
+    labels([
+        (LOAD, load.name()),
+        (TUNING, &combination.to_string()),
+        (VALUE, content.name()),
+    ])
+}
+
+/// Load, combination and content by the labels of a series. Absent for a series that is not of a
 /// matrix.
 #[must_use]
-pub fn of_name(name: &str) -> Option<(Load, Combination, Content)> {
+pub fn of_series(series: &Series) -> Option<(Load, Combination, Content)> {
+    let load = Load::named(series.label(LOAD)?)?;
+    let combination = series.label(TUNING)?.parse().ok()?;
+    let value = series.label(VALUE)?;
+    let content = Content::ALL.into_iter().find(|it| it.name() == value)?;
+    Some((load, combination, content))
+}
+
+/// The labels of a series that has only its name. Absent for one that is not of a matrix.
+pub(super) fn labels_of_name(name: &str) -> Option<Labels> {
     let (load, rest) = name.split_once('-')?;
-    let load = Load::ALL.into_iter().find(|l| l.name() == load)?;
     let (combination, content) = match rest.strip_suffix(JITTER) {
         Some(combination) => (combination, Content::Jitter),
         None => (rest, Content::Lateness),
     };
-    Some((load, combination.parse().ok()?, content))
+    Some(labels_of(
+        Load::named(load)?,
+        combination.parse().ok()?,
+        content,
+    ))
 }
 
 #[cfg(test)]
@@ -335,16 +388,16 @@ mod tests {
     }
 
     #[test]
-    fn series_are_told_by_their_names() {
-        let pm = "PM".parse().unwrap();
-        assert_eq!(
-            of_name("heavy-PM-jitter"),
-            Some((Load::Heavy, pm, Content::Jitter))
-        );
-        assert_eq!(
-            of_name("unloaded-none"),
-            Some((Load::Unloaded, Combination::NONE, Content::Lateness))
-        );
+    fn names_without_labels_are_understood() {
+        for (load, content) in [
+            (Load::Heavy, Content::Jitter),
+            (Load::Unloaded, Content::Lateness),
+        ] {
+            for combination in Combination::all() {
+                let named = labels_of_name(&name_of(load, combination, content));
+                assert_eq!(named, Some(labels_of(load, combination, content)));
+            }
+        }
         for other in [
             "floor",
             "heavy",
@@ -353,7 +406,7 @@ mod tests {
             "heavy-PM-",
             "heavy--jitter",
         ] {
-            assert_eq!(of_name(other), None, "{other}");
+            assert_eq!(labels_of_name(other), None, "{other}");
         }
     }
 

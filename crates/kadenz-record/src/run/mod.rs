@@ -3,6 +3,7 @@
 pub mod check;
 pub mod disk;
 pub mod folder;
+pub mod labels;
 pub mod matrix;
 pub mod messages;
 pub mod model;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::labels::Labels;
 use super::messages::Messages;
 use super::network::Network;
 
@@ -35,6 +36,10 @@ pub struct Run {
     pub ended_by: Option<EndedBy>,
     /// The command line that repeats the run.
     pub command: Vec<String>,
+    /// The options of that command line by their names, defaults included: what was asked for, while
+    /// `parameters` say what it came to. Empty in a run that no command line asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub request: BTreeMap<String, Value>,
     /// The parameters in force, defaults included.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
@@ -137,6 +142,10 @@ fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
 pub struct Series {
     /// Name, also the stem of its files: letters, digits, `.`, `_` and `-`.
     pub name: String,
+    /// What is measured and of what, for readers. A run from before there were labels gets them as it is
+    /// read, [by its names](super::labels::label_by_names).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: Labels,
     /// What the values are, in words.
     #[serde(default)]
     pub description: String,

@@ -6,7 +6,7 @@ use std::path::Path;
 use kadenz_record::run::messages::{
     DECODE, KERNEL_TO_INLET, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS, QUEUE,
 };
-use kadenz_record::run::model::{Kind, Run};
+use kadenz_record::run::model::{Kind, Run, Series};
 use kadenz_record::run::network;
 
 use super::markup::plain;
@@ -70,7 +70,7 @@ impl<'a> Page<'a> {
                     label,
                     run,
                     summary: one,
-                    group: Group::of(&summary.run, &one.series.name),
+                    group: Group::of(&summary.run, &one.series),
                     drawn: false,
                     jitter,
                 });
@@ -147,8 +147,8 @@ impl Group {
         }
     }
 
-    /// The group of a series of a run, by its name.
-    fn of(run: &Run, series: &str) -> Self {
+    /// The group of a series of a run, by what it measures.
+    fn of(run: &Run, series: &Series) -> Self {
         const OF_PACKETS: [&str; 10] = [
             network::LATENESS,
             network::RESPONSE,
@@ -170,10 +170,9 @@ impl Group {
             QUEUE,
             DECODE,
         ];
-        let last = series.rsplit('.').next().unwrap_or(series);
         match () {
-            () if run.network.is_some() && OF_PACKETS.contains(&last) => Self::Network,
-            () if run.messages.is_some() && OF_MESSAGES.contains(&last) => Self::Messages,
+            () if run.network.is_some() && OF_PACKETS.contains(&series.value()) => Self::Network,
+            () if run.messages.is_some() && OF_MESSAGES.contains(&series.value()) => Self::Messages,
             () => Self::Beat,
         }
     }

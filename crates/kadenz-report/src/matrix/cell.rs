@@ -7,7 +7,7 @@ use super::period::Periods;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::Verdict;
-use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_name};
+use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series};
 
 /// What a cell says. Values are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ impl Cell {
         let places: Vec<_> = summary
             .series
             .iter()
-            .map(|series| of_name(&series.series.name))
+            .map(|series| of_series(&series.series))
             .collect();
         let mut cells = Vec::new();
         for load in Load::ALL {

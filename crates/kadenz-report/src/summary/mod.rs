@@ -10,6 +10,7 @@ mod together;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kadenz_record::run::labels::DEVICE;
 use kadenz_record::run::model::{Run, Series, Warning};
 
 use crate::modes::SeriesModes;
@@ -105,15 +106,11 @@ impl Summary {
     /// are left out: the table of packets has a row of each, and one more series has them together.
     pub(crate) fn by_themselves(&self) -> impl Iterator<Item = &SeriesSummary> {
         let network = self.run.network.as_ref();
-        let flows = network.map_or(&[][..], |network| &network.flows);
-        let many = flows.len() > FEW_DEVICES;
-        self.series.iter().filter(move |series| {
-            let of = |device: &str| {
-                let rest = series.series.name.strip_prefix(device);
-                rest.is_some_and(|rest| rest.starts_with('.'))
-            };
-            !(many && flows.iter().any(|flow| of(&flow.device)))
-        })
+        let many = network.is_some_and(|it| it.flows.len() > FEW_DEVICES);
+        let of_one_device = |it: &SeriesSummary| it.series.label(DEVICE).is_some();
+        self.series
+            .iter()
+            .filter(move |it| !(many && of_one_device(it)))
     }
 }
 

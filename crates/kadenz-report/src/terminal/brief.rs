@@ -203,8 +203,8 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
         .filter(|(_, series)| series.count > 0)
         .collect();
     all.sort_by_key(|(_, series)| {
-        let name = series.series.name.rsplit('.').next().unwrap_or_default();
-        let whole = WHOLE.iter().position(|it| *it == name);
+        let value = series.series.value();
+        let whole = WHOLE.iter().position(|it| *it == value);
         (series.verdict.is_none(), whole.unwrap_or(WHOLE.len()))
     });
     all

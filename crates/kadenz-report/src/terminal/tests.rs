@@ -1,3 +1,4 @@
+use kadenz_record::run::labels::{DEVICE, VALUE, labels};
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
@@ -281,7 +282,10 @@ fn fleet(devices: u64) -> Summary {
     for flow in &flows {
         let name = flow.series("rtt", flows.len());
         series.push(series_of(
-            named(&name, Kind::Latency),
+            Series {
+                labels: labels([(VALUE, "rtt"), (DEVICE, &flow.device)]),
+                ..named(&name, Kind::Latency)
+            },
             &[(180_000, 50), (200_000, 50)],
         ));
     }

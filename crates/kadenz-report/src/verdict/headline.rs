@@ -88,8 +88,8 @@ fn deciding(summary: &Summary) -> Vec<Judged<'_>> {
 
 /// What was never done cannot have kept a deadline.
 fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
-    let judged = |last: &str| {
-        let of = |(it, _): &Judged<'_>| it.series.name.rsplit('.').next() == Some(last);
+    let judged = |value: &str| {
+        let of = |(it, _): &Judged<'_>| it.series.value() == value;
         deciding.iter().any(of)
     };
     if summary.warnings.iter().any(|it| it.id == BEATS_NOT_RUN) {

@@ -2,6 +2,7 @@
 //! Communication Middleware" (2014), sections 4.1 and 4.2.
 
 use clap::Args;
+use kadenz_record::run::labels::SLEEPER;
 use kadenz_report::numbers;
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
@@ -217,8 +218,11 @@ impl<'a> Shown<'a> {
         let folder = run.folder.file_name().unwrap_or_default();
         let folder = folder.to_string_lossy().replace("-every-sleeper", "");
         run.series.iter().filter_map(move |series| {
-            let sleeper = series.series.name.strip_suffix(wanted)?;
-            let name = format!("{folder} {}", sleeper.trim_end_matches('.'));
+            if series.series.value() != wanted {
+                return None;
+            }
+            let sleeper = series.series.label(SLEEPER).unwrap_or_default();
+            let name = format!("{folder} {sleeper}");
             Some(Self {
                 name: named(name.trim_end(), series),
                 run,
@@ -227,11 +231,11 @@ impl<'a> Shown<'a> {
         })
     }
 
-    /// The series of the same sleeper that is called `other` in place of `own`.
-    fn beside(&self, own: &str, other: &str) -> Option<&'a SeriesSummary> {
-        let sleeper = self.series.series.name.strip_suffix(own)?;
-        let wanted = format!("{sleeper}{other}");
-        self.run.series.iter().find(|it| it.series.name == wanted)
+    /// The series of the same sleeper that measures something else.
+    fn beside(&self, value: &str) -> Option<&'a SeriesSummary> {
+        let sleeper = self.series.series.label(SLEEPER);
+        let mut all = self.run.series.iter();
+        all.find(|it| it.series.value() == value && it.series.label(SLEEPER) == sleeper)
     }
 
     fn above_deadline(&self) -> String {
@@ -241,7 +245,7 @@ impl<'a> Shown<'a> {
 
 fn oneshot_row(shown: &Shown<'_>) -> Vec<String> {
     let series = shown.series;
-    let difference = shown.beside("measured", "difference");
+    let difference = shown.beside("difference");
     vec![
         shown.name.clone(),
         numbers::thousands(series.count),

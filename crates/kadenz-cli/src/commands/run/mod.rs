@@ -21,7 +21,7 @@ use kadenz_rt::tuning::{CpuSet, Measure, Policy};
 
 use self::report::{Ended, Report};
 use super::outcome;
-use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now};
+use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now, request};
 use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and say what it was granted.
@@ -269,6 +269,7 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
         out: out.unwrap_or_else(|| folder_of_now("run")),
         experiment: "run",
         command: command_line(),
+        request: request(),
         parameters,
         interval: Duration::from_secs(1),
         raw: false,

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::rights::{self, Refused};
 use super::{LoadChoice, Options};
-use crate::options::{CpuList, Span, command_line, folder_of_now};
+use crate::options::{CpuList, Span, command_line, folder_of_now, request};
 use crate::output;
 
 /// How long a round runs before its first beat counts: the first wake-ups of a process fault pages
@@ -80,6 +80,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
         out: options.out.clone().unwrap_or_else(|| folder_of_now("tune")),
         experiment: "tune",
         command: command_line(),
+        request: request(),
         parameters,
         interval: Duration::from_secs(1),
         raw: false,

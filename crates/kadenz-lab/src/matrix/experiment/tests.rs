@@ -95,6 +95,7 @@ fn plan(out: &Path, rounds: u32) -> MatrixPlan {
             out: out.to_owned(),
             experiment: "tune",
             command: vec!["kadenz".to_owned(), "tune".to_owned()],
+            request: std::collections::BTreeMap::new(),
             parameters: BTreeMap::from([("rounds".to_owned(), rounds.into())]),
             interval: Duration::from_secs(1),
             raw: false,
@@ -138,7 +139,10 @@ fn every_round_of_every_cell_ends_in_its_series() {
     assert_eq!(run.ended_by, Some(EndedBy::Finished));
     assert_eq!(recorded(&run).len(), 8);
     assert!(recorded(&run).values().all(|&count| count == 6), "{run:?}");
-    assert!(recorded(&run).contains_key("heavy-PM-jitter"));
+    let jitter = run.series.iter().find(|it| it.name == "heavy-PM-jitter");
+    let (pm, series) = ("PM".parse().unwrap(), jitter.unwrap());
+    let labels = labels_of(Load::Heavy, pm, Content::Jitter);
+    assert_eq!(series.labels, labels);
     assert_eq!(played.loads, ["off", "unloaded", "off", "heavy", "off"]);
     assert_eq!(played.taken, (1..=12).collect::<Vec<_>>());
     assert_eq!(run.parameters[LOAD_RATES], serde_json::json!(["busy"]));

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::run::network::{LostHere, Network, RESPONSE, RTT};
 use kadenz_rt::net::port::{PortOptions, UdpPort};
@@ -118,6 +119,7 @@ fn server(
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {
             name,
+            labels: Labels::new(),
             description: format!("{words}, of all devices"),
             kind: Kind::Latency,
             interval: None,

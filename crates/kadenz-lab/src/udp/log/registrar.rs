@@ -3,15 +3,17 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use kadenz_record::run::folder::{RunningRun, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::labels::{DEVICE, VALUE, labels};
 use kadenz_record::run::model::{Kind, Series, Warning};
+use kadenz_record::run::network::RTT;
 
 /// A device was heard that has no series yet.
 #[derive(Debug)]
 pub(super) struct Request {
     /// Where it stands among the server's devices.
     pub(super) place: usize,
-    /// What it shall be called.
-    pub(super) name: String,
+    /// Its name.
+    pub(super) device: String,
     /// What its values are, in words.
     pub(super) description: String,
 }
@@ -32,7 +34,8 @@ pub(super) fn serve(
 ) {
     for request in requests {
         let series = Series {
-            name: request.name,
+            name: format!("{}.{RTT}", request.device),
+            labels: labels([(VALUE, RTT), (DEVICE, &request.device)]),
             description: request.description,
             kind: Kind::Latency,
             unit: "ns".to_owned(),

@@ -202,7 +202,7 @@ impl Responder {
         let request = Request {
             place,
             description: format!("round trip to {name} and back"),
-            name: format!("{name}.rtt"),
+            device: name.to_owned(),
         };
         // There is room for a request of each device.
         let _ = self.requests.try_send(request);

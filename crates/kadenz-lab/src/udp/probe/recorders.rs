@@ -1,6 +1,7 @@
 //! The series of a measurement.
 
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
+use kadenz_record::run::labels::{DEVICE, Labels, VALUE, labels};
 use kadenz_record::run::model::Kind;
 use kadenz_record::run::network::{
     DENSEST_HALF, FIRST_REPLY, Flow, LAST_REPLY, LATENESS, RECEIVE_STACK, REPLY_SPREAD, RESPONSE,
@@ -192,10 +193,21 @@ impl Maker<'_> {
         kind: Kind,
         judged: Judged,
     ) -> Result<SeriesRecorder, ExperimentError> {
+        self.labelled((name, Labels::new()), words, kind, judged)
+    }
+
+    fn labelled(
+        &mut self,
+        (name, labels): (&str, Labels),
+        words: &str,
+        kind: Kind,
+        judged: Judged,
+    ) -> Result<SeriesRecorder, ExperimentError> {
         self.made.push(name.to_owned());
         let deadline = self.measuring.deadline;
         let sketch = SeriesSketch {
             name,
+            labels,
             description: words.to_owned(),
             kind,
             interval: Some(self.plan.interval.as_duration()),
@@ -288,7 +300,8 @@ impl Maker<'_> {
                 };
                 let name = flow.series(RTT, plan.devices.len());
                 let words = format!("round trip to {} and back", device.address);
-                self.latency(&name, &words, Judged::Not)
+                let labels = labels([(VALUE, RTT), (DEVICE, &flow.device)]);
+                self.labelled((&name, labels), &words, Kind::Latency, Judged::Not)
             })
             .collect()
     }

@@ -33,6 +33,7 @@ fn measuring(out: &Path) -> Measuring {
             out: out.to_owned(),
             experiment: "udp-send",
             command: Vec::new(),
+            request: std::collections::BTreeMap::new(),
             parameters: std::collections::BTreeMap::new(),
             interval: Duration::from_millis(50),
             raw: true,

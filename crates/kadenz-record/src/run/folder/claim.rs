@@ -7,6 +7,7 @@ use super::error::{AddSeriesError, CreateRunError};
 use super::inside::MAX_SERIES;
 use super::manifest::RUN_JSON;
 use crate::run::disk::Disk;
+use crate::run::labels::{self, Labels};
 use crate::run::model::{Run, Series};
 
 /// Longest name of a series: its files need room for their endings.
@@ -58,9 +59,14 @@ pub(super) fn check_name(name: &str) -> Result<(), AddSeriesError> {
     }
 }
 
-/// Whether a series of this name may be added to a run.
-pub(super) fn check_new(run: &Run, name: &str) -> Result<(), AddSeriesError> {
+/// Whether a series of this name and with these labels may be added to a run.
+pub(super) fn check_new(run: &Run, name: &str, labels: &Labels) -> Result<(), AddSeriesError> {
     check_name(name)?;
+    if !labels::fit(labels) {
+        return Err(AddSeriesError::Labels {
+            name: name.to_owned(),
+        });
+    }
     if run.series.len() >= MAX_SERIES {
         return Err(AddSeriesError::TooMany { limit: MAX_SERIES });
     }

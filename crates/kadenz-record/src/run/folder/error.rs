@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::hlog::reader::{OpenLogError, ReadLogError};
 use crate::hlog::writer::EncodeLineError;
+use crate::run::labels::{MAX_LABEL_NAME, MAX_LABEL_TEXT, MAX_LABELS};
 use crate::run::model::Run;
 use crate::samples::reader::OpenSamplesError;
 use crate::samples::writer::WriteSamplesError;
@@ -75,6 +76,15 @@ pub enum AddSeriesError {
     TooMany {
         /// The most.
         limit: usize,
+    },
+    /// Labels that would not be read again.
+    #[error(
+        "series {name:?} has too many labels, or too long ones; leave some out or shorten them: a series has \
+         {MAX_LABELS} at most, of {MAX_LABEL_NAME} bytes, with texts of {MAX_LABEL_TEXT} bytes"
+    )]
+    Labels {
+        /// The name of the series.
+        name: String,
     },
     /// One of its files could not be created.
     #[error("cannot create {}: {source}; check the room and permissions there", path.display())]

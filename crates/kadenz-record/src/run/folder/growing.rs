@@ -4,6 +4,7 @@
 //! bytes of it count, so whatever a process that is killed in between leaves behind, a line or a whole log,
 //! belongs to a part that was never taken over.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use super::reader::{self, RunReader};
 use crate::histogram::Histogram;
 use crate::hlog::writer::{LineEncoder, header};
 use crate::run::disk::LocalDisk;
+use crate::run::labels::Labels;
 use crate::run::model::{Counts, EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
 
 /// A run that grows by whole runs, its parts, which may come from other processes and other days:
@@ -54,6 +56,8 @@ pub struct GrowingRun {
     run: Run,
     start: Timestamp,
     lines: LineEncoder,
+    /// Labels of series that are not made yet, by name.
+    labels: BTreeMap<String, Labels>,
 }
 
 /// Lines of a part for one series, and how far they reach.
@@ -121,6 +125,7 @@ impl GrowingRun {
             start: run.started_at.parse().unwrap_or_else(|_| Timestamp::now()),
             run,
             lines: LineEncoder::new(),
+            labels: BTreeMap::new(),
         }
     }
 
@@ -139,6 +144,11 @@ impl GrowingRun {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Says which labels a series gets when it is made, in place of its part's.
+    pub fn label(&mut self, series: &str, labels: Labels) {
+        self.labels.insert(series.to_owned(), labels);
     }
 
     /// Appends series of a part: the first name is the part's, the second this run's, where it is
@@ -211,14 +221,15 @@ impl GrowingRun {
         let place = if let Some(place) = known {
             place
         } else {
-            claim::check_new(run, name)?;
+            let labels = self.labels.get(name).unwrap_or(&like.labels);
+            claim::check_new(run, name, labels)?;
             let start_s = self.start.as_microsecond() as f64 / 1e6;
             let comment = format!("Series: {name}");
             let header = header(start_s, &[&comment, "Unit: ns"]);
             // A log that `run.json` does not name is of a part that was not taken over.
             let mut file = create_anew(&path).map_err(failed)?;
             file.write_all(header.as_bytes()).map_err(failed)?;
-            run.series.push(grown_like(name, like));
+            run.series.push(grown_like(name, labels, like));
             run.series.len() - 1
         };
         let series = &mut run.series[place];
@@ -258,9 +269,10 @@ fn log_name(series: &str) -> String {
 }
 
 /// A new series that looks as one of a part does.
-fn grown_like(name: &str, like: &Series) -> Series {
+fn grown_like(name: &str, labels: &Labels, like: &Series) -> Series {
     Series {
         name: name.to_owned(),
+        labels: labels.clone(),
         files: SeriesFiles {
             hlog: Some(log_name(name)),
             ..SeriesFiles::default()

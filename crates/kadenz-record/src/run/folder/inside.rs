@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::claim::{check_name, is_plain};
 use super::error::OpenRunError;
+use crate::run::labels;
 use crate::run::model::{Run, Series};
 
 /// Most series of a run: a measurement of 1,024 devices has a few more than a thousand. A run of more is
@@ -41,6 +42,12 @@ fn check_names(all: &[Series]) -> Result<(), String> {
         }
         if !names.insert(series.name.to_ascii_lowercase()) {
             return Err(format!("two series have the name {}", shown(&series.name)));
+        }
+        if !labels::fit(&series.labels) {
+            return Err(format!(
+                "the labels of series {} are too many or too long",
+                shown(&series.name)
+            ));
         }
         let of_series = [&series.files.hlog, &series.files.samples];
         for file in of_series.into_iter().flatten() {
@@ -157,6 +164,22 @@ mod tests {
         assert!(name.contains("two series have the name"), "{name}");
         let file = refusal(vec![series("a", "a.hlog"), series("b", "a.hlog")]).unwrap();
         assert!(file.contains("two series have the file"), "{file}");
+    }
+
+    #[test]
+    fn labels_have_bounds() {
+        let labelled = |count: usize, name: usize, text: usize| {
+            let label = |n: usize| (format!("{n:0name$}"), "x".repeat(text));
+            refusal(vec![Series {
+                labels: (0..count).map(label).collect(),
+                ..series("a", "a.hlog")
+            }])
+        };
+        assert_eq!(labelled(16, 64, 128), None);
+        for (count, name, text) in [(17, 64, 128), (16, 65, 128), (16, 64, 129)] {
+            let error = labelled(count, name, text).unwrap();
+            assert!(error.contains("too many or too long"), "{error}");
+        }
     }
 
     #[test]

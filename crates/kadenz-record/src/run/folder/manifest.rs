@@ -6,6 +6,7 @@ use std::path::Path;
 use super::error::OpenRunError;
 use super::inside;
 use crate::run::disk::Disk;
+use crate::run::labels::label_by_names;
 use crate::run::model::{FORMAT_VERSION, Run};
 
 pub(super) const RUN_JSON: &str = "run.json";
@@ -32,8 +33,9 @@ pub(super) fn read(dir: &Path) -> Result<Run, OpenRunError> {
     file.take(MAX_RUN_JSON + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
-    let run = parse(&bytes, &path)?;
+    let mut run = parse(&bytes, &path)?;
     inside::check(&run, &path)?;
+    label_by_names(&mut run);
     Ok(run)
 }
 

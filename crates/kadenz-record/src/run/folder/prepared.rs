@@ -39,7 +39,7 @@ impl Prepared {
         spec: SeriesSpec,
     ) -> Result<(SeriesRecorder, Self), AddSeriesError> {
         let SeriesSpec { mut series, raw } = spec;
-        claim::check_new(run, &series.name)?;
+        claim::check_new(run, &series.name, &series.labels)?;
         series.files = SeriesFiles {
             hlog: Some(format!("{}.hlog", series.name)),
             samples: raw.then(|| format!("{}.samples.arrow", series.name)),

@@ -1,5 +1,6 @@
 mod truth;
 
+use kadenz_record::run::matrix::{Content, labels_of, name_of};
 use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 
 use super::*;
@@ -35,22 +36,21 @@ fn tuning(combination: Combination) -> Vec<TuningMeasure> {
 /// Lateness and jitter of a cell; the lateness as `(value, how often)`.
 fn cell(load: Load, name: &str, lateness: &[(i64, u64)]) -> [SeriesSummary; 2] {
     let combination: Combination = name.parse().unwrap();
-    let series = |name: String, kind| Series {
+    let series = |content, kind| Series {
         tuning: tuning(combination),
-        ..named(&name, kind)
+        labels: labels_of(load, combination, content),
+        ..named(&name_of(load, combination, content), kind)
     };
-    let own = format!("{}-{combination}", load.name());
-    let jitter = format!("{own}-jitter");
     let spread: Vec<(i64, u64)> = lateness.iter().map(|&(v, n)| (v - 3_000, n)).collect();
     [
         series_of(
             Series {
                 deadline_ns: Some(400_000),
-                ..series(own, Kind::Lateness)
+                ..series(Content::Lateness, Kind::Lateness)
             },
             lateness,
         ),
-        series_of(series(jitter, Kind::Jitter), &spread),
+        series_of(series(Content::Jitter, Kind::Jitter), &spread),
     ]
 }
 

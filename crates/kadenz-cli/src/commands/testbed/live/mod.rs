@@ -18,7 +18,7 @@ use kadenz_lab::testbed::topology::Topology;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::net::claim::{self, HostRecord, Record};
 
-use crate::options::command_line;
+use crate::options::{command_line, request};
 use crate::output;
 
 /// What a run of a testbed is.
@@ -27,6 +27,7 @@ fn plan(topology: &Topology, out: PathBuf) -> SessionPlan {
         out,
         experiment: "testbed",
         command: command_line(),
+        request: request(),
         parameters: BTreeMap::from([("topology".to_owned(), topology.name.clone().into())]),
         interval: Duration::from_secs(1),
         raw: false,
