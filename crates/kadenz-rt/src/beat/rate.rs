@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Interval, IntervalError};
+use crate::units::Decimal;
 
 /// How often a loop runs, as users write it: `1kHz`, `250Hz`, `29.97Hz`, `30000/1001Hz`, `0.5Hz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,16 +53,20 @@ impl FromStr for Rate {
         let malformed = || ParseRateError::Malformed(word.to_owned());
         let (number, hertz) = split_unit(word.trim()).ok_or_else(malformed)?;
         let (dividend, divisor) = number.split_once('/').unwrap_or((number, "1"));
-        let (dividend, dividend_scale) = decimal(dividend).ok_or_else(malformed)?;
-        let (divisor, divisor_scale) = decimal(divisor).ok_or_else(malformed)?;
-        // rate = hertz * (dividend / dividend_scale) / (divisor / divisor_scale)
-        let cycles = dividend
-            .checked_mul(divisor_scale)
-            .and_then(|n| n.checked_mul(hertz))
-            .ok_or_else(malformed)?;
-        let seconds = divisor.checked_mul(dividend_scale).ok_or_else(malformed)?;
-        let (cycles, seconds) = lowest_terms(cycles, seconds);
-        let span_ns = seconds.checked_mul(1_000_000_000).ok_or_else(malformed)?;
+        let dividend = Decimal::read(dividend).ok_or_else(malformed)?;
+        let divisor = Decimal::read(divisor).ok_or_else(malformed)?;
+        // rate = hertz * (dividend.digits / dividend.divisor) / (divisor.digits / divisor.divisor)
+        let cycles = dividend.digits.checked_mul(divisor.divisor);
+        let cycles = cycles.and_then(|n| n.checked_mul(hertz));
+        let seconds = divisor.digits.checked_mul(dividend.divisor);
+        let (cycles, seconds) = lowest_terms(
+            cycles.ok_or_else(malformed)?,
+            seconds.ok_or_else(malformed)?,
+        );
+        let span_ns = seconds.checked_mul(1_000_000_000);
+        let span_ns = span_ns.and_then(|it| u64::try_from(it).ok());
+        let span_ns = span_ns.ok_or_else(malformed)?;
+        let cycles = u64::try_from(cycles).map_err(|_| malformed())?;
         match Interval::from_fraction(span_ns, cycles) {
             Ok(interval) => Ok(Self { interval }),
             Err(source) => Err(ParseRateError::OutOfRange {
@@ -73,7 +78,7 @@ impl FromStr for Rate {
 }
 
 /// Splits `1.5 kHz` into its number and the hertz its unit stands for.
-fn split_unit(word: &str) -> Option<(&str, u64)> {
+fn split_unit(word: &str) -> Option<(&str, u128)> {
     let units = [
         ("MHz", 1_000_000),
         ("kHz", 1_000),
@@ -86,28 +91,7 @@ fn split_unit(word: &str) -> Option<(&str, u64)> {
     Some((word[..word.len() - unit.len()].trim_end(), hertz))
 }
 
-/// Reads `29.97` as 2997 over 100.
-fn decimal(word: &str) -> Option<(u64, u64)> {
-    let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 9 {
-        return None;
-    }
-    let scale = 10_u64.pow(fraction.len() as u32);
-    let fraction = if fraction.is_empty() {
-        0
-    } else {
-        fraction.parse().ok()?
-    };
-    let number = whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(scale)?
-        .checked_add(fraction)?;
-    Some((number, scale))
-}
-
-fn lowest_terms(mut a: u64, mut b: u64) -> (u64, u64) {
+fn lowest_terms(mut a: u128, mut b: u128) -> (u128, u128) {
     let (first, second) = (a, b);
     while b != 0 {
         (a, b) = (b, a % b);
@@ -117,7 +101,8 @@ fn lowest_terms(mut a: u64, mut b: u64) -> (u64, u64) {
 }
 
 impl fmt::Display for Rate {
-    /// Prints `1 kHz`, `250 Hz` or `29.97 Hz`; rates without a short decimal are rounded.
+    /// Prints `1 kHz`, `250 Hz` or `29.97 Hz`, and with `{:#}` without the space, as an option takes it; rates
+    /// without a short decimal are rounded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hertz = self.as_hz_f64();
         let (number, unit) = match hertz {
@@ -128,8 +113,9 @@ impl fmt::Display for Rate {
         let text = format!("{number:.6}");
         write!(
             f,
-            "{} {unit}",
-            text.trim_end_matches('0').trim_end_matches('.')
+            "{}{}{unit}",
+            text.trim_end_matches('0').trim_end_matches('.'),
+            if f.alternate() { "" } else { " " }
         )
     }
 }

@@ -6,7 +6,7 @@ use kadenz_ethercat::wire::coe::Address;
 use kadenz_record::run::folder::AddSeriesError;
 use kadenz_rt::beat::ParseRateError;
 use kadenz_rt::sleep::OpenSleeperError;
-use kadenz_rt::units::ParseDurationError;
+use kadenz_rt::units::ParseQuantityError;
 
 /// Why there is no way to a segment.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum OpenNetworkError {
     Rate(#[from] ParseRateError),
     /// Not a duration.
     #[error(transparent)]
-    Duration(#[from] ParseDurationError),
+    Duration(#[from] ParseQuantityError),
 }
 
 /// Why a segment is not brought up.
