@@ -30,7 +30,7 @@ const DURATION: Kind = Kind {
 
 const SIZE: Kind = Kind {
     what: "size",
-    example: "1GiB",
+    example: "200B or 1GiB",
     units: &[
         ("B", 1),
         ("kB", 1_000),
