@@ -13,8 +13,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
-use super::budget::Budget;
-use super::seats::{GREETING, Seats, Standing};
+use super::seats::{Budget, GREETING, Seats, Standing};
 use super::socket::{Door, Place};
 use super::{Broken, Read};
 use crate::channel::Pattern;

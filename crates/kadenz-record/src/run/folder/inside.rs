@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::claim::{check_name, is_plain};
 use super::error::OpenRunError;
+use super::writer::{check_name, is_plain};
 use crate::run::model::{Run, Series};
 
 /// Most series of a run: a measurement of 1,024 devices has a few more than a thousand. A run of more is
