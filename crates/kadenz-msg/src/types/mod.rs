@@ -36,8 +36,6 @@ mod library;
 mod model;
 mod parser;
 mod problem;
-#[cfg(test)]
-mod tests;
 mod value;
 
 pub use fingerprint::StructHash;
@@ -51,3 +49,6 @@ pub use value::{
     Array, Elements, EnumNumber, JsonError, MAX_VALUE_DEPTH, Path, PathError, Record, Step, Value,
     ValueError,
 };
+
+#[cfg(test)]
+mod tests;

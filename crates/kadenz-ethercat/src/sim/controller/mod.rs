@@ -11,8 +11,6 @@ mod serve;
 mod sii;
 mod states;
 mod sync;
-#[cfg(test)]
-mod tests;
 
 pub use chip::Arrival;
 pub(in crate::sim) use serve::Role;
@@ -366,3 +364,6 @@ impl Default for Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,6 @@
 //! The wire of a virtual segment, with everything that is plugged into it.
 
 mod passage;
-#[cfg(test)]
-mod properties;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -489,3 +487,6 @@ impl Segment {
         }
     }
 }
+
+#[cfg(test)]
+mod properties;

@@ -23,9 +23,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(test)]
-mod tests;
-
 use super::fabric::LaneCounts;
 use super::quantity::Picos;
 use super::topology::{Role, Topology};
@@ -330,3 +327,6 @@ fn is_complete(missing: &mut u32) -> bool {
     *missing = missing.saturating_sub(1);
     last
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,6 @@
 //! length of the data, the name without a NUL, the data (liblcm, `lcm/eventlog.c`).
 
 mod reader;
-#[cfg(test)]
-mod tests;
 
 pub use reader::EventReader;
 
@@ -158,3 +156,6 @@ fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
         events = rest;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@
 //! and statistics at the end. LCM messages carry the `.lcm` text of their type and of all that it
 //! refers to, so that a log decodes itself for ever.
 
-#[cfg(test)]
-mod bombs;
 mod encoder;
 mod index;
 mod reader;
@@ -131,3 +129,6 @@ impl Names {
         Some(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod bombs;

@@ -4,9 +4,6 @@
 //! [`play`] sleeps and hands over. Due times are absolute, so that no delay adds up: a message that
 //! was late makes none of the next ones late.
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
@@ -347,3 +344,6 @@ impl Timing for VirtualTime {
         self.0 = self.0.max(deadline);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,6 @@ mod log_clock;
 #[cfg(all(test, loom))]
 mod loom;
 mod ring;
-#[cfg(test)]
-mod tests;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -374,3 +372,6 @@ impl Drop for Recorder {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests;

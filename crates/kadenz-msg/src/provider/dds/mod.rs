@@ -260,9 +260,9 @@ impl<'de> Decode<'de, Came> for Sieve<'_> {
         encoding: RepresentationIdentifier,
     ) -> Result<Came, Infallible> {
         let order = if encoding == RepresentationIdentifier::CDR_BE {
-            Order::Big
+            wire::Order::Big
         } else {
-            Order::Little
+            wire::Order::Little
         };
         let heard = wire::read(bytes, order).filter(|heard| heard.payload.len() <= self.largest);
         let named =

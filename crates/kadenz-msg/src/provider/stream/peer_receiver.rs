@@ -1,8 +1,6 @@
 //! Hearing many peers from the thread that waits, without a second one between.
 
 mod connection;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::io;
@@ -459,3 +457,6 @@ impl<T: Talk> PeerReceiver<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
