@@ -8,7 +8,7 @@ use kadenz_rt::beat::{Beat, ParseRateError, Rate};
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{self, Applied, Measure, Tuning};
-use kadenz_rt::units::{self, ParseDurationError};
+use kadenz_rt::units::{self, ParseQuantityError};
 
 use crate::machine;
 use crate::recording::Recording;
@@ -67,8 +67,8 @@ impl Periodic {
     /// How late a wake-up may be, with its unit: `400us`. A recording counts what is later as missed.
     ///
     /// # Errors
-    /// [`ParseDurationError`] where that is not a duration.
-    pub fn deadline(mut self, limit: &str) -> Result<Self, ParseDurationError> {
+    /// [`ParseQuantityError`] where that is not a duration.
+    pub fn deadline(mut self, limit: &str) -> Result<Self, ParseQuantityError> {
         self.deadline = Some(units::duration(limit)?);
         Ok(self)
     }

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::Request;
-use super::report::Report;
 use super::running::{self, Running};
+use super::{Report, Request};
 
 const ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 17700);
 /// How long the honest wait before it counts as a hang.

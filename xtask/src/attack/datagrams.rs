@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::Request;
-use super::mutate::mutated;
-use super::random::Random;
-use super::report::Report;
+use super::mutate::{Random, mutated};
 use super::running::Running;
+use super::{Report, Request};
 
 const MAX_DATAGRAM: usize = 65_507;
 /// So few that one that is dear is seen.

@@ -8,11 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::Request;
 use super::child::{self, Ended, Limits};
-use super::mutate::mutated;
-use super::random::Random;
-use super::report::Report;
+use super::mutate::{Random, mutated};
+use super::{Report, Request};
 
 /// Promised: memory beyond the file, CPU time, and output as a multiple of the input.
 const MEMORY_BYTES: u64 = 512 << 20;

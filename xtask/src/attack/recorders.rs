@@ -8,11 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Request;
 use super::child::{self, Ended, Limits};
-use super::random::Random;
-use super::report::Report;
+use super::mutate::Random;
 use super::running::Running;
+use super::{Report, Request};
 
 /// How often the recorders flush here.
 const INTERVAL: Duration = Duration::from_millis(100);

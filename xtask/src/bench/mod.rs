@@ -2,7 +2,6 @@
 //!
 //! Nothing here judges: a benchmark prints what it measured, with the machine and the day beside it.
 
-mod build;
 mod cyclic;
 mod ethercat;
 mod examples;
@@ -17,6 +16,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 use crate::process;
 use crate::repository::Repository;
@@ -97,7 +97,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "ethercat" => ethercat::ordinary,
         "ethercat-fifo" => ethercat::fifo,
         "hlog-report" => hlog_report::take,
-        "build" => build::take,
+        "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };
     let machine = Machine::look(repository);
@@ -194,6 +194,57 @@ fn timed(command: &mut Command) -> Result<f64> {
     let start = Instant::now();
     must(command)?;
     Ok(start.elapsed().as_secs_f64())
+}
+
+// How long a stranger waits: the release build in a fresh clone with an empty target folder.
+
+/// Clones what is committed, fetches, builds, and looks at what came out.
+pub fn take(repository: &Repository, _: &Wishes) -> Result<Figure> {
+    let folder = absent(&repository.target().join("bench/build"))?;
+    let clone = folder.to_string_lossy().into_owned();
+    must(
+        repository
+            .command("git")
+            .args(["clone", "--quiet", ".", &clone]),
+    )?;
+    let fetch_s = timed(&mut cargo(repository, &folder, &["fetch", "--locked"]))?;
+    let build = ["build", "--release", "--locked", "--offline"];
+    let build_s = timed(&mut cargo(repository, &folder, &build))?;
+    let program = std::fs::metadata(folder.join("target/release/kadenz"))?.len();
+    std::fs::remove_dir_all(&folder)
+        .with_context(|| format!("cannot remove {}", folder.display()))?;
+    Ok(Figure {
+        groups: Vec::new(),
+        method: "git clone, cargo fetch, then cargo build --release of the default members"
+            .to_owned(),
+        result: json!({ "fetch_s": fetch_s, "build_s": build_s, "program_bytes": program }),
+        cells: vec![
+            ("build".to_owned(), format!("{build_s:.0} s")),
+            (
+                "fetch, with what the registry cache had".to_owned(),
+                format!("{fetch_s:.1} s"),
+            ),
+            (
+                "program".to_owned(),
+                format!("{:.1} MB", program as f64 / 1e6),
+            ),
+        ],
+    })
+}
+
+/// cargo in the clone, with nothing that this machine may have set to share builds.
+fn cargo(repository: &Repository, folder: &Path, arguments: &[&str]) -> std::process::Command {
+    let mut command = repository.command("cargo");
+    command.current_dir(folder).args(arguments);
+    for variable in [
+        "CARGO_BUILD_BUILD_DIR",
+        "CARGO_TARGET_DIR",
+        "RUSTFLAGS",
+        "RUSTC_WRAPPER",
+    ] {
+        command.env_remove(variable);
+    }
+    command
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 pub mod book;
 pub mod links;
 mod reference;
-pub mod summary;
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::plan::Outcome;
+use super::Outcome;
 use super::steps::isolated;
 use super::tally::Tally;
 use crate::process;

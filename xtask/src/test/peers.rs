@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::plan::Outcome;
+use super::Outcome;
 use super::steps::watch_again;
 use super::tally::Tally;
 use crate::cargo;

@@ -4,9 +4,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::cross;
-use super::plan::Outcome;
 use super::tally::Tally;
+use super::{Outcome, cross};
 use crate::attack;
 use crate::cargo::{self, Crate};
 use crate::fuzz;

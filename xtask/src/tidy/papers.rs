@@ -1,8 +1,8 @@
 //! What must be written down, and that what is written down exists.
 
 use super::{Finding, Workspace};
-use crate::docs::summary::{self, SUMMARY};
-use crate::docs::{book, links};
+use crate::docs::book::{self, SUMMARY};
+use crate::docs::links;
 use crate::repository::SourceFile;
 
 const DECISIONS: &str = "docs/decisions/";
@@ -83,10 +83,10 @@ fn decision_number(name: &str) -> Option<&str> {
 /// Rule `book-index`: every page stands in the table of contents once, no page of the book links to one
 /// outside, and the front page names the parts.
 pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
-    let entries = summary::entries(files);
+    let entries = book::entries(files);
     let count = |path: &str| entries.iter().filter(|entry| entry.path == path).count();
     let is_page = |file: &&SourceFile| {
-        let decision = file.path.starts_with(DECISIONS) && file.path != summary::DECISIONS;
+        let decision = file.path.starts_with(DECISIONS) && file.path != book::DECISIONS;
         file.is("md") && file.path.starts_with("docs/") && file.path != SUMMARY && !decision
     };
     let mut findings: Vec<Finding> = files
@@ -110,7 +110,7 @@ pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
         }
     }
     let front = text_of(files, BOOK).unwrap_or_default();
-    for part in summary::parts(files) {
+    for part in book::parts(files) {
         if !front.lines().any(|line| line == format!("## {part}")) {
             findings.push(Finding::error(
                 BOOK,

@@ -154,10 +154,7 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
     );
     let mut suite = options.suite.plan("timer-cyclic", ClockKind::Monotonic)?;
     let parameters = &mut suite.measuring.session.parameters;
-    parameters.insert(
-        "rate".to_owned(),
-        options.rate.to_string().replace(' ', "").into(),
-    );
+    parameters.insert("rate".to_owned(), format!("{:#}", options.rate).into());
     parameters.insert("repetitions".to_owned(), cycles.into());
     parameters.insert("pace".to_owned(), options.pace.to_string().into());
     parameters.insert("warm_up".to_owned(), options.warm_up.to_string().into());

@@ -1,21 +1,19 @@
 //! EtherCAT SubDevice information: a vendor's XML file (ETG.2000), as far as a MainDevice or a virtual
 //! device needs it: identity, FMMUs, SyncManagers, PDOs, mailbox, clocks, and the objects of CoE.
 
-mod budget;
 mod device;
 mod dictionary;
 mod encoding;
-mod error;
 mod start_up;
 mod types;
 mod xml;
 
+use roxmltree::Node;
+
 use crate::sim::model::Description;
 use crate::wire::sii::Identity;
 
-pub(crate) use budget::Budget;
 pub use encoding::{EncodingError, decode};
-pub use error::EsiError;
 pub use start_up::{InitCommand, StartUp, Transition, Unheeded};
 
 /// Most devices that are read of one file; vendors' own have some hundreds.
@@ -181,6 +179,148 @@ impl Esi {
 fn vendor(root: roxmltree::Node<'_, '_>) -> Result<u32, EsiError> {
     let vendor = xml::child(root, "Vendor").and_then(|it| xml::child(it, "Id"));
     xml::number(vendor.ok_or_else(|| xml::missing(root, "EtherCATInfo", "Vendor/Id"))?)
+}
+
+// How much memory objects may take: a short text names a type, and every object of that type has all of
+// its entries.
+
+/// Bytes for the objects of a file, or of all files of a segment, and of one device.
+const OF_ALL: usize = 64 << 20;
+const OF_A_DEVICE: usize = 8 << 20;
+/// Bytes for the values of a device.
+const VALUES: usize = 1 << 20;
+/// What an entry or an object takes besides its name and its value.
+const EACH: usize = 96;
+
+/// What is left.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    all: usize,
+    device: usize,
+    values: usize,
+}
+
+impl Budget {
+    /// Of a file, or of several that are read together.
+    pub(crate) fn of_a_file() -> Self {
+        Self {
+            all: OF_ALL,
+            device: OF_A_DEVICE,
+            values: VALUES,
+        }
+    }
+
+    /// Another device comes.
+    fn begin(&mut self) {
+        (self.device, self.values) = (OF_A_DEVICE, VALUES);
+    }
+
+    /// Takes an entry's part; `node` is to blame.
+    fn take(&mut self, node: Node<'_, '_>, name: usize, value: usize) -> Result<(), EsiError> {
+        let bytes = EACH + name + value;
+        let values = self.values.checked_sub(value);
+        self.values =
+            values.ok_or_else(|| xml::too_much(node, "bytes of its objects' values", VALUES))?;
+        let device = self.device.checked_sub(bytes);
+        self.device = device.ok_or_else(|| xml::too_much(node, "bytes of objects", OF_A_DEVICE))?;
+        let all = self.all.checked_sub(bytes);
+        let line = xml::place(node);
+        self.all = all.ok_or(EsiError::Objects { line })?;
+        Ok(())
+    }
+}
+
+// What is wrong with a file.
+
+/// Why a file is no ESI, or a device of it cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EsiError {
+    /// No XML.
+    #[error("it is no XML: {0}")]
+    Xml(String),
+    /// Another XML.
+    #[error("its first element is {0}, not EtherCATInfo; is it an ESI file?")]
+    Root(String),
+    /// Something is missing.
+    #[error("line {line}: {element} has no {missing}")]
+    Missing {
+        /// Where.
+        line: u32,
+        /// In which element.
+        element: &'static str,
+        /// What is missing.
+        missing: &'static str,
+    },
+    /// Something is no number, or one that is too great.
+    #[error("line {line}: \"{text}\" is no number that fits; write decimal, or #x and hexadecimal")]
+    Number {
+        /// Where.
+        line: u32,
+        /// What stands there.
+        text: String,
+    },
+    /// More devices than anybody has.
+    #[error("it describes more than {MAX_DEVICES} devices")]
+    TooMany,
+    /// More elements, texts or attributes than anybody writes.
+    #[error(
+        "it has more than 4 million elements and texts, or as many attributes, 256 attributes of one element, or \
+         64 spaces of names; keep only the devices that are needed"
+    )]
+    Long,
+    /// A device has more of something than any real one.
+    #[error("line {line}: the device has more than {most} {what} up to here; name fewer")]
+    TooMuch {
+        /// Where.
+        line: u32,
+        /// What there are too many of.
+        what: &'static str,
+        /// Most of them.
+        most: usize,
+    },
+    /// The objects of all devices take more memory than is given to them.
+    #[error(
+        "line {line}: the objects of all devices take more than 64 MiB up to here; keep only the devices \
+         that are needed"
+    )]
+    Objects {
+        /// Which object.
+        line: u32,
+    },
+    /// A value that is to be written is no bytes.
+    #[error("line {line}: it is no value; write up to 4096 bytes as pairs of hexadecimal digits")]
+    Bytes {
+        /// Where.
+        line: u32,
+    },
+    /// A SyncManager lies where no controller has memory for it.
+    #[error(
+        "line {line}: {size} bytes from 0x{start:04X} on are no memory of a controller; write a StartAddress \
+         from #x1000 on, of digital outputs #x0F00, that leaves room up to #xFFFF"
+    )]
+    Area {
+        /// Where.
+        line: u32,
+        /// Its first byte.
+        start: u16,
+        /// How many.
+        size: u16,
+    },
+}
+
+impl EsiError {
+    /// The line that it names.
+    fn line_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Missing { line, .. }
+            | Self::Number { line, .. }
+            | Self::TooMuch { line, .. }
+            | Self::Objects { line }
+            | Self::Bytes { line }
+            | Self::Area { line, .. } => Some(line),
+            Self::Xml(_) | Self::Root(_) | Self::TooMany | Self::Long => None,
+        }
+    }
 }
 
 #[cfg(test)]

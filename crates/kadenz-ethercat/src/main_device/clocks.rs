@@ -34,9 +34,6 @@ mod latch;
 mod sync;
 mod topology;
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
@@ -379,3 +376,6 @@ fn set_one(
     registers.put_u16(whose, DC_SPEED_START, speed)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use kadenz_rt::clock;
 
 use super::rates::{Counter, Meter};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind, LoadOptions, LoadRates, StartLoadError, kind, open};
+use super::{Generator, LoadKind, LoadOptions, LoadRates, StartLoadError, files};
 use crate::stop::Stop;
 
 /// Time between two readings of the counters.
@@ -40,7 +40,7 @@ struct Part {
 /// [`StartLoadError`]; nothing has been started then.
 pub fn start(kinds: &[LoadKind], options: &LoadOptions) -> Result<RunningLoad, StartLoadError> {
     options.check()?;
-    let kinds = kind::parts_of(kinds);
+    let kinds = super::parts_of(kinds);
     let first = *kinds.first().ok_or(StartLoadError::Nothing)?;
     let site = Site::default();
     let parts = kinds
@@ -63,7 +63,7 @@ pub fn start(kinds: &[LoadKind], options: &LoadOptions) -> Result<RunningLoad, S
 
 impl Part {
     fn open(kind: LoadKind, options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let generator = open::open(kind, options, site)?;
+        let generator = files::open(kind, options, site)?;
         let now = clock::now();
         let counters = generator.counters().into_iter();
         let counters = counters

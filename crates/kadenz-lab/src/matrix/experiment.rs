@@ -13,7 +13,7 @@ use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use serde_json::Value;
 
 use super::lock::{Lock, LockError};
-use super::schedule::{Schedule, Visit};
+use super::{Schedule, Visit};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 

@@ -11,12 +11,11 @@ use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::arrivals::ArrivalCounts;
-use super::listener::Listener;
-use super::plan::{LatencyPlan, MessagesError, Receiving};
 use super::probe::Probe;
-use super::publisher::{Published, greet, publish_on_beat};
+use super::publisher::{Listener, Published, greet, publish_on_beat};
 use super::series::{self, OF_PUBLISHER};
 use super::source::{Attendant, Source};
+use super::{LatencyPlan, MessagesError, Receiving};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};

@@ -11,7 +11,7 @@ use kadenz_record::run::model::Kind;
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::plan::LatencyPlan;
+use super::LatencyPlan;
 use super::probe::Probe;
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 

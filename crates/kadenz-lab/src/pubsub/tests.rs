@@ -14,7 +14,7 @@ use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 
 use super::arrivals::ArrivalCounts;
-use super::listener::Listener;
+use super::publisher::Listener;
 use super::*;
 use crate::measuring::Measuring;
 use crate::measuring_threads::{LoopContext, Unwatched};

@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
-use super::lead::{Lead, Stepped};
+use super::{Lead, Stepped};
 
 /// Longer than this is no latency but a stamp of another unit, or of a clock that nobody set.
 const ABSURD_NS: i64 = 3_600_000_000_000;

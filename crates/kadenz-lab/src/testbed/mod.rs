@@ -13,7 +13,6 @@
 //! The model is the oracle: what a network of ideal hosts would do. What a measurement finds beyond
 //! it, hosts have added.
 
-mod addresses;
 pub mod fabric;
 pub mod inside;
 #[cfg(target_os = "linux")]
@@ -24,5 +23,52 @@ pub mod topology;
 pub mod traffic;
 pub mod wire;
 
-pub use addresses::{address, network};
+use std::net::Ipv4Addr;
+
 pub use quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
+use topology::Topology;
+
+// Which address a host has.
+
+/// The network of a testbed: `10.75.N.0/24`, N from 1 to 254 by the topology's name, so that two
+/// testbeds on a desk can be told apart, and a script finds its devices again.
+#[must_use]
+pub fn network(topology: &Topology) -> Ipv4Addr {
+    // FNV-1a: a name's hash that stays the same with every compiler.
+    let hash = topology.name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let subnet = u8::try_from(hash % 254).unwrap_or(0) + 1;
+    Ipv4Addr::new(10, 75, subnet, 0)
+}
+
+/// The address of a host: the network's, and its place from 1 on.
+#[must_use]
+pub fn address(topology: &Topology, host: usize) -> Ipv4Addr {
+    let [a, b, c, _] = network(topology).octets();
+    // A topology has fewer hosts than a network has addresses.
+    Ipv4Addr::new(a, b, c, u8::try_from(host + 1).unwrap_or(254))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::topology::{READY, ready};
+
+    #[test]
+    fn every_built_in_topology_has_a_network_of_its_own() {
+        let mut networks: Vec<Ipv4Addr> = READY
+            .iter()
+            .map(|(_, text)| network(&Topology::parse(text).unwrap()))
+            .collect();
+        networks.sort();
+        networks.dedup();
+        assert_eq!(networks.len(), READY.len());
+        let forty = Topology::parse(ready("forty-devices").unwrap()).unwrap();
+        assert_eq!(address(&forty, 40).octets()[3], 41);
+        let baseline = Topology::parse(ready("baseline").unwrap()).unwrap();
+        let device = address(&baseline, 1).to_string();
+        let page = include_str!("../../../../docs/testbed.md");
+        assert!(page.contains(&format!("ping {device}")), "{device}");
+    }
+}

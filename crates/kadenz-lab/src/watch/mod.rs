@@ -16,8 +16,6 @@
 
 mod meter;
 mod observer;
-mod reader;
 
 pub use meter::{Schedstat, WatchMeter, Window};
-pub use observer::{Prepared, WatchPlan, Watching, prepare};
-pub use reader::{ThreadReader, WatchError};
+pub use observer::{Prepared, ThreadReader, WatchError, WatchPlan, Watching, prepare};

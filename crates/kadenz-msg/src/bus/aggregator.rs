@@ -3,8 +3,8 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::SubscribeError;
-use super::counters::Counters;
 use super::delivery::{Delivery, RecvError};
+use super::mailbox::Counters;
 use super::subscription_core::SubscriptionCore;
 use crate::channel::{Channel, Pattern};
 use crate::message::{Fingerprint, Message};

@@ -13,8 +13,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::counters::Tally;
-use super::mailbox::Mailbox;
+use super::mailbox::{Mailbox, Tally};
 use super::routes::{Route, RouteId, Routes, Visitor};
 use crate::loss::{Counted, LossMeter};
 use crate::provider::{

@@ -18,14 +18,11 @@
 mod aggregator;
 mod background;
 mod callback;
-mod contract;
-mod counters;
 mod delivery;
 mod leader_followers;
 #[cfg(all(test, loom))]
 mod loom;
 mod mailbox;
-mod published;
 mod publisher;
 mod routes;
 mod subscription;
@@ -39,14 +36,13 @@ use kadenz_rt::tuning::{Measure, Tuning};
 pub use aggregator::{Aggregator, Raw};
 pub use background::Background;
 pub use callback::Callback;
-pub use contract::Contract;
-pub use counters::Counters;
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
-pub use mailbox::WhenFull;
-pub(crate) use published::{PublishedTypes, Told};
-pub(crate) use publisher::publish;
+pub use mailbox::{Counters, WhenFull};
+pub(crate) use publisher::{PublishedTypes, Told, publish};
 pub use publisher::{Publisher, SendError};
-pub use subscription::{CounterWatcher, Latest, Place, Subscription, SubscriptionOptions};
+pub use subscription::{
+    Contract, CounterWatcher, Latest, Place, Subscription, SubscriptionOptions,
+};
 
 use crate::channel::{Channel, ChannelError, Pattern, PatternError};
 use crate::loss::Counted;

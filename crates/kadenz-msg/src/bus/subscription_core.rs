@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::contract::{Contract, Judgement};
 use super::delivery::RecvError;
 use super::leader_followers::{LeaderFollowers, Leadership};
 use super::mailbox::{Envelope, Letter, Mailbox};
 use super::routes::{Route, RouteId, Visit, Visitor};
-use super::subscription::SubscriptionOptions;
+use super::subscription::{Contract, Judgement, SubscriptionOptions};
 use crate::channel::Pattern;
 use crate::provider::{ProviderError, Received, Wait};
 use crate::sync::{Arc, thread};

@@ -5,10 +5,8 @@
 
 mod primitive;
 mod reader;
-mod view;
 mod writer;
 
 pub use primitive::Primitive;
-pub use reader::{DecodeError, Reader};
-pub use view::View;
+pub use reader::{DecodeError, Reader, View};
 pub use writer::{EncodeError, Writer};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::by_address::{ByAddress, remember};
-use super::{Entry, LCM_ENCODING, LoggedChannel, Schema};
+use super::{ByAddress, Entry, LCM_ENCODING, LoggedChannel, Schema, remember};
 use crate::message::Fingerprint;
 use crate::types::{
     Definition, MemberType, PrimitiveType, Struct, TypeName, Types, Value, ValueError,

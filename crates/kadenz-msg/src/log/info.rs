@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::by_address::{ByAddress, remember};
 use super::limits::MAX_CHANNELS;
-use super::{Entry, Format, LogError, LogReader, LoggedChannel};
+use super::{ByAddress, Entry, Format, LogError, LogReader, LoggedChannel, remember};
 
 /// What is in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,17 +21,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod append;
-mod by_address;
 mod chunks;
 pub mod compression;
 mod dictionary;
-mod entry;
 mod error;
 pub mod event;
 mod faulty;
 mod file;
-mod format;
 mod info;
 mod limits;
 pub mod mcap;
@@ -42,17 +38,18 @@ pub mod rosbag1;
 pub mod rosbag2;
 pub mod table;
 
+use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 
-pub use append::append;
 pub use dictionary::{Dictionary, NoJson};
-pub use entry::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 pub use error::LogError;
 pub use faulty::{Asked, Fault, Faults, FaultyFile};
-pub use file::{LogFile, SmallDisk};
-pub use format::Format;
+pub use file::{LogFile, SmallDisk, append};
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
 pub use limits::{Limits, MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
@@ -219,5 +216,179 @@ pub fn write_to(file: Box<dyn LogFile>, format: Format) -> Result<Box<dyn LogWri
             what: format!("{other} as an output"),
             remedy: "write MCAP or LCM's event log",
         }),
+    }
+}
+
+/// The formats of logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// LCM's event log, as lcm-logger writes it.
+    EventLog,
+    /// MCAP, Kadenz's own choice.
+    Mcap,
+    /// A bag of ROS 1, version 2.0.
+    Rosbag1,
+    /// A bag of ROS 2 in SQLite.
+    Rosbag2Sqlite,
+    /// Several files that are read as one.
+    Several,
+}
+
+impl Format {
+    /// What a file is by its first bytes; sixteen are enough.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        const BEGINNINGS: [(&[u8], Format); 4] = [
+            (&[0xed, 0xa1, 0xda, 0x01], Format::EventLog),
+            (b"\x89MCAP0\r\n", Format::Mcap),
+            (b"#ROSBAG V2.0\n", Format::Rosbag1),
+            (b"SQLite format 3\0", Format::Rosbag2Sqlite),
+        ];
+        let known = BEGINNINGS
+            .iter()
+            .find(|(begin, _)| bytes.starts_with(begin));
+        known.map(|(_, format)| *format)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::EventLog => "LCM event log",
+            Self::Mcap => "MCAP",
+            Self::Rosbag1 => "ROS 1 bag",
+            Self::Rosbag2Sqlite => "ROS 2 bag (sqlite3)",
+            Self::Several => "several logs",
+        })
+    }
+}
+
+// Things that many messages share, told apart by where they lie in memory: comparing a long
+// description for every message of a log would take longer than reading it.
+
+/// A shared thing, equal to itself alone.
+#[derive(Debug)]
+pub(crate) struct ByAddress<T>(Arc<T>);
+
+impl<T> ByAddress<T> {
+    pub(crate) fn new(of: &Arc<T>) -> Self {
+        Self(Arc::clone(of))
+    }
+}
+
+impl<T> PartialEq for ByAddress<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T> Eq for ByAddress<T> {}
+
+impl<T> Hash for ByAddress<T> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Arc::as_ptr(&self.0).hash(hasher);
+    }
+}
+
+/// Notes something about something shared, and forgets all before where a hostile log has named very
+/// many of them.
+pub(crate) fn remember<K: Hash + Eq, V: Clone>(known: &mut HashMap<K, V>, key: K, value: V) -> V {
+    const MAX_KNOWN: usize = 1 << 14;
+    if known.len() >= MAX_KNOWN {
+        known.clear();
+    }
+    known.insert(key, value.clone());
+    value
+}
+
+// What every log holds, whatever its format.
+
+/// How messages of a channel are laid out, in the words of some language.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Schema {
+    /// The full name of the type, as `package.type`.
+    pub name: String,
+    /// The language of the text: `lcm`, `jsonschema`, `ros1msg`, `ros2msg`, `protobuf`, ...
+    pub encoding: String,
+    /// The text; binary for some languages.
+    pub data: Vec<u8>,
+}
+
+/// A channel as a log describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct LoggedChannel {
+    /// Its name; ROS calls it topic. It may be longer than LCM allows.
+    pub name: String,
+    /// How payloads are encoded: `lcm`, `json`, `ros1`, `cdr`, ...
+    pub encoding: String,
+    /// The description of its type, where the log has one.
+    pub schema: Option<Arc<Schema>>,
+    /// What else the log says of it.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl LoggedChannel {
+    /// A channel of LCM messages whose type is not known.
+    #[must_use]
+    pub fn lcm(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            encoding: LCM_ENCODING.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// A channel of LCM messages of a type with that name and `.lcm` text.
+    #[must_use]
+    pub fn lcm_of_type(name: &str, type_name: &str, text: &str) -> Self {
+        let schema = Schema {
+            name: type_name.to_owned(),
+            encoding: LCM_ENCODING.to_owned(),
+            data: text.as_bytes().to_vec(),
+        };
+        Self {
+            schema: Some(Arc::new(schema)),
+            ..Self::lcm(name)
+        }
+    }
+}
+
+/// What MCAP files call LCM's encoding and its descriptions.
+pub const LCM_ENCODING: &str = "lcm";
+
+/// One message of a log. Readers fill the same one again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The channel it was published to.
+    pub channel: Arc<LoggedChannel>,
+    /// When it was written down or received.
+    pub log_time: WallTime,
+    /// When it was published; the log time where the format does not know.
+    pub publish_time: WallTime,
+    /// Its number, as the recorder counted; 0 where the format does not know.
+    pub sequence: u32,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self {
+            channel: Arc::default(),
+            log_time: WallTime::from_unix_ns(0),
+            publish_time: WallTime::from_unix_ns(0),
+            sequence: 0,
+            payload: Vec::new(),
+        }
+    }
+}
+
+impl Entry {
+    /// The fingerprint of an LCM message: its first eight bytes.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<crate::message::Fingerprint> {
+        let bytes = self.payload.first_chunk()?;
+        let is_lcm = self.channel.encoding == LCM_ENCODING;
+        is_lcm.then(|| crate::message::Fingerprint(u64::from_be_bytes(*bytes)))
     }
 }

@@ -15,14 +15,14 @@
 //! ```
 
 mod judge;
-mod sockets;
 
 use kadenz_rt::doctor::{Finding, Severity};
 use kadenz_rt::net::multicast::{Situation, situation};
+use kadenz_rt::tuning::Measure;
 
-use crate::provider::ProviderError;
 use crate::provider::parameters::Address;
 use crate::provider::udpm::{SelfTest, Udpm};
+use crate::provider::{Provider as _, ProviderError};
 
 /// What a URL asks of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
 
 fn judge(asked: &Asked, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
     let mut findings = judge::network(asked, seen, tested);
-    findings.extend(sockets::granted(bus));
+    findings.extend(granted(bus));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }
@@ -69,6 +69,33 @@ fn judge(asked: &Asked, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<
 #[must_use]
 pub fn works(findings: &[Finding]) -> bool {
     findings.iter().all(|it| it.severity < Severity::Spoils)
+}
+
+// What the kernel refused to the sockets themselves.
+
+/// One for each thing that was asked for and refused.
+fn granted(bus: &Udpm) -> Vec<Finding> {
+    let refused = |measure: &Measure| !measure.ok;
+    let measures = bus.measures();
+    measures
+        .iter()
+        .filter(|it| refused(it))
+        .map(finding)
+        .collect()
+}
+
+fn finding(measure: &Measure) -> Finding {
+    let title = format!(
+        "{}: {} asked, {} granted",
+        measure.name, measure.requested, measure.granted
+    );
+    let finding = Finding::new("multicast-socket", Severity::Costs, title)
+        .cost("a receiver that pauses loses what does not fit into its buffer")
+        .evidence(measure.reason.clone().unwrap_or_default());
+    match &measure.remedy {
+        Some(remedy) => finding.remedy(remedy.clone()),
+        None => finding,
+    }
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub fn amqp(bytes: &[u8]) {
     let broker = amqp::subscribing::Broker::greet(&mut words, &account, &status, 10, MAX);
     read_all(broker, bytes);
     hear_all(
-        amqp::publishing::Broker::greet(&mut words, &account, &status),
+        amqp::session::Broker::greet(&mut words, &account, &status),
         bytes,
     );
 }

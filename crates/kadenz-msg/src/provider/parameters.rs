@@ -20,6 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use kadenz_rt::units::{self, ByteSize};
+
 use super::ProviderError;
 
 /// The longest URL, in bytes.
@@ -355,32 +357,14 @@ fn decode(value: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A number and the unit behind it.
-fn with_unit(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|it: char| !it.is_ascii_digit() && it != '.');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    Some((number.parse().ok()?, unit))
-}
-
 fn bytes(text: &str) -> Option<usize> {
-    let (number, unit) = with_unit(text)?;
-    let factor = match unit {
-        "" | "B" => 1.0,
-        "kB" | "KB" | "k" => 1e3,
-        "MB" | "M" => 1e6,
-        "GB" | "G" => 1e9,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    let bytes = number * factor;
-    // Up to here a floating-point number holds every whole one.
-    (bytes.fract() == 0.0 && bytes < 9e15).then_some(bytes as usize)
+    let plain = text.parse().ok();
+    let with_unit = || text.parse::<ByteSize>().ok().map(|size| size.0);
+    usize::try_from(plain.or_else(with_unit)?).ok()
 }
 
 fn span(text: &str) -> Option<Duration> {
-    kadenz_rt::units::duration(text).ok()
+    units::duration(text).ok()
 }
 
 #[cfg(test)]

@@ -31,18 +31,14 @@
 pub mod change;
 mod check;
 mod fingerprint;
-mod hash;
 mod lexer;
 mod library;
 mod model;
 mod parser;
-mod print;
 mod problem;
-#[cfg(test)]
-mod tests;
 mod value;
 
-pub use hash::StructHash;
+pub use fingerprint::StructHash;
 pub use library::Types;
 pub use model::{
     Constant, ConstantValue, Definition, Dimension, Enum, EnumValue, Member, MemberType,
@@ -53,3 +49,6 @@ pub use value::{
     Array, Elements, EnumNumber, JsonError, MAX_VALUE_DEPTH, Path, PathError, Record, Step, Value,
     ValueError,
 };
+
+#[cfg(test)]
+mod tests;

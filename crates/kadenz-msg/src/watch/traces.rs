@@ -1,8 +1,6 @@
 //! The last values of each number in a message.
 
-use std::collections::BTreeMap;
-
-use super::Spark;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The last values of each numeric member of a channel's messages, by its path.
 ///
@@ -54,6 +52,94 @@ impl Traces {
     }
 }
 
+// A row of values as a small picture.
+
+/// The last values of something, oldest first, at most as many as it was made for.
+///
+/// ```
+/// use kadenz_msg::watch::Spark;
+///
+/// let mut spark = Spark::new(4);
+/// for value in [9.0, 0.0, 5.0, 10.0, f64::NAN] {
+///     spark.push(value);
+/// }
+/// assert_eq!(spark.to_string(), "▁▅█ ");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spark {
+    values: VecDeque<f64>,
+    most: usize,
+}
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+impl Spark {
+    /// For at most so many values.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            values: VecDeque::new(),
+            most,
+        }
+    }
+
+    /// Adds the newest value; the oldest makes room.
+    pub fn push(&mut self, value: f64) {
+        if self.values.len() >= self.most {
+            self.values.pop_front();
+        }
+        if self.most > 0 {
+            self.values.push_back(value);
+        }
+    }
+
+    /// The values, oldest first.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.values.iter().copied()
+    }
+
+    /// The newest value.
+    #[must_use]
+    pub fn last(&self) -> Option<f64> {
+        self.values.back().copied()
+    }
+
+    /// The smallest and the largest number among them.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let numbers = self.values().filter(|it| it.is_finite());
+        numbers.fold(None, |range, it| match range {
+            None => Some((it, it)),
+            Some((low, high)) => Some((it.min(low), it.max(high))),
+        })
+    }
+}
+
+/// A bar for each value, from the smallest to the largest; a space for what is no number, and bars of
+/// half height where all are alike.
+impl std::fmt::Display for Spark {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use std::fmt::Write as _;
+        let Some((low, high)) = self.range() else {
+            return Ok(());
+        };
+        for value in self.values() {
+            formatter.write_char(match value {
+                _ if !value.is_finite() => ' ',
+                _ if low == high => BARS[3],
+                _ => bar((value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The bar of a height from 0 to 1.
+fn bar(height: f64) -> char {
+    let at = (height * (BARS.len() - 1) as f64).round();
+    BARS[(at as usize).min(BARS.len() - 1)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +152,40 @@ mod tests {
         }
         assert!(traces.get("a").is_some_and(|it| it.values().len() == 2));
         assert!(traces.get("c").is_none());
+    }
+}
+
+#[cfg(test)]
+mod spark_tests {
+    use super::*;
+
+    fn drawn(values: &[f64]) -> String {
+        let mut spark = Spark::new(values.len());
+        for value in values {
+            spark.push(*value);
+        }
+        spark.to_string()
+    }
+
+    #[test]
+    fn bars_span_the_range_of_the_values() {
+        assert_eq!(drawn(&[-1.0, 0.0, 1.0]), "▁▅█");
+        assert_eq!(drawn(&[2.0, 2.0]), "▄▄");
+        assert_eq!(drawn(&[f64::NAN]), "");
+        assert_eq!(drawn(&[f64::INFINITY, 1.0, 2.0]), " ▁█");
+        assert_eq!(drawn(&[f64::MIN, 0.0, f64::MAX]), "▁▅█");
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut spark = Spark::new(2);
+        for value in [1.0, 2.0, 3.0] {
+            spark.push(value);
+        }
+        assert_eq!(spark.values().collect::<Vec<_>>(), [2.0, 3.0]);
+        assert_eq!(spark.range(), Some((2.0, 3.0)));
+        let mut none = Spark::new(0);
+        none.push(1.0);
+        assert_eq!(none.last(), None);
     }
 }

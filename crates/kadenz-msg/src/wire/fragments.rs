@@ -155,3 +155,178 @@ impl<'a> Iterator for Fragments<'a> {
         Some((header, part))
     }
 }
+
+// Reading a datagram that may come from anybody.
+
+/// What a datagram says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet<'a> {
+    /// A whole message.
+    Short {
+        /// The sender's number of it.
+        sequence: u32,
+        /// The channel.
+        channel: &'a str,
+        /// The message.
+        payload: &'a [u8],
+    },
+    /// A part of one.
+    Fragment(Fragment<'a>),
+}
+
+/// A part of a long message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment<'a> {
+    /// The sender's number of the message.
+    pub sequence: u32,
+    /// How long the whole message is, in bytes; at most [`MAX_MESSAGE`].
+    pub size: usize,
+    /// Where in it this part begins.
+    pub offset: usize,
+    /// Which part this is, from 0; below `count`.
+    pub number: u16,
+    /// How many parts there are, at least 1.
+    pub count: u16,
+    /// The channel; of part 0 alone.
+    pub channel: Option<&'a str>,
+    /// The part; `offset + payload.len()` is at most `size`.
+    pub payload: &'a [u8],
+}
+
+/// Why a datagram is none of LCM's. Making one allocates nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// It ends within its header.
+    #[error("a datagram of {length} bytes ends within LCM's header")]
+    Short {
+        /// How long it is.
+        length: usize,
+    },
+    /// It begins otherwise.
+    #[error("the datagram begins with {magic:#010x}, which is neither LC02 nor LC03")]
+    Magic {
+        /// Its first four bytes.
+        magic: u32,
+    },
+    /// No NUL ends the channel, or not within 63 bytes.
+    #[error("the channel is not ended by a NUL within 63 bytes")]
+    ChannelEnd,
+    /// The channel has no name.
+    #[error("the channel has no name")]
+    ChannelEmpty,
+    /// The channel is no UTF-8.
+    #[error("the channel is no UTF-8")]
+    ChannelText,
+    /// The fragment is beyond the number of fragments, or empty without need.
+    #[error("fragment {number} of {count} cannot be")]
+    Number {
+        /// Which it says it is.
+        number: u16,
+        /// How many it says there are.
+        count: u16,
+    },
+    /// The fragment reaches beyond the message, or the message is longer than any may be.
+    #[error("{length} bytes at {offset} do not fit into a message of {size}")]
+    Place {
+        /// How long the fragment is, in bytes.
+        length: usize,
+        /// Where it says that it begins.
+        offset: usize,
+        /// How long it says that the message is.
+        size: usize,
+    },
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a datagram. Real-time safe: allocates nothing, and takes a time that depends on the
+    /// channel's length alone.
+    ///
+    /// ```
+    /// use kadenz_msg::wire::{Malformed, Packet};
+    ///
+    /// let datagram = b"LC02\0\0\0\x07ARM\0payload";
+    /// let Packet::Short { sequence, channel, payload } = Packet::parse(datagram)? else { panic!() };
+    /// assert_eq!((sequence, channel, payload), (7, "ARM", &b"payload"[..]));
+    /// assert_eq!(Packet::parse(b"LC02"), Err(Malformed::Short { length: 4 }));
+    /// # Ok::<(), Malformed>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where LCM's receivers would throw it away, and where a fragment contradicts itself.
+    pub fn parse(datagram: &'a [u8]) -> Result<Self, Malformed> {
+        let short = || Malformed::Short {
+            length: datagram.len(),
+        };
+        let (magic, rest) = number(datagram).ok_or_else(short)?;
+        let (sequence, rest) = number(rest).ok_or_else(short)?;
+        debug_assert_eq!(datagram.len() - rest.len(), SHORT_HEADER);
+        match magic {
+            SHORT => {
+                let (channel, payload) = channel(rest)?;
+                Ok(Self::Short {
+                    sequence,
+                    channel,
+                    payload,
+                })
+            }
+            LONG if datagram.len() < FRAGMENT_HEADER => Err(short()),
+            LONG => fragment(sequence, rest).map(Self::Fragment),
+            magic => Err(Malformed::Magic { magic }),
+        }
+    }
+}
+
+/// Reads what stands behind the sequence number; at least as much as the rest of a header.
+fn fragment(sequence: u32, rest: &[u8]) -> Result<Fragment<'_>, Malformed> {
+    let short = Malformed::Short { length: rest.len() };
+    let (size, rest) = number(rest).ok_or(short)?;
+    let (offset, rest) = number(rest).ok_or(short)?;
+    let (numbers, rest) = number(rest).ok_or(short)?;
+    let (number, count) = ((numbers >> 16) as u16, numbers as u16);
+    if number >= count {
+        return Err(Malformed::Number { number, count });
+    }
+    let (channel, payload) = if number == 0 {
+        let (channel, payload) = channel(rest)?;
+        (Some(channel), payload)
+    } else {
+        (None, rest)
+    };
+    let (size, offset, length) = (size as usize, offset as usize, payload.len());
+    if size > MAX_MESSAGE || offset > size || length > size - offset {
+        return Err(Malformed::Place {
+            length,
+            offset,
+            size,
+        });
+    }
+    // Each further fragment brings a byte, so a message has no more of them than bytes.
+    if (number > 0 && length == 0) || usize::from(count) > size + 1 {
+        return Err(Malformed::Number { number, count });
+    }
+    Ok(Fragment {
+        sequence,
+        size,
+        offset,
+        number,
+        count,
+        channel,
+        payload,
+    })
+}
+
+fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_be_bytes(*first), rest))
+}
+
+fn channel(bytes: &[u8]) -> Result<(&str, &[u8]), Malformed> {
+    let reach = &bytes[..bytes.len().min(MAX_CHANNEL + 1)];
+    let end = reach.iter().position(|byte| *byte == 0);
+    let end = end.ok_or(Malformed::ChannelEnd)?;
+    if end == 0 {
+        return Err(Malformed::ChannelEmpty);
+    }
+    let name = std::str::from_utf8(&bytes[..end]).map_err(|_| Malformed::ChannelText)?;
+    Ok((name, &bytes[end + 1..]))
+}

@@ -19,13 +19,13 @@
 //! - [`tcpq`] are the frames between LCM's TCP server and its clients.
 
 mod fragments;
-mod packet;
 mod reassembly;
 mod slot;
 pub mod tcpq;
 
-pub use fragments::{Fragments, Header, TooLong, fits_short, short_header};
-pub use packet::{Fragment, Malformed, Packet};
+pub use fragments::{
+    Fragment, Fragments, Header, Malformed, Packet, TooLong, fits_short, short_header,
+};
 pub use reassembly::{Added, Complete, Limits, Reassembly, ReassemblyCounters};
 
 /// `LC02`: a short message.

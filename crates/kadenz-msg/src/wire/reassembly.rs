@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::packet::Fragment;
+use super::fragments::Fragment;
 use super::slot::{Fed, Slot};
 use crate::channel::Channel;
 use crate::provider::SenderId;

@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::packet::Fragment;
+use super::fragments::Fragment;
 use crate::channel::Channel;
 use crate::provider::SenderId;
 

@@ -9,11 +9,9 @@ use std::{
 use base64::Engine;
 use thiserror::Error;
 
-use super::{
-    base64::BASE64,
-    codec::Encoder,
-    reader::{Encoded, ReadLogError},
-};
+use super::BASE64;
+use super::codec::Encoder;
+use super::reader::{Encoded, ReadLogError};
 use crate::histogram::Histogram;
 
 /// Nanoseconds in the unit of the `Interval_Max` column, milliseconds. Readers ignore the column.

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-use super::counters::{Counters, HIGHEST, LAYOUT, used};
+use super::{Counters, HIGHEST, LAYOUT, used};
 
 /// What the writer tells the reader. Nothing here is ever reset.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::{
     sync::{Arc, AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-use super::counters::{Counters, HIGHEST, used};
+use super::{Counters, HIGHEST, used};
 
 pub(super) fn pair(deadline: i64) -> (Recorder, SharedReader) {
     let core = Arc::new(Core {

@@ -7,14 +7,13 @@
 //! * [`reader`] reads such a file in constant memory, also one that was cut off, and as fast as
 //!   the disk gives it when only the values are wanted.
 
-mod header;
 pub mod reader;
 mod ring;
 mod wire;
 pub mod writer;
 
-pub use self::header::SamplesHeader;
 pub use self::ring::{MAX_CAPACITY, SampleConsumer, SampleProducer, ring};
+pub use writer::SamplesHeader;
 
 /// One value with its sequence number and its intended and actual time.
 ///

@@ -1,5 +1,6 @@
 //! Appends samples to an Arrow IPC stream, one record batch a flush.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use thiserror::Error;
 
-use super::wire::COLUMNS;
-use super::{Sample, SamplesHeader};
+use super::Sample;
+use super::wire::{COLUMNS, keys};
 
 /// The most samples in one record batch; more become several batches.
 pub const MAX_BATCH: usize = 65_536;
@@ -177,5 +178,47 @@ impl<W: Write> SamplesWriter<W> {
         bytes.clear();
         *self.encoder.stream.get_mut() = bytes;
         Ok(())
+    }
+}
+
+// What a samples file says about itself, as metadata of its Arrow schema.
+
+/// What a samples file says about itself, so that it can be understood without its run folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SamplesHeader {
+    /// Name of the series.
+    pub series: String,
+    /// Unit of the values, `ns`.
+    pub unit: String,
+    /// Wall time of the run's start, RFC 3339; sample times count from here.
+    pub started_at: String,
+    /// Monotonic time of the run's start, in ns on the run's clock.
+    pub start_monotonic_ns: u64,
+}
+
+impl SamplesHeader {
+    /// The header as metadata of an Arrow schema.
+    pub(super) fn to_metadata(&self) -> HashMap<String, String> {
+        HashMap::from([
+            (keys::FORMAT.to_owned(), keys::FORMAT_VERSION.to_owned()),
+            (keys::SERIES.to_owned(), self.series.clone()),
+            (keys::UNIT.to_owned(), self.unit.clone()),
+            (keys::STARTED_AT.to_owned(), self.started_at.clone()),
+            (
+                keys::START_MONOTONIC.to_owned(),
+                self.start_monotonic_ns.to_string(),
+            ),
+        ])
+    }
+
+    /// Takes one entry of a schema's metadata; entries of others are passed over.
+    pub(super) fn take(&mut self, key: &str, value: &str) {
+        match key {
+            keys::SERIES => value.clone_into(&mut self.series),
+            keys::UNIT => value.clone_into(&mut self.unit),
+            keys::STARTED_AT => value.clone_into(&mut self.started_at),
+            keys::START_MONOTONIC => self.start_monotonic_ns = value.parse().unwrap_or(0),
+            _ => {}
+        }
     }
 }

@@ -14,15 +14,12 @@
 //! assert_eq!(beat.next().as_ns(), 100_000_000);
 //! ```
 
-mod interval;
-mod rate;
-
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-pub use interval::{Interval, IntervalError};
-pub use rate::{ParseRateError, Rate};
-
 use crate::clock::MonotonicTime;
+use crate::units::Decimal;
 
 /// The intended times of a loop, one after another, without drift and without skipping.
 ///
@@ -134,6 +131,243 @@ impl Beat {
     #[must_use]
     pub const fn interval(&self) -> Interval {
         self.interval
+    }
+}
+
+/// An exact, positive span between two beats: a fraction of nanoseconds in lowest terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Interval {
+    numerator_ns: u64,
+    denominator: u64,
+}
+
+/// A span that is no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IntervalError {
+    /// Zero.
+    #[error("an interval of zero has no beat; give one above zero")]
+    Zero,
+    /// Above [`Interval::MAX`].
+    #[error("the interval is longer than a year; give a shorter one")]
+    TooLong,
+    /// Below a nanosecond.
+    #[error("the interval is shorter than a nanosecond; give a rate of 1 GHz or less")]
+    TooShort,
+}
+
+impl Interval {
+    /// A year.
+    pub const MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
+    /// `numerator_ns / denominator` nanoseconds.
+    ///
+    /// # Errors
+    /// When that is not between 1 ns and [`Self::MAX`]; a denominator of zero is too long.
+    pub const fn from_fraction(numerator_ns: u64, denominator: u64) -> Result<Self, IntervalError> {
+        if numerator_ns == 0 {
+            return Err(IntervalError::Zero);
+        }
+        if numerator_ns < denominator {
+            return Err(IntervalError::TooShort);
+        }
+        if numerator_ns as u128 > Self::MAX.as_nanos() * denominator as u128 {
+            return Err(IntervalError::TooLong);
+        }
+        let divisor = greatest_common_divisor(numerator_ns, denominator);
+        Ok(Self {
+            numerator_ns: numerator_ns / divisor,
+            denominator: denominator / divisor,
+        })
+    }
+
+    /// Numerator in nanoseconds, and denominator, in lowest terms.
+    #[inline]
+    #[must_use]
+    pub const fn as_fraction(self) -> (u64, u64) {
+        (self.numerator_ns, self.denominator)
+    }
+
+    /// The nearest whole nanosecond below.
+    #[must_use]
+    pub const fn as_duration(self) -> Duration {
+        Duration::from_nanos(self.numerator_ns / self.denominator)
+    }
+
+    /// Nanoseconds, to the precision of the type.
+    #[must_use]
+    pub const fn as_ns_f64(self) -> f64 {
+        self.numerator_ns as f64 / self.denominator as f64
+    }
+
+    /// Beats a second.
+    #[must_use]
+    pub const fn as_hz_f64(self) -> f64 {
+        1e9 / self.as_ns_f64()
+    }
+
+    /// `n` intervals: whole nanoseconds, saturating, and the rest over the denominator.
+    const fn times(self, n: u64) -> (u64, u64) {
+        let exact = self.numerator_ns as u128 * n as u128;
+        let whole = exact / self.denominator as u128;
+        let rest = (exact % self.denominator as u128) as u64;
+        if whole > u64::MAX as u128 {
+            (u64::MAX, rest)
+        } else {
+            (whole as u64, rest)
+        }
+    }
+
+    /// How many whole intervals fit into `ns`: the largest n with `times(n) <= ns`.
+    const fn beats_in(self, ns: u64) -> u64 {
+        // floor(n * a / b) <= ns is n * a < (ns + 1) * b.
+        let below = (ns as u128 + 1) * self.denominator as u128 - 1;
+        let n = below / self.numerator_ns as u128;
+        if n > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            n as u64
+        }
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl TryFrom<Duration> for Interval {
+    type Error = IntervalError;
+
+    fn try_from(span: Duration) -> Result<Self, IntervalError> {
+        let ns = u64::try_from(span.as_nanos()).map_err(|_| IntervalError::TooLong)?;
+        Self::from_fraction(ns, 1)
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.denominator {
+            1 => write!(f, "{} ns", self.numerator_ns),
+            denominator => write!(f, "{}/{} ns", self.numerator_ns, denominator),
+        }
+    }
+}
+
+/// How often a loop runs, as users write it: `1kHz`, `250Hz`, `29.97Hz`, `30000/1001Hz`, `0.5Hz`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rate {
+    interval: Interval,
+}
+
+/// Why a word is no rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseRateError {
+    /// Not a number, or a unit other than Hz, kHz and MHz.
+    #[error("`{0}` is no rate; write it like 1kHz, 250Hz, 29.97Hz or 30000/1001Hz")]
+    Malformed(String),
+    /// A number, but none that a loop can keep.
+    #[error("`{rate}` is no rate a loop can keep: {source}")]
+    OutOfRange {
+        /// What was written.
+        rate: String,
+        /// What is wrong with it.
+        source: IntervalError,
+    },
+}
+
+impl Rate {
+    /// The rate whose interval is given.
+    #[must_use]
+    pub const fn of_interval(interval: Interval) -> Self {
+        Self { interval }
+    }
+
+    /// The exact time between two beats.
+    #[must_use]
+    pub const fn interval(self) -> Interval {
+        self.interval
+    }
+
+    /// Beats a second.
+    #[must_use]
+    pub const fn as_hz_f64(self) -> f64 {
+        self.interval.as_hz_f64()
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseRateError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let malformed = || ParseRateError::Malformed(word.to_owned());
+        let (number, hertz) = split_unit(word.trim()).ok_or_else(malformed)?;
+        let (dividend, divisor) = number.split_once('/').unwrap_or((number, "1"));
+        let dividend = Decimal::read(dividend).ok_or_else(malformed)?;
+        let divisor = Decimal::read(divisor).ok_or_else(malformed)?;
+        // rate = hertz * (dividend.digits / dividend.divisor) / (divisor.digits / divisor.divisor)
+        let cycles = dividend.digits.checked_mul(divisor.divisor);
+        let cycles = cycles.and_then(|n| n.checked_mul(hertz));
+        let seconds = divisor.digits.checked_mul(dividend.divisor);
+        let (cycles, seconds) = lowest_terms(
+            cycles.ok_or_else(malformed)?,
+            seconds.ok_or_else(malformed)?,
+        );
+        let span_ns = seconds.checked_mul(1_000_000_000);
+        let span_ns = span_ns.and_then(|it| u64::try_from(it).ok());
+        let span_ns = span_ns.ok_or_else(malformed)?;
+        let cycles = u64::try_from(cycles).map_err(|_| malformed())?;
+        match Interval::from_fraction(span_ns, cycles) {
+            Ok(interval) => Ok(Self { interval }),
+            Err(source) => Err(ParseRateError::OutOfRange {
+                rate: word.to_owned(),
+                source,
+            }),
+        }
+    }
+}
+
+/// Splits `1.5 kHz` into its number and the hertz its unit stands for.
+fn split_unit(word: &str) -> Option<(&str, u128)> {
+    let units = [
+        ("MHz", 1_000_000),
+        ("kHz", 1_000),
+        ("khz", 1_000),
+        ("KHz", 1_000),
+        ("Hz", 1),
+        ("hz", 1),
+    ];
+    let (unit, hertz) = units.into_iter().find(|(unit, _)| word.ends_with(unit))?;
+    Some((word[..word.len() - unit.len()].trim_end(), hertz))
+}
+
+fn lowest_terms(mut a: u128, mut b: u128) -> (u128, u128) {
+    let (first, second) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let divisor = a.max(1);
+    (first / divisor, second / divisor)
+}
+
+impl fmt::Display for Rate {
+    /// Prints `1 kHz`, `250 Hz` or `29.97 Hz`, and with `{:#}` without the space, as an option takes it; rates
+    /// without a short decimal are rounded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hertz = self.as_hz_f64();
+        let (number, unit) = match hertz {
+            1_000_000.0.. => (hertz / 1e6, "MHz"),
+            1_000.0.. => (hertz / 1e3, "kHz"),
+            _ => (hertz, "Hz"),
+        };
+        let text = format!("{number:.6}");
+        write!(
+            f,
+            "{}{}{unit}",
+            text.trim_end_matches('0').trim_end_matches('.'),
+            if f.alternate() { "" } else { " " }
+        )
     }
 }
 

@@ -17,21 +17,17 @@
 //! ```
 
 mod bridge;
-mod facts;
-mod kind;
 mod pair;
 mod phc;
-mod synchronisation;
-mod system;
 mod time;
 mod tsc;
 
+use std::fmt;
+use std::str::FromStr;
+
 pub use bridge::{Bridged, Observation, WallBridge};
-pub use facts::{ClockFacts, measure};
-pub use kind::{ClockKind, ParseClockKindError};
 pub use pair::ClockPair;
 pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
-pub use synchronisation::{Synchronisation, synchronisation};
 pub use time::{MonotonicTime, WallTime};
 
 /// A clock that never steps back.
@@ -71,8 +67,8 @@ pub enum OpenClockError {
 /// Where the clock does not exist on this machine or cannot be trusted, with the reason.
 pub fn open(kind: ClockKind) -> Result<Box<dyn Clock>, OpenClockError> {
     match kind {
-        ClockKind::Monotonic => Ok(Box::new(system::Monotonic)),
-        ClockKind::MonotonicRaw => system::open_raw(),
+        ClockKind::Monotonic => Ok(Box::new(Monotonic)),
+        ClockKind::MonotonicRaw => open_raw(),
         ClockKind::Tsc => match tsc::Tsc::calibrate() {
             Ok(clock) => Ok(Box::new(clock)),
             Err(reason) => Err(OpenClockError::Unavailable {
@@ -90,5 +86,248 @@ pub fn now() -> MonotonicTime {
     MonotonicTime::from_ns(crate::os::monotonic_ns())
 }
 
+/// The clocks a measurement can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ClockKind {
+    /// `CLOCK_MONOTONIC`: slewed by NTP, never stepped; the clock sleepers sleep against.
+    #[default]
+    Monotonic,
+    /// `CLOCK_MONOTONIC_RAW`: the bare oscillator, not slewed.
+    MonotonicRaw,
+    /// The processor's time stamp counter, where it is invariant.
+    Tsc,
+}
+
+impl ClockKind {
+    /// Every kind, in the order help texts show them.
+    pub const ALL: [Self; 3] = [Self::Monotonic, Self::MonotonicRaw, Self::Tsc];
+
+    /// The word users write.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Monotonic => "monotonic",
+            Self::MonotonicRaw => "monotonic-raw",
+            Self::Tsc => "tsc",
+        }
+    }
+}
+
+impl fmt::Display for ClockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A word that names no clock.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no clock; write monotonic, monotonic-raw or tsc")]
+pub struct ParseClockKindError(String);
+
+impl FromStr for ClockKind {
+    type Err = ParseClockKindError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
+        found.ok_or_else(|| ParseClockKindError(word.to_owned()))
+    }
+}
+
+// The operating system's own clocks.
+
+/// The sleep clock.
+#[derive(Debug, Clone, Copy)]
+struct Monotonic;
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now(&self) -> MonotonicTime {
+        now()
+    }
+
+    fn name(&self) -> &'static str {
+        crate::os::MONOTONIC_NAME
+    }
+
+    fn to_sleep_clock(&self, deadline: MonotonicTime) -> MonotonicTime {
+        deadline
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy)]
+struct MonotonicRaw;
+
+#[cfg(target_os = "linux")]
+impl Clock for MonotonicRaw {
+    #[inline]
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(crate::os::monotonic_raw_ns())
+    }
+
+    fn name(&self) -> &'static str {
+        "CLOCK_MONOTONIC_RAW"
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "fails on the other operating systems"
+)]
+fn open_raw() -> Result<Box<dyn Clock>, OpenClockError> {
+    Ok(Box::new(MonotonicRaw))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_raw() -> Result<Box<dyn Clock>, OpenClockError> {
+    Err(OpenClockError::Unavailable {
+        clock: ClockKind::MonotonicRaw,
+        reason: "only Linux has CLOCK_MONOTONIC_RAW".to_owned(),
+    })
+}
+
+// What a clock costs and how fine it is, measured rather than believed.
+
+/// What was measured of a clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClockFacts {
+    /// Smallest step seen between two readings.
+    pub resolution_ns: f64,
+    /// Cost of one reading: the median over several batches.
+    pub read_cost_ns: f64,
+}
+
+const BATCHES: usize = 21;
+const READS_A_BATCH: u32 = 500;
+
+/// Measures a clock with about ten thousand readings: well under a millisecond on most machines.
+///
+/// The resolution is the smallest non-zero difference between readings that follow each other.
+/// It cannot be finer than one reading takes, so on fast clocks it approaches the read cost.
+#[must_use]
+pub fn measure(clock: &dyn Clock) -> ClockFacts {
+    let mut costs_ns = [0.0; BATCHES];
+    let mut step_ns = u64::MAX;
+    for cost in &mut costs_ns {
+        let start = clock.now();
+        let mut previous = start;
+        for _ in 0..READS_A_BATCH {
+            let now = clock.now();
+            let step = now.as_ns() - previous.as_ns().min(now.as_ns());
+            if step > 0 {
+                step_ns = step_ns.min(step);
+            }
+            previous = now;
+        }
+        *cost = previous.since(start) as f64 / f64::from(READS_A_BATCH);
+    }
+    costs_ns.sort_by(f64::total_cmp);
+    if step_ns == u64::MAX {
+        step_ns = next_step_ns(clock);
+    }
+    ClockFacts {
+        resolution_ns: step_ns as f64,
+        read_cost_ns: costs_ns[BATCHES / 2],
+    }
+}
+
+/// Waits for a coarse clock to move, and says by how much it did.
+fn next_step_ns(clock: &dyn Clock) -> u64 {
+    let start = clock.now();
+    loop {
+        let now = clock.now();
+        if now > start {
+            return now.as_ns() - start.as_ns();
+        }
+        std::hint::spin_loop();
+    }
+}
+
+// Whether somebody keeps the wall clock true.
+
+/// What the system says of its wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Synchronisation {
+    /// Somebody keeps it: a PTP or NTP daemon.
+    Kept {
+        /// How far it may be from true time, in nanoseconds, as that daemon set it, and 500 us more for
+        /// each second since. linuxptp's `phc2sys` sets it to 0 at each update: then it is a
+        /// saw-tooth, and only says that the clock is kept.
+        within_ns: u64,
+    },
+    /// Nobody does: it runs as its quartz does.
+    Free,
+    /// The system does not say.
+    Unknown,
+}
+
+/// What the system says of its wall clock now: `adjtimex(2)` on Linux, nothing elsewhere.
+///
+/// One system call that changes nothing and needs no right. Real-time safe: no allocation, no lock.
+///
+/// ```
+/// use kadenz_rt::clock::{self, Synchronisation};
+///
+/// match clock::synchronisation() {
+///     Synchronisation::Kept { within_ns } => println!("true within {within_ns} ns"),
+///     Synchronisation::Free => println!("nobody keeps it; see `chronyc tracking` or ptp4l's log"),
+///     Synchronisation::Unknown => println!("the system does not say"),
+/// }
+/// ```
+#[must_use]
+pub fn synchronisation() -> Synchronisation {
+    #[cfg(target_os = "linux")]
+    {
+        use crate::os::linux::clock;
+        clock::discipline().map_or(Synchronisation::Unknown, |it| {
+            of(it.status, it.state, it.max_error_us)
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    Synchronisation::Unknown
+}
+
+/// `STA_UNSYNC` of Linux's `timex.h`.
+#[cfg(any(target_os = "linux", test))]
+const UNSYNC: i32 = 0x0040;
+/// `TIME_ERROR` of Linux's `timex.h`.
+#[cfg(any(target_os = "linux", test))]
+const ERROR: i32 = 5;
+
+#[cfg(any(target_os = "linux", test))]
+fn of(status: i32, state: i32, max_error_us: i64) -> Synchronisation {
+    if status & UNSYNC != 0 || state == ERROR {
+        return Synchronisation::Free;
+    }
+    let within_us = u64::try_from(max_error_us).unwrap_or(0);
+    Synchronisation::Kept {
+        within_ns: within_us.saturating_mul(1000),
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod synchronisation_tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_kept_unless_the_kernel_says_it_is_not() {
+        let kept = |within_ns| Synchronisation::Kept { within_ns };
+        assert_eq!(of(0, 0, 120), kept(120_000));
+        // STA_PLL and STA_NANO, and a leap second to come.
+        assert_eq!(of(0x2001, 1, 0), kept(0));
+        assert_eq!(of(0x2041, 5, 16_000_000), Synchronisation::Free);
+        assert_eq!(of(0x0040, 0, 1), Synchronisation::Free);
+        assert_eq!(of(0, 5, 1), Synchronisation::Free);
+        assert_eq!(of(0, 0, i64::MAX), kept(u64::MAX));
+    }
+
+    #[test]
+    fn this_system_answers() {
+        let told = synchronisation();
+        assert!(cfg!(target_os = "linux") || told == Synchronisation::Unknown);
+    }
+}

@@ -61,7 +61,7 @@ pub enum OpenPhcError {
 #[derive(Debug)]
 pub struct PhcClock {
     #[cfg(target_os = "linux")]
-    device: crate::os::linux::phc::Device,
+    device: crate::os::linux::clock::Device,
 }
 
 impl PhcClock {
@@ -73,7 +73,7 @@ impl PhcClock {
     #[cfg(target_os = "linux")]
     pub fn open(index: u32) -> Result<Self, OpenPhcError> {
         let path = format!("/dev/ptp{index}");
-        match crate::os::linux::phc::Device::open(&path) {
+        match crate::os::linux::clock::Device::open(&path) {
             Ok(device) => Ok(Self { device }),
             Err(error) => Err(refused(path, &error)),
         }

@@ -3,7 +3,7 @@
 use crate::host::{self, CLOCK_SOURCE};
 
 use super::finding::{Unknown, costs, fine, note, spoils};
-use super::{Finding, Machine, processes, remedy};
+use super::{Finding, Machine, finding, processes};
 
 pub(super) fn source(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -38,14 +38,14 @@ pub(super) fn source(machine: &Machine<'_>) -> Result<Finding, Unknown> {
 
 fn switch_source(machine: &Machine<'_>, available: &str) -> String {
     if available.split_whitespace().any(|name| name == "tsc") {
-        let parameter = remedy::kernel_parameter(machine, "clocksource=tsc");
+        let parameter = finding::kernel_parameter(machine, "clocksource=tsc");
         let now = format!("echo tsc | sudo tee {CLOCK_SOURCE}");
-        return remedy::now_and_for_good(&now, &parameter);
+        return finding::now_and_for_good(&now, &parameter);
     }
     format!(
         "find out why the kernel gave tsc up: sudo dmesg | grep -i -e tsc -e clocksource; where the \
          hardware is known to be good: {}",
-        remedy::kernel_parameter(machine, "tsc=reliable")
+        finding::kernel_parameter(machine, "tsc=reliable")
     )
 }
 
@@ -114,7 +114,7 @@ fn at_ticks_only(machine: &Machine<'_>, evidence: &str) -> Finding {
         .remedy(format!(
             "a kernel with CONFIG_HIGH_RES_TIMERS=y, a clock source better than jiffies, and \
              without highres=off: {}",
-            remedy::kernel_parameter(machine, "highres=on")
+            finding::kernel_parameter(machine, "highres=on")
         ))
 }
 

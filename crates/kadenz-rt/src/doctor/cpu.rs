@@ -4,7 +4,7 @@ use crate::host::idle::{self, IdleStates, LIMIT};
 use crate::host::{cpu_list, governor_path};
 
 use super::finding::{Unknown, costs, fine, found, note};
-use super::{Finding, Machine, Severity, remedy};
+use super::{Finding, Machine, Severity, finding};
 
 const FREQUENCY: &str = "/sys/devices/system/cpu/cpu0/cpufreq";
 
@@ -36,7 +36,7 @@ pub(super) fn governor(machine: &Machine<'_>) -> Result<Finding, Unknown> {
              robotics switched it off, `cpuspeed off`)",
         )
         .evidence(evidence)
-        .remedy(remedy::sysfs(ALL, "performance")))
+        .remedy(finding::sysfs(ALL, "performance")))
 }
 
 pub(super) fn boost(machine: &Machine<'_>) -> Result<Finding, Unknown> {
@@ -63,7 +63,7 @@ pub(super) fn boost(machine: &Machine<'_>) -> Result<Finding, Unknown> {
              power run out (kernel documentation intel_pstate, cpufreq)",
         )
         .evidence(evidence)
-        .remedy(remedy::sysfs(path, off)))
+        .remedy(finding::sysfs(path, off)))
 }
 
 /// Base and highest frequency of the first CPU, where the driver tells both.
@@ -134,7 +134,7 @@ fn wake_sooner(machine: &Machine<'_>, idle: &IdleStates) -> String {
     format!(
         "for a program: kadenz run --cpu-dma-latency 0us -- PROGRAM (`kadenz tune --cells PM,PMI` \
          says what that buys)\nnow: sudo cpupower idle-set -D {disabled}\nfor good: {}",
-        remedy::kernel_parameter(machine, parameter)
+        finding::kernel_parameter(machine, parameter)
     )
 }
 
@@ -146,7 +146,7 @@ fn without_idle_states(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let driver = machine.root.read(DRIVER);
     if machine.is_virtual() && driver.is_ok_and(|name| name == "none") {
         let evidence = format!("no idle states: {DRIVER} is none, in a virtual machine");
-        return Ok(host_decides(evidence).remedy(remedy::kernel_parameter(machine, "idle=poll")));
+        return Ok(host_decides(evidence).remedy(finding::kernel_parameter(machine, "idle=poll")));
     }
     Err(Unknown::absent(
         "/sys/devices/system/cpu/cpu0/cpuidle/state0",
@@ -184,9 +184,9 @@ pub(super) fn isolated(machine: &Machine<'_>) -> Result<Finding, Unknown> {
              to 1.1 ms under load (paper of H. Yoon et al., 3.4)",
         )
         .evidence(format!("{PATH}: empty"))
-        .remedy(remedy::now_and_for_good(
+        .remedy(finding::now_and_for_good(
             &now,
-            &remedy::kernel_parameter(machine, &parameter),
+            &finding::kernel_parameter(machine, &parameter),
         )))
 }
 
@@ -236,11 +236,11 @@ pub(super) fn interrupts(machine: &Machine<'_>) -> Result<Finding, Unknown> {
              moves them off the loop's CPU)",
         )
         .evidence(format!("{PATH}: {}", named.collect::<Vec<_>>().join("; ")))
-        .remedy(remedy::now_and_for_good(
+        .remedy(finding::now_and_for_good(
             &format!(
                 "for i in /proc/irq/[0-9]*; do echo {others} | sudo tee $i/smp_affinity_list; done"
             ),
-            &remedy::kernel_parameter(machine, &format!("irqaffinity={others}")),
+            &finding::kernel_parameter(machine, &format!("irqaffinity={others}")),
         )))
 }
 
@@ -300,7 +300,7 @@ pub(super) fn mitigations(machine: &Machine<'_>) -> Result<Finding, Unknown> {
             format!("{FOLDER}/*: no Mitigation"),
         ));
     }
-    let parameter = remedy::kernel_parameter(machine, "mitigations=off");
+    let parameter = finding::kernel_parameter(machine, "mitigations=off");
     Ok(note(format!("{} mitigations are active", active.len()))
         .cost(
             "every entry into the kernel and every switch between processes takes longer, by an \

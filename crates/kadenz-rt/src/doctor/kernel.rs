@@ -3,7 +3,7 @@
 use crate::host::kernel::{self, DynamicMode, Preemption};
 
 use super::finding::{Unknown, costs, fine, found, note, or_else, spoils};
-use super::{Finding, Machine, Severity, remedy};
+use super::{Finding, Machine, Severity, finding};
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 
@@ -67,7 +67,7 @@ fn preempt_more(machine: &Machine<'_>, model: Preemption) -> String {
         ),
         Preemption::Dynamic(Some(DynamicMode::None | DynamicMode::Voluntary)) => format!(
             "best: {install}\nnow: echo full | sudo tee /sys/kernel/debug/sched/preempt\nfor good: {}",
-            remedy::kernel_parameter(machine, "preempt=full")
+            finding::kernel_parameter(machine, "preempt=full")
         ),
         _ => install.to_owned(),
     }
@@ -108,7 +108,7 @@ pub(super) fn tick(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         _ => "",
     };
     let parameter = format!("nohz_full={cpu} rcu_nocbs={cpu}");
-    let mend = remedy::kernel_parameter(machine, &parameter);
+    let mend = finding::kernel_parameter(machine, &parameter);
     Ok(finding.remedy(format!("{first}{mend}")))
 }
 
@@ -132,7 +132,7 @@ pub(super) fn rcu_callbacks(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let Some(cpu) = machine.loop_cpus() else {
         return Ok(finding);
     };
-    Ok(finding.remedy(remedy::kernel_parameter(
+    Ok(finding.remedy(finding::kernel_parameter(
         machine,
         &format!("rcu_nocbs={cpu}"),
     )))
@@ -151,7 +151,7 @@ pub(super) fn rcu_expedited(machine: &Machine<'_>) -> Option<Finding> {
              rcupdate.rcu_expedited)",
         )
         .evidence(format!("{PATH}: {value}"))
-        .remedy(remedy::sysfs(PATH, "0"));
+        .remedy(finding::sysfs(PATH, "0"));
     Some(finding)
 }
 
@@ -236,7 +236,7 @@ pub(super) fn serial_console(machine: &Machine<'_>) -> Result<Finding, Unknown> 
              off on kernels that print at once",
         )
         .evidence(format!("{COMMAND_LINE}: console={console}; {PRINTK}: {printk}"))
-        .remedy(remedy::sysctl("kernel.printk", "1")))
+        .remedy(finding::sysctl("kernel.printk", "1")))
 }
 
 /// Words of a message of the kernel, how much it matters, and what it means.

@@ -4,7 +4,7 @@ use crate::host::{self, cpu_list};
 
 use super::finding::{Unknown, costs, fine};
 use super::settings::{self, chosen};
-use super::{Finding, Machine, remedy};
+use super::{Finding, Machine, finding};
 
 pub(super) fn swap(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     const PATH: &str = "/proc/swaps";
@@ -38,7 +38,7 @@ pub(super) fn swap(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .evidence(format!(
             "{PATH}: {names}, {used} KiB used; {SWAPPINESS}: {swappiness}"
         ))
-        .remedy(remedy::now_and_for_good(
+        .remedy(finding::now_and_for_good(
             "sudo swapoff -a",
             "sudo swapoff -a && sudo sed -i '/[[:space:]]swap[[:space:]]/s/^/#/' /etc/fstab",
         )))
@@ -62,9 +62,9 @@ pub(super) fn huge_pages(machine: &Machine<'_>) -> Result<Finding, Unknown> {
                  F. Enner's blog post on latency in robotics booted with never",
             )
             .evidence(evidence)
-            .remedy(remedy::now_and_for_good(
+            .remedy(finding::now_and_for_good(
                 &format!("echo never | sudo tee {PATH}"),
-                &remedy::kernel_parameter(machine, "transparent_hugepage=never"),
+                &finding::kernel_parameter(machine, "transparent_hugepage=never"),
             )),
     })
 }

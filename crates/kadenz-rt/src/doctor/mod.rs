@@ -19,11 +19,9 @@ mod machine;
 mod memory;
 mod network;
 mod processes;
-mod remedy;
 mod rights;
 mod scheduling;
 mod settings;
-mod virtualisation;
 
 pub use crate::host::Root;
 pub use finding::{Finding, Severity};
@@ -59,8 +57,8 @@ enum Look {
 /// All checks, in the order in which a reader should take them.
 #[rustfmt::skip]
 static CHECKS: [Check; 48] = [
-    check("virtualisation", &[Each("virtual machine or not", virtualisation::layers)]),
-    check("steal-time", &[One("stolen time", virtualisation::steal_time)]),
+    check("virtualisation", &[Each("virtual machine or not", hardware::layers)]),
+    check("steal-time", &[One("stolen time", hardware::steal_time)]),
     check("preemption", &[One("preemption model", kernel::preemption)]),
     check("realtime-rights", &[
         One("right to real-time priority", rights::priority),

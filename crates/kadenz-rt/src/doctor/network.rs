@@ -1,7 +1,7 @@
 //! Network cards: how long they hold frames and interrupts back, and whether they sleep.
 
 use super::finding::{Unknown, costs, fine, found, note, or_else};
-use super::{Finding, Machine, Severity, remedy};
+use super::{Finding, Machine, Severity, finding};
 
 const FOLDER: &str = "/sys/class/net";
 
@@ -68,10 +68,10 @@ impl Nic {
 
     /// What mends a setting of the program `ethtool`, now and for good.
     fn remedy(&self, what: &str, option: &str, values: &str) -> String {
-        let arguments = format!("{option} {}{values}", remedy::shell_word(&self.name));
+        let arguments = format!("{option} {}{values}", finding::shell_word(&self.name));
         let command = format!("ethtool {arguments}");
-        let at_boot = remedy::at_boot(&format!("{what}-{}", self.name), &command);
-        remedy::now_and_for_good(&format!("sudo {command}"), &at_boot)
+        let at_boot = finding::at_boot(&format!("{what}-{}", self.name), &command);
+        finding::now_and_for_good(&format!("sudo {command}"), &at_boot)
     }
 }
 
@@ -281,7 +281,7 @@ fn deferring(machine: &Machine<'_>, nic: &Nic) -> Option<Finding> {
             ns / 1000
         ))
         .evidence(format!("{path}: {ns}"))
-        .remedy(remedy::sysfs(&remedy::shell_word(&path), "0"));
+        .remedy(finding::sysfs(&finding::shell_word(&path), "0"));
     Some(finding)
 }
 
@@ -312,14 +312,14 @@ fn judge_wifi(nic: &Nic, power_save: Option<bool>) -> Finding {
          every 102.4 ms by default (IEEE 802.11: 100 time units of 1024 us); besides, the channel \
          must be free, so the delay has no upper limit"
     };
-    let word = remedy::shell_word(name);
+    let word = finding::shell_word(name);
     found(
         Severity::costs_if(power_save == Some(true)),
         format!("{name} is Wi-Fi"),
     )
     .cost(cost)
     .evidence(format!("{FOLDER}/{name}/wireless exists; {seen}"))
-    .remedy(remedy::now_and_for_good(
+    .remedy(finding::now_and_for_good(
         &format!("sudo iw dev {word} set power_save off; better: use a cable"),
         "nmcli connection modify <connection> 802-11-wireless.powersave 2",
     ))

@@ -3,7 +3,7 @@
 use crate::host::{ReadFactError, Root};
 
 use super::finding::{Unknown, costs, fine, note, spoils};
-use super::{Finding, Machine, remedy};
+use super::{Finding, Machine, finding};
 
 const LIMITS: &str = "/proc/self/limits";
 /// Number of `CAP_SYS_NICE`, `capability.h`.
@@ -180,7 +180,7 @@ fn configured(root: &Root, item: &str) -> String {
 
 /// How a user gets a limit of pam_limits.
 fn raise(item: &str, value: &str) -> String {
-    remedy::now_and_for_good(
+    finding::now_and_for_good(
         "sudo setcap cap_sys_nice,cap_ipc_lock+ep <program>, or run it as root",
         &format!(
             "sudo groupadd -f realtime && sudo usermod -aG realtime $USER && echo '@realtime - \

@@ -3,7 +3,7 @@
 use crate::host::Root;
 
 use super::finding::{Unknown, costs, fine, note, or_else, spoils};
-use super::{Finding, Machine, remedy};
+use super::{Finding, Machine, finding};
 
 const GROUP_OPTION: &str = "CONFIG_RT_GROUP_SCHED=y";
 
@@ -52,14 +52,14 @@ pub(super) fn rt_groups(machine: &Machine<'_>) -> Result<Finding, Unknown> {
 }
 
 fn refused(path: &str) -> Finding {
-    let word = remedy::shell_word(path);
+    let word = finding::shell_word(path);
     spoils("this control group has no real-time at all")
         .cost(
             "SCHED_FIFO and SCHED_RR are refused to every process in it, root's too (kernel \
              documentation sched-rt-group, 2.2): the loop runs as an ordinary process",
         )
         .evidence(format!("{path}: 0"))
-        .remedy(remedy::now_and_for_good(
+        .remedy(finding::now_and_for_good(
             &format!("echo 950000 | sudo tee {word} (the groups above need as much first)"),
             "in the unit of the service: Slice=-.slice, or boot a kernel without \
              CONFIG_RT_GROUP_SCHED",
@@ -101,7 +101,7 @@ fn judge_throttle(machine: &Machine<'_>) -> Result<Finding, Unknown> {
              a loop that sleeps in every cycle never meets it"
         ))
         .evidence(evidence)
-        .remedy(remedy::sysctl("kernel.sched_rt_runtime_us", "-1")))
+        .remedy(finding::sysctl("kernel.sched_rt_runtime_us", "-1")))
 }
 
 /// Since Linux 6.12 ordinary tasks are served by a deadline server when real-time tasks starve
@@ -133,9 +133,9 @@ pub(super) fn fair_server(machine: &Machine<'_>) -> Option<Finding> {
             period / 1_000_000
         ))
         .evidence(evidence)
-        .remedy(remedy::now_and_for_good(
+        .remedy(finding::now_and_for_good(
             "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done",
-            &remedy::at_boot(
+            &finding::at_boot(
                 "fair-server",
                 // systemd makes one dollar sign of two.
                 "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $$f; done",
@@ -239,7 +239,7 @@ impl Quota {
             .remedy(format!(
                 "now: echo {free} | sudo tee {}\nfor good: start the container or unit without a \
                  CPU limit (docker: no --cpus; systemd: CPUQuota=)",
-                remedy::shell_word(&self.file)
+                finding::shell_word(&self.file)
             ));
         Some(finding)
     }

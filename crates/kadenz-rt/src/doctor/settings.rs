@@ -1,7 +1,7 @@
 //! The checks that judge the value in one file.
 
 use super::finding::{Unknown, costs, fine, found, note};
-use super::{Finding, Machine, Severity, remedy};
+use super::{Finding, Machine, Severity, finding};
 
 /// One file of the kernel, which value of it is good, and what the others mean.
 pub(super) struct Setting {
@@ -68,9 +68,9 @@ pub(super) static SMT: Setting = Setting {
                  sibling must be shielded too",
             )
             .evidence(siblings.map_or(String::new(), |list| format!("{path}: {list}")))
-            .remedy(remedy::now_and_for_good(
+            .remedy(finding::now_and_for_good(
                 "echo off | sudo tee /sys/devices/system/cpu/smt/control",
-                &remedy::kernel_parameter(machine, "nosmt"),
+                &finding::kernel_parameter(machine, "nosmt"),
             ))
     },
 };
@@ -83,7 +83,7 @@ pub(super) static POWER_PROFILE: Setting = Setting {
     otherwise: |_, profile| {
         note(format!("the power profile is {profile}"))
             .cost("the firmware trades speed for heat and noise by its own rules")
-            .remedy(remedy::sysfs(
+            .remedy(finding::sysfs(
                 "/sys/firmware/acpi/platform_profile",
                 "performance",
             ))
@@ -105,7 +105,7 @@ pub(super) static TIMER_MIGRATION: Setting = Setting {
                  which then has to wake the loop's CPU, and does so late when it has interrupts off \
                  itself (kernel/time/hrtimer.c; NVIDIA's guide to its real-time kernel sets it to 0)",
             )
-            .remedy(remedy::sysctl("kernel.timer_migration", "0"))
+            .remedy(finding::sysctl("kernel.timer_migration", "0"))
     },
 };
 
@@ -122,7 +122,7 @@ pub(super) static HARD_LOCKUP_DETECTOR: Setting = Setting {
                  priority holds off (kernel documentation lockup-watchdogs)"
             ))
             .evidence(format!("{WATCHDOG_THRESHOLD}: {threshold}"))
-            .remedy(remedy::sysctl("kernel.nmi_watchdog", "0"))
+            .remedy(finding::sysctl("kernel.nmi_watchdog", "0"))
     },
 };
 
@@ -140,7 +140,7 @@ pub(super) static SOFT_LOCKUP_DETECTOR: Setting = Setting {
                 threshold as f64 * 2.0 / 5.0
             ))
             .evidence(format!("{WATCHDOG_THRESHOLD}: {threshold}"))
-            .remedy(remedy::sysctl("kernel.soft_watchdog", "0"))
+            .remedy(finding::sysctl("kernel.soft_watchdog", "0"))
     },
 };
 
@@ -163,7 +163,7 @@ pub(super) static OVERCOMMIT: Setting = Setting {
                  the controller (kernel documentation sysctl/vm, overcommit_memory; paper of H. Yoon \
                  et al., 4, has it spare the robot's processes)",
             )
-            .remedy(remedy::now_and_for_good(
+            .remedy(finding::now_and_for_good(
                 "sudo choom -n -1000 -p <controller>",
                 "in the controller's unit: OOMScoreAdjust=-1000",
             ))
@@ -182,7 +182,7 @@ pub(super) static NUMA_BALANCING: Setting = Setting {
                  (kernel documentation sysctl/kernel, numa_balancing): faults in memory that was \
                  locked and touched",
             )
-            .remedy(remedy::sysctl("kernel.numa_balancing", "0"))
+            .remedy(finding::sysctl("kernel.numa_balancing", "0"))
     },
 };
 
@@ -201,7 +201,7 @@ pub(super) static SAME_PAGE_MERGING: Setting = Setting {
             )
             .evidence(shared.map_or(String::new(), |n| format!("pages_shared: {n}")))
             // 2 also takes apart what was merged; 0 keeps it.
-            .remedy(remedy::now_and_for_good(
+            .remedy(finding::now_and_for_good(
                 "echo 2 | sudo tee /sys/kernel/mm/ksm/run",
                 "sudo systemctl disable --now ksm ksmtuned",
             ))
@@ -219,7 +219,7 @@ pub(super) static COMPACTION: Setting = Setting {
                 "pages of all processes are moved around, which the kernel's documentation says can lead \
                  to latency spikes in unsuspecting applications (sysctl/vm, compaction_proactiveness)",
             )
-            .remedy(remedy::sysctl("vm.compaction_proactiveness", "0"))
+            .remedy(finding::sysctl("vm.compaction_proactiveness", "0"))
     },
 };
 
@@ -235,7 +235,7 @@ pub(super) static COMPACTION_OF_LOCKED_PAGES: Setting = Setting {
                  task is held up meanwhile (kernel documentation sysctl/vm, \
                  compact_unevictable_allowed; PREEMPT_RT kernels have 0 for that reason)",
             )
-            .remedy(remedy::sysctl("vm.compact_unevictable_allowed", "0"))
+            .remedy(finding::sysctl("vm.compact_unevictable_allowed", "0"))
     },
 };
 
@@ -252,7 +252,7 @@ pub(super) static VM_STATISTICS: Setting = Setting {
                  preempts ordinary threads, real-time ones not (kernel documentation \
                  kernel-per-CPU-kthreads, vmstat_update)"
             ))
-            .remedy(remedy::sysctl("vm.stat_interval", "60"))
+            .remedy(finding::sysctl("vm.stat_interval", "60"))
     },
 };
 
@@ -270,9 +270,9 @@ pub(super) static PCIE_POWER: Setting = Setting {
                  states how long in lspci -vv, `Exit Latency L1` (PCI Express, Link Capabilities: from \
                  below 1 us to more than 64 us)",
             )
-            .remedy(remedy::now_and_for_good(
+            .remedy(finding::now_and_for_good(
                 "echo performance | sudo tee /sys/module/pcie_aspm/parameters/policy",
-                &remedy::kernel_parameter(machine, "pcie_aspm.policy=performance"),
+                &finding::kernel_parameter(machine, "pcie_aspm.policy=performance"),
             ))
     },
 };
@@ -296,6 +296,6 @@ pub(super) static SPLIT_LOCK: Setting = Setting {
                  arch/x86 split_lock_warn; sysctl/kernel, split_lock_mitigate); code with packed \
                  structures may do so, Rust's atomics do not; the kernel log names who did",
             )
-            .remedy(remedy::sysctl("kernel.split_lock_mitigate", "0"))
+            .remedy(finding::sysctl("kernel.split_lock_mitigate", "0"))
     },
 };

@@ -8,7 +8,8 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::os::linux::{addresses, link, signals, tap::Changer};
+use crate::os::linux::tap::Changer;
+use crate::os::linux::{link, signals};
 use crate::shield::start_of;
 
 /// Begins the alias of a cable.
@@ -72,7 +73,7 @@ impl Cable {
         let maker = Maker::this().map_err(failed("make"))?;
         link::create_veth(near, far).map_err(failed("make"))?;
         let gone = || io::Error::from(io::ErrorKind::NotFound);
-        let number = addresses::number_of(near).ok_or_else(gone);
+        let number = link::number_of(near).ok_or_else(gone);
         let number = number.map_err(failed("set up"))?;
         if let Err(error) = link::set_alias(number, &maker.mark()) {
             // Nobody would know whose it is.
@@ -328,11 +329,11 @@ mod tests {
             link::delete(cable.number).unwrap();
             assert!(cable.set_up(false).is_err(), "it is gone");
             link::create_veth("near", "others").unwrap();
-            let others = addresses::number_of("near").unwrap();
+            let others = link::number_of("near").unwrap();
             // Whatever its alias: that it was made by this process says that another `Cable` has it.
             link::set_alias(others, &cable.maker.mark()).unwrap();
             drop(cable);
-            assert_eq!(addresses::number_of("near"), Some(others));
+            assert_eq!(link::number_of("near"), Some(others));
         });
     }
 
@@ -342,7 +343,7 @@ mod tests {
             let cable = Cable::create("near", "far").unwrap();
             link::set_alias(cable.number, "mine now").unwrap();
             drop(cable);
-            assert!(addresses::number_of("near").is_some());
+            assert!(link::number_of("near").is_some());
         });
     }
 
@@ -361,7 +362,7 @@ mod tests {
                 ("users", "my own".to_owned()),
             ] {
                 link::create_veth(name, &format!("{name}-2")).unwrap();
-                link::set_alias(addresses::number_of(name).unwrap(), &mark).unwrap();
+                link::set_alias(link::number_of(name).unwrap(), &mark).unwrap();
             }
             let told = abandoned().unwrap();
             assert_eq!(told.len(), 1, "{told:?}");

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::clock::{self, WallTime};
-use crate::os::linux::addresses;
+use crate::os::linux::link;
 use crate::os::linux::packet::{self, Socket};
 use crate::os::linux::tap::Watched;
 
@@ -91,7 +91,7 @@ impl PacketPort {
     /// [`PacketError`]: no such interface, the loopback, or no right (`CAP_NET_RAW`).
     pub fn open(plan: &PacketPlan) -> Result<Self, PacketError> {
         let interface = plan.interface.clone();
-        let Some(number) = addresses::number_of(&interface) else {
+        let Some(number) = link::number_of(&interface) else {
             let known = known_interfaces(&interface);
             return Err(PacketError::NoInterface { interface, known });
         };
@@ -191,7 +191,7 @@ impl PacketPort {
 
 /// All but the one that cannot be had.
 fn known_interfaces(but: &str) -> String {
-    let mut names: Vec<String> = addresses::names();
+    let mut names: Vec<String> = link::names();
     names.retain(|it| it != but);
     names.sort();
     if names.is_empty() {

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 
-use crate::os::linux::credentials;
+use crate::os::linux::listener;
 
 /// The user that connected, or that made the other end of a pair, as the kernel noted it then (`SO_PEERCRED`): the
 /// peer cannot change it. One system call.
@@ -22,5 +22,5 @@ use crate::os::linux::credentials;
 /// # Errors
 /// What the kernel says, for one of a socket that is not connected.
 pub fn user(stream: &UnixStream) -> io::Result<u32> {
-    Ok(credentials::of_peer(stream.as_fd())?.uid)
+    Ok(listener::of_peer(stream.as_fd())?.uid)
 }

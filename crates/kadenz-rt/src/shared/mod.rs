@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::os::linux::mapping::Mapping;
+use crate::os::linux::memory::Mapping;
 use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock};
 
 /// Where shared memory is on Linux.

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Raised;
-use super::hierarchy::{Place, place_of};
 use super::journal::{Change, Members};
-use super::kernel::{Kernel, ThreadFacts, cpu_list};
-use super::rollback::RollbackLog;
+use super::kernel::{Kernel, Place, ThreadFacts, cpu_list, place_of};
 use super::undo;
+use super::undo::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
 /// The way into a shield, for any thread of this process and for its children.

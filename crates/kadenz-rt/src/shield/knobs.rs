@@ -8,7 +8,7 @@ use std::io;
 use super::kernel::ThreadFacts;
 use super::permitted::WORKQUEUES;
 use super::plan::{Plan, cpus_of, mask_of};
-use super::rollback::RollbackLog;
+use super::undo::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
 /// Turns every knob that this kernel has.

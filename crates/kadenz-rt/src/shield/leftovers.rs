@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::journal::{Journal, Owner};
+use super::journal::{Journal, Opened, Owner, Writer};
 use super::kernel::Kernel;
 use super::undo::{self, Restored};
-use super::writer::{Opened, Writer};
 use super::{boot, journal_folder};
 use crate::own_file::OwnFileError;
 use crate::tuning::Measure;

@@ -24,7 +24,6 @@
 
 mod entrance;
 mod error;
-mod hierarchy;
 pub mod journal;
 mod kernel;
 mod knobs;
@@ -33,12 +32,10 @@ mod leftovers;
 mod live;
 mod permitted;
 mod plan;
-mod rollback;
 pub mod sim;
 mod undo;
 mod v1;
 mod v2;
-mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -53,12 +50,10 @@ pub use permitted::is_permitted;
 pub use undo::{Restored, Unrestored};
 
 use crate::tuning::{CpuSet, Measure};
-use hierarchy::{Hierarchy, Place};
-use journal::{FOLDER, FOLDER_VARIABLE, Journal, Owner, VERSION};
-use kernel::ThreadFacts;
+use journal::{FOLDER, FOLDER_VARIABLE, Journal, Opened, Owner, VERSION, Writer};
+use kernel::{Hierarchy, Place, ThreadFacts};
 use plan::Plan;
-use rollback::RollbackLog;
-use writer::{Opened, Writer};
+use undo::RollbackLog;
 
 /// CPUs that are kept free of everything else. Dropping it puts the machine back.
 #[derive(Debug)]

@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::io;
 
 use super::error::{RaiseShieldError, refused};
-use super::hierarchy::{Place, place_of};
 use super::journal::Members;
-use super::kernel::{ThreadFacts, cpu_list, numbers};
+use super::kernel::{Place, ThreadFacts, cpu_list, numbers, place_of};
 use super::permitted::{HOUSEKEEPING, SHIELD};
 use super::plan::Plan;
-use super::rollback::RollbackLog;
+use super::undo::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
 /// A load that forks all the time leaves new threads behind in each pass, fewer each time.

@@ -1,12 +1,11 @@
 //! The second version of control groups: an isolated partition.
 
 use super::error::{RaiseShieldError, refused};
-use super::hierarchy::{Place, place_of};
 use super::journal::{Change, Members};
-use super::kernel::{cpu_list, has};
+use super::kernel::{Place, cpu_list, has, place_of};
 use super::permitted::SHIELD;
 use super::plan::Plan;
-use super::rollback::RollbackLog;
+use super::undo::RollbackLog;
 
 /// Makes the partition; the kernel then moves everything else off its CPUs by itself.
 pub(super) fn raise(

@@ -1,6 +1,6 @@
 //! What a fit says.
 
-use super::program::{SLOPE_UNIT, scaled};
+use super::fit::{SLOPE_UNIT, scaled};
 use super::{Exchange, Options};
 
 /// From the lowest to the highest that something can be.

@@ -30,19 +30,160 @@
 //! on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
 //! tightens the others. Whether both ways took the same time is not assumed, and cannot be known.
 
-mod agreement;
 mod bounds;
-mod exchange;
 mod fit;
-mod program;
 pub mod sim;
 
-pub use agreement::{Agreement, Contradicted};
+use core::fmt;
+
+use crate::wire::DeviceStamps;
 pub use bounds::{Bounds, Estimate, OneWay, Span};
-pub use exchange::{Exchange, Implausible};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};
 
 /// The most that the frequency of a device's clock is taken to differ from the controller's: 2 %, what
 /// the RC oscillator inside of a microcontroller keeps. Quartz is hundreds of times better; more is a
 /// clock in another unit.
 pub const MAX_DRIFT_PPB: u32 = 20_000_000;
+
+// Two clocks that somebody keeps to one time.
+
+/// The claim that a device's clock is ahead of the controller's by what lies in a span, because somebody
+/// synchronises both (PTP, IEEE 1588; NTP, RFC 5905), and a check on that claim.
+///
+/// What exchanges prove narrows the claim, and where nothing of it is left, refutes it: no way takes
+/// less than no time, whatever is said of clocks.
+///
+/// ```
+/// use kadenz_udp::clock_fit::{Agreement, Exchange, Options, Span};
+/// use kadenz_udp::wire::DeviceStamps;
+///
+/// // Both clocks are within a microsecond, the way there takes 80 us, the way back 60 us.
+/// let claim = Agreement::new(Span { lowest: -1_000, highest: 1_000 }, Options::default());
+/// let device = DeviceStamps { received_ns: 1_080_000, transmitted_ns: 1_100_000 };
+/// let exchange = Exchange { sent_ns: 1_000_000, device, received_ns: 1_160_000 };
+/// let ways = claim.one_way(&exchange, None)?;
+/// assert!(ways.there.value_ns.abs_diff(80_000) <= ways.there.error_ns);
+/// assert!(ways.there.error_ns <= 1_002 && ways.back.error_ns <= 1_002);
+///
+/// // A device that is a millisecond ahead seems to answer before it is asked.
+/// let device = DeviceStamps { received_ns: 2_080_000, transmitted_ns: 2_100_000 };
+/// let refuted = claim.one_way(&Exchange { device, ..exchange }, None).unwrap_err();
+/// assert!((938_000..1_000_000).contains(&refuted.apart_ns));
+/// # Ok::<(), kadenz_udp::clock_fit::Contradicted>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    offset: Span,
+    options: Options,
+}
+
+/// The clocks are not within what is said of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradicted {
+    /// By so much at least the device's clock is beyond what was claimed, in ns.
+    pub apart_ns: u64,
+}
+
+impl fmt::Display for Contradicted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the device's clock is at least {} ns beyond what is said of it: see that both clocks are \
+             synchronised, and that the device stamps with that clock",
+            self.apart_ns
+        )
+    }
+}
+
+impl core::error::Error for Contradicted {}
+
+impl Agreement {
+    /// The claim that the device's clock is ahead by what lies in `offset`. Of the options the clocks'
+    /// resolutions count.
+    #[must_use]
+    pub fn new(offset: Span, options: Options) -> Self {
+        Self { offset, options }
+    }
+
+    /// How long each way of an exchange took, by the clocks themselves, as far as neither the exchange
+    /// nor `fit`, what is known from many, says better. Real-time safe.
+    ///
+    /// # Errors
+    /// [`Contradicted`] where the claim cannot be true.
+    pub fn one_way(
+        &self,
+        exchange: &Exchange,
+        fit: Option<&Bounds>,
+    ) -> Result<OneWay, Contradicted> {
+        let alone = exchange.offset_span(self.options);
+        // A fit that contradicts the exchange says nothing of its time.
+        let known = fit
+            .and_then(|fit| alone.and(fit.offset_during(exchange)))
+            .unwrap_or(alone);
+        let offset = known.and(self.offset).ok_or(Contradicted {
+            apart_ns: known.distance_from(self.offset),
+        })?;
+        Ok(OneWay::of(exchange, offset, self.options))
+    }
+}
+
+// One question and its answer, with what both clocks said.
+
+/// The four times of a question and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// `t1`: when the controller sent, by its clock.
+    pub sent_ns: u64,
+    /// `t2` and `t3`: when the device received and answered, by its own.
+    pub device: DeviceStamps,
+    /// `t4`: when the controller received.
+    pub received_ns: u64,
+}
+
+/// The four times contradict each other: one of the clocks stepped, or the stamps are not of this
+/// exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Implausible;
+
+impl fmt::Display for Implausible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the device's stamps do not fit the round trip: its clock stepped, or does not count nanoseconds",
+        )
+    }
+}
+
+impl core::error::Error for Implausible {}
+
+impl Exchange {
+    /// How long the datagrams were on their way, both ways together: `(t4 - t1) - (t3 - t2)`
+    /// (RFC 5905 section 8), and not below 0.
+    ///
+    /// # Errors
+    /// [`Implausible`] if a clock ran backwards, or the device held the question for longer than the
+    /// round trip took, beyond what its drift and `resolution_ns` explain.
+    pub fn on_the_way_ns(&self, resolution_ns: u64) -> Result<u64, Implausible> {
+        let stamps = &self.device;
+        let round_trip = self.received_ns.checked_sub(self.sent_ns);
+        let held = stamps.transmitted_ns.checked_sub(stamps.received_ns);
+        let (round_trip, held) = round_trip.zip(held).ok_or(Implausible)?;
+        let drift = u128::from(held) * u128::from(MAX_DRIFT_PPB) / 1_000_000_000;
+        let explained = u128::from(round_trip) + drift + u128::from(resolution_ns);
+        if u128::from(held) > explained {
+            return Err(Implausible);
+        }
+        Ok(round_trip.saturating_sub(held))
+    }
+
+    /// By how much the device's clock is ahead, by this exchange alone: neither way takes less than no
+    /// time.
+    fn offset_span(&self, options: Options) -> Span {
+        let ahead = |device: u64, controller: u64| i128::from(device) - i128::from(controller);
+        Span {
+            lowest: ahead(self.device.transmitted_ns, self.received_ns)
+                - i128::from(options.controller_resolution_ns),
+            highest: ahead(self.device.received_ns, self.sent_ns)
+                + i128::from(options.device_resolution_ns),
+        }
+    }
+}

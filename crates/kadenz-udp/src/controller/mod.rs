@@ -50,15 +50,13 @@
 //! ```
 
 mod burst;
-mod device_key;
 mod outstanding;
 mod reply_order;
 mod roster;
 mod tracker;
 
 pub use burst::{Burst, BurstSlot, NoPlace, Place};
-pub use device_key::DeviceKey;
 pub use outstanding::{Outstanding, OutstandingSlot, Sending, Untrue};
 pub use reply_order::{OrderSlot, Places, ReplyOrder};
-pub use roster::{DeviceId, Roster, RosterFull, RosterSlot};
+pub use roster::{DeviceId, DeviceKey, Roster, RosterFull, RosterSlot};
 pub use tracker::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};

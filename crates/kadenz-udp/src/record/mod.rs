@@ -22,13 +22,11 @@
 //! | 16 | device stamps, if there are any |
 
 mod batch;
-mod batch_tracker;
 mod batcher;
 mod handshake;
 mod measurement;
 
-pub use batch::{Batch, Measurements};
-pub use batch_tracker::BatchTracker;
+pub use batch::{Batch, BatchTracker, Measurements};
 pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
 pub use handshake::{Cookies, Heard, Introduction, ServerReply, server_reply};
 pub use measurement::{Measurement, Outcome};

@@ -15,21 +15,15 @@
 //! UDP (IEEE 802.3 clause 3, RFC 791, RFC 768), so that not even the smallest probe is padded.
 
 mod error;
-mod header;
-mod ids;
-mod kind;
-mod name;
 mod packet;
 mod token;
 mod write;
 
+use core::fmt;
+
 pub use error::{Malformed, Refused, Unfit};
-pub(crate) use header::{Header, put, read_stamps, write_stamps};
-pub use ids::{DeviceStamps, RunId, Sequence, Stamp};
-pub(crate) use kind::Flags;
-pub use kind::Kind;
-pub use name::Name;
 pub use packet::Packet;
+pub(crate) use packet::{Header, put, read_stamps, write_stamps};
 pub use token::{BadToken, Token};
 pub use write::{Discover, Probe, patch};
 
@@ -54,4 +48,261 @@ pub const MAX_PAYLOAD_BYTES: usize = 65_507;
 pub const fn filler(offset: usize) -> u8 {
     let [.., high, low] = offset.to_be_bytes();
     low ^ high ^ 0x5A
+}
+
+// Numbers that a datagram carries, each a type of its own so that none is taken for another.
+
+/// Which run a datagram belongs to: drawn anew for each run, so that late answers to an earlier run
+/// are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId(pub u32);
+
+/// Which datagram of its run: counts from any number, one more each, and wraps.
+///
+/// Compared by [`distance_from`](Self::distance_from) and not by `<`, because it wraps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sequence(pub u32);
+
+impl Sequence {
+    /// The next one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// How many steps this one is after `other`, negative if before it (serial number arithmetic,
+    /// RFC 1982 section 3.2).
+    ///
+    /// ```
+    /// use kadenz_udp::wire::Sequence;
+    ///
+    /// assert_eq!(Sequence(1).distance_from(Sequence(u32::MAX)), 2);
+    /// assert_eq!(Sequence(u32::MAX).distance_from(Sequence(1)), -2);
+    /// ```
+    #[must_use]
+    pub const fn distance_from(self, other: Self) -> i32 {
+        self.0.wrapping_sub(other.0).cast_signed()
+    }
+}
+
+/// When a datagram was handed to the network: nanoseconds of the sender's own monotonic clock.
+///
+/// Only the sender can make sense of it; everyone else sends it back as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stamp(pub u64);
+
+/// When a device received a datagram and when it answered: nanoseconds of its own monotonic clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DeviceStamps {
+    /// When the question came in.
+    pub received_ns: u64,
+    /// When the answer went out.
+    pub transmitted_ns: u64,
+}
+
+impl DeviceStamps {
+    /// What a request holds in their place, and what a device leaves that has no clock.
+    pub const ABSENT: Self = Self {
+        received_ns: 0,
+        transmitted_ns: 0,
+    };
+
+    /// How long the device held the question, in ns of its own clock; 0 if it claims to have
+    /// answered before it was asked.
+    #[must_use]
+    pub const fn held_ns(&self) -> u64 {
+        self.transmitted_ns.saturating_sub(self.received_ns)
+    }
+}
+
+// What a datagram is for.
+
+/// Upper half of the first byte: our datagrams, in version 1 of the protocol.
+const VERSION: u8 = 0xA0;
+
+/// What a datagram is for: the lower half of its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Controller to device: send this back.
+    Probe,
+    /// Device to controller: the probe, sent back.
+    Reply,
+    /// Controller to everyone: who is there?
+    Discover,
+    /// Device to controller: I am, and this is my name.
+    Present,
+    /// Controller to logging server: measurements.
+    Batch,
+    /// Logging server to controller: that batch is kept.
+    BatchKept,
+    /// Controller to logging server: I am going to send batches, or, with a cookie as its stamp: it is me.
+    Hello,
+    /// Logging server to controller: say hello with this stamp.
+    Cookie,
+    /// Logging server to controller: your batches are taken.
+    Welcome,
+    /// Logging server to controller: there is no room for you.
+    Refused,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Probe,
+        Self::Reply,
+        Self::Discover,
+        Self::Present,
+        Self::Batch,
+        Self::BatchKept,
+        Self::Hello,
+        Self::Cookie,
+        Self::Welcome,
+        Self::Refused,
+    ];
+
+    /// The first byte of a datagram of this kind.
+    #[must_use]
+    pub const fn first_byte(self) -> u8 {
+        let number = match self {
+            Self::Probe => 1,
+            Self::Reply => 2,
+            Self::Discover => 3,
+            Self::Present => 4,
+            Self::Batch => 5,
+            Self::BatchKept => 6,
+            Self::Hello => 7,
+            Self::Cookie => 8,
+            Self::Welcome => 9,
+            Self::Refused => 10,
+        };
+        VERSION | number
+    }
+
+    /// What the first byte of a datagram announces; `None` if it is none of ours.
+    #[must_use]
+    pub fn of(first_byte: u8) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.first_byte() == first_byte)
+    }
+}
+
+/// Whether a datagram has room for what is optional: the flags in its second byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    pub(crate) token: bool,
+    pub(crate) stamps: bool,
+}
+
+impl Flags {
+    const TOKEN: u8 = 1;
+    const STAMPS: u8 = 1 << 1;
+
+    /// `None` if a bit is set that this version does not know: guessing would misread the rest.
+    pub(crate) fn of(byte: u8) -> Option<Self> {
+        let known = byte & !(Self::TOKEN | Self::STAMPS) == 0;
+        known.then_some(Self {
+            token: byte & Self::TOKEN != 0,
+            stamps: byte & Self::STAMPS != 0,
+        })
+    }
+
+    pub(crate) fn byte(self) -> u8 {
+        let flag = |set, bit| if set { bit } else { 0 };
+        flag(self.token, Self::TOKEN) | flag(self.stamps, Self::STAMPS)
+    }
+}
+
+// What a device calls itself.
+
+/// A device's name: up to 48 characters of printable ASCII, so that it can be shown in any terminal.
+///
+/// ```
+/// use kadenz_udp::wire::Name;
+///
+/// assert_eq!(Name::new("left knee").map(|name| name.to_string()), Some("left knee".to_owned()));
+/// assert_eq!(Name::new("\x1b[2J"), None, "a terminal would obey");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Name {
+    bytes: [u8; Self::MAX_BYTES],
+    length: u8,
+}
+
+impl Name {
+    /// The longest name.
+    pub const MAX_BYTES: usize = 48;
+
+    /// No name.
+    pub const EMPTY: Self = Self {
+        bytes: [0; Self::MAX_BYTES],
+        length: 0,
+    };
+
+    /// A name; `None` if it is longer than 48 bytes or holds more than printable ASCII.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        Self::from_bytes(text.as_bytes())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length.into()).unwrap_or_default()
+    }
+
+    fn from_bytes(text: &[u8]) -> Option<Self> {
+        let printable = text.iter().all(|byte| (b' '..=b'~').contains(byte));
+        let mut name = Self::EMPTY;
+        let room = name.bytes.get_mut(..text.len()).filter(|_| printable)?;
+        room.copy_from_slice(text);
+        name.length = u8::try_from(text.len()).ok()?;
+        Some(name)
+    }
+
+    /// Writes length and name, as far as it fits, and zeros: the body of [`Kind::Present`](Kind).
+    pub(crate) fn write(&self, body: &mut [u8]) {
+        body.fill(0);
+        let Some((length, room)) = body.split_first_mut() else {
+            return;
+        };
+        let text = self.as_bytes();
+        let fits = text.len().min(room.len());
+        for (to, from) in room.iter_mut().zip(text) {
+            *to = *from;
+        }
+        *length = u8::try_from(fits).unwrap_or(u8::MAX);
+    }
+
+    /// Reads what [`write`](Self::write) wrote; a body without a byte holds no name.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Malformed> {
+        let Some((length, room)) = body.split_first() else {
+            return Ok(Self::EMPTY);
+        };
+        room.get(..usize::from(*length))
+            .and_then(Self::from_bytes)
+            .ok_or(Malformed::Name)
+    }
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Name({:?})", self.as_str())
+    }
 }

@@ -1,9 +1,8 @@
 //! Datagrams that a controller writes.
 
 use super::filler;
-use super::header::{self, Header};
-use super::kind::Flags;
-use super::{DeviceStamps, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token, Unfit};
+use super::packet::{self, Header};
+use super::{DeviceStamps, Flags, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token, Unfit};
 
 /// A probe: what a device sends back.
 ///
@@ -127,7 +126,7 @@ pub fn patch(
     token: Option<&Token>,
 ) -> Result<(), Unfit> {
     Unfit::check(datagram.len(), HEADER_BYTES)?;
-    header::write_turn(datagram, sequence, stamp);
+    packet::write_turn(datagram, sequence, stamp);
     if let Some(token) = token {
         token.seal(datagram);
     }
@@ -141,7 +140,7 @@ fn write_filled(header: Header, buffer: &mut [u8], token: Option<&Token>) -> Res
     }
     header.write(buffer);
     if header.flags.stamps {
-        header::write_stamps(buffer, DeviceStamps::ABSENT);
+        packet::write_stamps(buffer, DeviceStamps::ABSENT);
     }
     if let Some(token) = token {
         token.seal(buffer);

@@ -17,7 +17,7 @@ use kadenz_record::run::folder::AddSeriesError;
 use kadenz_rt::beat::ParseRateError;
 use kadenz_rt::pi_mutex::CreatePiMutexError;
 use kadenz_rt::sleep::OpenSleeperError;
-use kadenz_rt::units::ParseDurationError;
+use kadenz_rt::units::ParseQuantityError;
 
 /// Why there is no way to a segment.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum OpenNetworkError {
     Rate(#[from] ParseRateError),
     /// Not a duration.
     #[error(transparent)]
-    Duration(#[from] ParseDurationError),
+    Duration(#[from] ParseQuantityError),
     /// ESI files cannot be read.
     #[error(transparent)]
     Esi(#[from] DescriptionsError),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::logs::{self, Percentiles};
 use super::namespaces::{Cable, DEVICE};
+use super::table::{self, Percentiles};
 use crate::bench::absent;
 use crate::process;
 use crate::repository::Repository;
@@ -202,7 +202,7 @@ fn sockperf(arena: &Arena<'_>, more: &[&str]) -> Result<Vec<u64>> {
         &[arena.scheduling.controller(), &client].concat(),
     );
     process::output(client.arg(&log).args(more))?;
-    logs::of_sockperf(&read(&log)?)
+    table::of_sockperf(&read(&log)?)
 }
 
 fn irtt(arena: &Arena<'_>) -> Result<Vec<u64>> {
@@ -224,7 +224,7 @@ fn irtt(arena: &Arena<'_>) -> Result<Vec<u64>> {
         &[arena.scheduling.controller(), &client].concat(),
     );
     process::output(client.arg(&log).arg(DEVICE))?;
-    logs::of_irtt(&read(&log)?, WARM_UP as usize)
+    table::of_irtt(&read(&log)?, WARM_UP as usize)
 }
 
 fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
@@ -266,7 +266,7 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
     export.arg("export").arg(&run);
     export.args(["--series", "rtt", "--format", "csv", "--out"]);
     process::output(export.arg(&csv))?;
-    logs::of_ours(&read(&csv)?)
+    table::of_ours(&read(&csv)?)
 }
 
 /// A device listens as its controller does.

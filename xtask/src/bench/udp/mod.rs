@@ -7,9 +7,7 @@
 //! --stamps off --sleeper spin`. irtt sends whatever happens to the answers, as `kadenz udp send` does by default.
 
 mod contestant;
-mod logs;
 mod namespaces;
-mod steal;
 mod table;
 
 use anyhow::{Context, Result, bail};
@@ -19,8 +17,8 @@ use super::{Wishes, release_program};
 use crate::repository::Repository;
 use crate::tools;
 use contestant::{Arena, Contestant, Scheduling};
-use logs::Percentiles;
 use namespaces::Cable;
+use table::Percentiles;
 
 /// Length of each measurement, unless something else is wished.
 const SECONDS: u32 = 4;
@@ -90,7 +88,7 @@ fn missing_tools() -> Vec<&'static str> {
 /// Lets all measure, each round beginning with another.
 fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> Round {
     let all = Contestant::ALL;
-    let before = steal::Times::now();
+    let before = Times::now();
     let mut seen = vec![None; all.len()];
     for turn in 0..all.len() {
         let place = (turn + round as usize) % all.len();
@@ -101,7 +99,7 @@ fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> R
     }
     Round {
         seen,
-        steal: steal::Times::now().stolen_since(before),
+        steal: Times::now().stolen_since(before),
     }
 }
 
@@ -109,6 +107,38 @@ impl Round {
     fn of(&self, contestant: Contestant) -> Option<Percentiles> {
         let place = Contestant::ALL.iter().position(|it| *it == contestant)?;
         self.seen.get(place).copied().flatten()
+    }
+}
+
+// Time that a hypervisor gave to others: the eighth number of `/proc/stat`'s first line, proc(5).
+
+/// Ticks since boot, over all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    all: u64,
+    stolen: u64,
+}
+
+impl Times {
+    /// Of this moment; zeroes where the system does not tell.
+    pub fn now() -> Self {
+        Self::read(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    fn read(text: &str) -> Self {
+        let words = text.lines().next().unwrap_or_default().split_whitespace();
+        let ticks: Vec<u64> = words.skip(1).filter_map(|it| it.parse().ok()).collect();
+        // The two after it are the guests' time, which is in the first two already.
+        Self {
+            all: ticks.iter().take(8).sum(),
+            stolen: ticks.get(7).copied().unwrap_or(0),
+        }
+    }
+
+    /// The share of the time between that was stolen.
+    pub fn stolen_since(self, before: Self) -> f64 {
+        let all = self.all.saturating_sub(before.all).max(1);
+        self.stolen.saturating_sub(before.stolen) as f64 / all as f64
     }
 }
 
@@ -151,5 +181,19 @@ mod tests {
         });
         assert_eq!(played.of(Contestant::Irtt), None);
         assert_eq!(played.of(Contestant::Open), Some(seen(Contestant::Open)));
+    }
+}
+
+#[cfg(test)]
+mod steal_tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_of_all_cpus_and_guests_count_once() {
+        let before = Times::read("cpu  100 0 100 800 0 0 0 0 50 0\ncpu0 1 1\n");
+        let after = Times::read("cpu  150 0 120 820 0 0 0 10 90 0\n");
+        assert_eq!(after.stolen_since(before), 0.1);
+        assert_eq!(Times::read(""), Times::default());
+        assert_eq!(Times::default().stolen_since(Times::default()), 0.0);
     }
 }

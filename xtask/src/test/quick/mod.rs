@@ -7,9 +7,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use super::plan::{Outcome, STEPS};
 use super::tally::Tally;
-use super::{steps, timed};
+use super::{Outcome, STEPS, steps, timed};
 use crate::cargo;
 use crate::process;
 use crate::repository::Repository;

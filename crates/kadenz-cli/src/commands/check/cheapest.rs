@@ -189,7 +189,7 @@ fn measure(
         .to_vec();
     let mut with = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     let deadline = plan.measuring.deadline.unwrap_or_default();
-    with("rate", rate.to_string().replace(' ', ""));
+    with("rate", format!("{rate:#}"));
     with("deadline", Span(deadline).to_string());
     with("cells", cells.to_owned());
     with("duration", Span(each).to_string());

@@ -170,7 +170,7 @@ impl Options {
         let timeout = Span(TIMEOUT.max(measuring.deadline.unwrap_or_default()));
         let parameters = &mut measuring.session.parameters;
         let mut set = |name: &str, value: String| parameters.insert(name.to_owned(), value.into());
-        set("rate", self.rate.to_string().replace(' ', ""));
+        set("rate", format!("{:#}", self.rate));
         set("duration", self.duration.to_string());
         if let Some(messages) = &messages {
             set("url", messages.url.clone());

@@ -18,7 +18,7 @@ use kadenz_msg::provider::{Inlet, More, Received, Wait};
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
-use kadenz_rt::units::ParseDurationError;
+use kadenz_rt::units::ParseQuantityError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -293,7 +293,7 @@ fn megabytes(text: &str) -> Result<u64, String> {
 fn lasting(text: &str) -> Result<Span, String> {
     let span: Span = text
         .parse()
-        .map_err(|error: ParseDurationError| error.to_string())?;
+        .map_err(|error: ParseQuantityError| error.to_string())?;
     if span.0.is_zero() {
         return Err("it must be longer than nothing, for example 1h".to_owned());
     }

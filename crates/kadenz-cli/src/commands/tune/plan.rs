@@ -199,10 +199,7 @@ fn parameters(
 ) -> BTreeMap<String, Value> {
     let loads = schedule.loads.iter().map(|load| load.name());
     let mut parameters = BTreeMap::from([
-        (
-            "rate".to_owned(),
-            options.rate.to_string().replace(' ', "").into(),
-        ),
+        ("rate".to_owned(), format!("{:#}", options.rate).into()),
         ("deadline".to_owned(), options.deadline.to_string().into()),
         ("cells".to_owned(), list(&schedule.cells)),
         ("loads".to_owned(), list(&loads.collect::<Vec<_>>())),

@@ -78,7 +78,7 @@ impl<'a> ChildRounds<'a> {
     }
 
     fn by_a_timer(&self) -> Vec<String> {
-        let rate = self.options.rate.to_string().replace(' ', "");
+        let rate = format!("{:#}", self.options.rate);
         let beats = self.plan.beats.to_string();
         let (warm_up, pace) = (Span(WARM_UP).to_string(), self.options.pace.to_string());
         let words = ["timer", "cyclic", "--no-samples", "--unexamined", "--rate"];
@@ -92,7 +92,7 @@ impl<'a> ChildRounds<'a> {
         let beats = u32::try_from(self.plan.beats).unwrap_or(u32::MAX);
         let spans = [cycle.saturating_mul(beats), WARM_UP];
         let [all, warm_up] = spans.map(|it| Span(it).to_string());
-        let rate = self.options.rate.to_string().replace(' ', "");
+        let rate = format!("{:#}", self.options.rate);
         let pace = self.options.pace.to_string();
         let words = ["ethercat", "run", "--quiet", "--unexamined", "--rate"];
         let more = [&rate, "--duration", &all, "--warm-up", &warm_up];

@@ -393,7 +393,7 @@ impl ProbeOptions {
         };
         set("to", to.join(",").into());
         set("devices", plan.devices.len().into());
-        set("rate", self.rate.to_string().replace(' ', "").into());
+        set("rate", format!("{:#}", self.rate).into());
         set("payload", self.payload.to_string().into());
         set("count", plan.count.into());
         set("warm_up", plan.warm_up.into());

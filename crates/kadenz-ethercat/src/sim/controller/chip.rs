@@ -1,14 +1,14 @@
 //! The controller without its application: registers, memory, and what they set going.
 
+use super::Settings;
 use super::clock::Clock;
 use super::guard::Guards;
 use super::mapping::Mapping;
 use super::memory::Memory;
 use super::outbox::Outbox;
-use super::settings::Settings;
 use super::sii::Sii;
+use super::states::Watchdog;
 use super::sync::SyncUnit;
-use super::watchdog::Watchdog;
 use crate::sim::{Hardware, Time};
 use crate::wire::{AlStatus, AlStatusCode, DlControl, State, SyncManager, register};
 

@@ -6,20 +6,14 @@ mod guard;
 mod mapping;
 mod memory;
 mod outbox;
-mod pdi;
 mod registers;
 mod serve;
-mod settings;
 mod sii;
 mod states;
 mod sync;
-#[cfg(test)]
-mod tests;
-mod watchdog;
 
 pub use chip::Arrival;
 pub(in crate::sim) use serve::Role;
-pub use settings::Settings;
 
 use super::{Application, Model, Pdi, Signal, Time};
 use crate::wire::{DlStatus, PortStatus, State, register};
@@ -335,3 +329,41 @@ impl std::fmt::Debug for Controller {
 fn bits(mask: u16) -> impl Iterator<Item = u8> {
     (0..16).filter(move |bit| mask >> bit & 1 != 0)
 }
+
+// What differs between two devices of one model.
+
+/// How one device's controller is out of the ordinary. The default is a good device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// How much faster than true its oscillator runs, in parts per million; quartzes are within 100.
+    pub drift_ppm: f64,
+    /// Its clock's local time when it gets power, in ns.
+    pub clock_start: u64,
+    /// How long a read of the SII takes, in ns.
+    pub sii_read_ns: u64,
+    /// How long the controller hands a word to the SII's memory, in ns.
+    pub sii_write_ns: u64,
+    /// From when it began to, how long the memory stores the word, in ns: so long it acknowledges nothing,
+    /// and each command ends at once with an error, as in real devices.
+    pub sii_store_ns: u64,
+    /// How long the application takes to look at AL control after it was written, in ns. Until then the
+    /// controller takes no other value there, and an error that stands goes on standing. Of no effect for a
+    /// device without firmware.
+    pub firmware_ns: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            drift_ppm: 0.0,
+            clock_start: 0,
+            sii_read_ns: 50_000,
+            sii_write_ns: 300_000,
+            sii_store_ns: 3_000_000,
+            firmware_ns: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

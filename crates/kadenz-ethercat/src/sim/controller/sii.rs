@@ -1,10 +1,11 @@
 //! The SII: a memory behind the controller that the MainDevice reaches by four registers, slowly.
 
+use super::Settings;
 use super::memory::Memory;
-use super::settings::Settings;
 use crate::sim::Time;
-use crate::wire::register::sii_control as bits;
-use crate::wire::register::{self, SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
+use crate::wire::register::{
+    self, SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA, sii_control as bits,
+};
 use crate::wire::sii::checksum;
 
 /// Bytes of the largest memory that is addressed by one byte on its bus: 16 KiBit.

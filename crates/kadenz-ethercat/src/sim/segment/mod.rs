@@ -1,9 +1,6 @@
 //! The wire of a virtual segment, with everything that is plugged into it.
 
-mod index;
 mod passage;
-#[cfg(test)]
-mod properties;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -19,9 +16,8 @@ use super::{Controller, Model, Random, Settings, Time};
 use crate::wire::{
     Datagrams, DatagramsMut, ETHERNET_HEADER, FrameError, mark_as_returned, register,
 };
-use index::Index;
 use passage::Passage;
-use route::{Exit, Route};
+use route::{Exit, Index, Route};
 use topology::Topology;
 
 /// What a byte takes at 100 Mbit/s, in ns.
@@ -494,3 +490,6 @@ impl Segment {
         }
     }
 }
+
+#[cfg(test)]
+mod properties;

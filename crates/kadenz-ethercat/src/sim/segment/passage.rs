@@ -3,8 +3,7 @@
 //! A datagram passes all devices before the next one does. In hardware they overlap; each device sees
 //! them in the same order either way.
 
-use super::index::{Index, Owner};
-use super::route::Route;
+use super::route::{Index, Owner, Route};
 use super::topology::Node;
 use crate::sim::controller::Role;
 use crate::sim::{Arrival, Controller, Time};

@@ -4,18 +4,14 @@
 //! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
 //! [`client`] strings them together to whole transfers.
 
-mod abort;
 pub mod client;
 mod info;
 mod sdo;
-mod unit;
 
-pub use abort::Abort;
 pub use info::{
-    Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription,
+    Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription, Unit,
 };
-pub use sdo::{Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
-pub use unit::Unit;
+pub use sdo::{Abort, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
 
 use super::mailbox::{MailboxError, put};
 

@@ -6,19 +6,19 @@
 //! nothing outlives who asked for it.
 
 mod hackbench;
-mod program;
 mod stress_ng;
-mod watched;
-
-pub use program::{ForeignProgram, ParseForeignProgramError};
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 
-use super::place::Place;
-use super::{LoadKind, LoadOptions, LoadRates, StartLoadError, kind};
-use watched::Watched;
+use kadenz_rt::tuning::{self, Tuning};
+use tempfile::TempDir;
+
+use super::disk::Place;
+use super::{LoadKind, LoadOptions, LoadRates, StartLoadError};
 
 /// Another program's load that goes on until this is dropped.
 pub struct ForeignLoad {
@@ -48,7 +48,7 @@ impl ForeignLoad {
         options: &LoadOptions,
     ) -> Result<Self, StartLoadError> {
         options.check()?;
-        let kinds = kind::parts_of(kinds);
+        let kinds = super::parts_of(kinds);
         if kinds.is_empty() {
             return Err(StartLoadError::Nothing);
         }
@@ -119,4 +119,169 @@ fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
     places.find(|place| place.is_file())
+}
+
+// The programs that are known.
+
+/// Another program that makes load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignProgram {
+    /// `stress-ng`, for every kind.
+    StressNg,
+    /// `hackbench` of rt-tests, for [`LoadKind::Processes`](crate::load::LoadKind::Processes).
+    Hackbench,
+}
+
+impl ForeignProgram {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::StressNg, Self::Hackbench];
+
+    /// Its name, as it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StressNg => "stress-ng",
+            Self::Hackbench => "hackbench",
+        }
+    }
+
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::StressNg => "sudo apt install stress-ng, or leave `--with` out",
+            Self::Hackbench => "sudo apt install rt-tests, or leave `--with` out",
+        }
+    }
+
+    fn find(self) -> Result<(), StartLoadError> {
+        let found = on_path(self.name());
+        found.map(|_| ()).ok_or(StartLoadError::NotInstalled {
+            program: self,
+            remedy: self.remedy(),
+        })
+    }
+}
+
+impl fmt::Display for ForeignProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that names no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no program that makes load; write stress-ng or hackbench")]
+pub struct ParseForeignProgramError(String);
+
+impl FromStr for ForeignProgram {
+    type Err = ParseForeignProgramError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|program| program.name() == word);
+        found.ok_or_else(|| ParseForeignProgramError(word.to_owned()))
+    }
+}
+
+// A program that dies with whoever started it.
+
+/// Its parameters: the program's folder, the file with its result, the program with arguments.
+///
+/// Standard input closes when whoever holds the other end lets go of it or dies. `kill 0` reaches
+/// the shell's own process group: all that the program has started.
+const SHELL: &str = r#"
+folder=$1 result=$2
+shift 2
+exec 3<&0
+"$@" </dev/null >"$folder/words" 2>&1 3<&- &
+program=$!
+{
+    read -r _ <&3
+    kill -TERM "$program"
+    sleep 10
+    rm -rf -- "$folder"
+    kill -KILL 0
+} >/dev/null 2>&1 &
+wait "$program"
+trap '' TERM
+kill -TERM 0
+tail -c 1000000 "$folder/$result" 2>/dev/null
+tail -n 5 "$folder/words" >&2
+rm -rf -- "$folder"
+"#;
+
+/// No answer is longer.
+const MAX_ANSWER: u64 = 1 << 20;
+
+/// The shell, with the program below it.
+struct Watched {
+    shell: Child,
+    /// Removed by the shell; by this, should somebody have killed the shell.
+    _folder: TempDir,
+}
+
+/// What a program left when it ended.
+struct Answer {
+    /// The file with its result, empty if there is none.
+    result: String,
+    /// The last lines that it said.
+    words: String,
+}
+
+impl Watched {
+    fn start(folder: TempDir, command: &[String], result: &str) -> io::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", SHELL, "sh"])
+            .arg(folder.path())
+            .arg(result);
+        shell.args(command);
+        shell
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt as _;
+            // Ctrl-C at a terminal goes to this program alone, which then ends that one in order.
+            shell.process_group(0);
+        }
+        // It begins with the policy of the thread that starts it.
+        let _ordinary = tuning::apply(&Tuning::default());
+        Ok(Self {
+            shell: shell.spawn()?,
+            _folder: folder,
+        })
+    }
+
+    /// Whether it has ended by itself.
+    fn has_ended(&mut self) -> bool {
+        // Where the system does not tell, it is asked again at the end.
+        matches!(self.shell.try_wait(), Ok(Some(_)))
+    }
+
+    /// Ends it and takes its answer.
+    fn end(mut self) -> io::Result<Answer> {
+        drop(self.shell.stdin.take());
+        let result = read(self.shell.stdout.take())?;
+        let words = read(self.shell.stderr.take())?;
+        self.shell.wait()?;
+        Ok(Answer { result, words })
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        drop(self.shell.stdout.take());
+        drop(self.shell.stderr.take());
+        // Its answer is not wanted any more.
+        let _ = self.shell.wait();
+    }
+}
+
+fn read(from: Option<impl Read>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(MAX_ANSWER).read_to_end(&mut bytes)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

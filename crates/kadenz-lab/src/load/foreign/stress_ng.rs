@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Task;
-use crate::load::place::Place;
+use crate::load::disk::Place;
 use crate::load::{LoadKind, LoadOptions, LoadRates, Rate};
 
 /// The file that it writes its metrics to.

@@ -3,9 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::LinkState;
-use super::frame::Frame;
 use super::lane::{LaneId, Ticket};
+use super::{Frame, LinkState};
 use crate::testbed::quantity::Picos;
 
 /// Something that happens at a time.

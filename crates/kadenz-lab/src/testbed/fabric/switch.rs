@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::events::{Events, Happening};
 use super::faults::Generator;
-use super::frame::{Frame, Mac};
 use super::lane::LaneId;
+use super::{Frame, Mac};
 use crate::testbed::quantity::Picos;
 use crate::testbed::topology::Switch;
 

@@ -10,21 +10,17 @@
 //! do the programs it started. What those have started themselves is named in a
 //! [claim](kadenz_rt::net::claim), for whoever clears up after a killed process.
 
-mod placeholders;
-mod pool;
 mod programs;
 mod status;
 mod wire;
 
-pub use super::addresses::{address, network};
-pub use placeholders::filled;
-pub use programs::{ProgramState, program};
+pub use super::{address, network};
+pub use programs::{ProgramState, filled, program};
 pub use status::Status;
 pub use wire::SERIES;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use kadenz_record::run::folder::{

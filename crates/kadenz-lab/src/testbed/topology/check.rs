@@ -6,9 +6,10 @@ use std::str::FromStr;
 use kadenz_rt::beat::Rate;
 use toml::Spanned;
 
-use super::error::TopologyError;
-use super::graph;
-use super::{Cut, Faults, Host, Link, Node, Role, Share, Switch, Topology, Traffic, file, limits};
+use super::{
+    Cut, Faults, Host, Link, Node, Role, Share, Switch, Topology, TopologyError, Traffic, file,
+    limits, tree,
+};
 use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
 use crate::testbed::wire::Payload;
 
@@ -55,7 +56,7 @@ pub(super) fn topology(file: &file::File, text: &str) -> Checked<Topology> {
         cuts: Vec::new(),
         traffic: Vec::new(),
     };
-    graph::check(&topology)?;
+    tree::check(&topology)?;
     topology.cuts = checker.cuts(&topology, &file.cuts)?;
     topology.traffic = checker.traffic(&topology, &file.traffic)?;
     Ok(topology)

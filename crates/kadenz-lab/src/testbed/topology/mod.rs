@@ -16,15 +16,12 @@
 //! ```
 
 mod check;
-mod error;
 mod file;
-mod graph;
-mod ready;
 mod route;
 mod tree;
 
-pub use error::TopologyError;
-pub use ready::{READY, ready};
+use std::fmt;
+
 pub use tree::{SpanningTree, path_cost};
 
 use super::quantity::{ByteSize, LinkSpeed, Picos};
@@ -232,6 +229,111 @@ impl Topology {
         all.filter(move |(_, host)| host.role == role)
             .map(|(at, _)| at)
     }
+}
+
+// What is wrong with a topology, where, and what to write instead.
+
+/// Why a text is no topology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyError {
+    line: Option<usize>,
+    cause: String,
+    remedy: String,
+}
+
+impl TopologyError {
+    /// The whole file is wrong.
+    fn whole(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            line: None,
+            cause: cause.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// What stands at this byte of the text is wrong.
+    fn at(text: &str, byte: usize, cause: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let before = &text.as_bytes()[..byte.min(text.len())];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        Self {
+            line: Some(line),
+            ..Self::whole(cause, remedy)
+        }
+    }
+
+    /// The line, from 1, where there is one to name.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        write!(f, "{}; {}", self.cause, self.remedy)
+    }
+}
+
+impl std::error::Error for TopologyError {}
+
+// The topologies that are built in.
+
+/// Name and text of each.
+pub const READY: &[(&str, &str)] = &[
+    (
+        "baseline",
+        include_str!("../../../topology/ready/baseline.toml"),
+    ),
+    (
+        "baseline-gigabit",
+        include_str!("../../../topology/ready/baseline-gigabit.toml"),
+    ),
+    (
+        "extra-ksz8863",
+        include_str!("../../../topology/ready/extra-ksz8863.toml"),
+    ),
+    (
+        "extra-gs105",
+        include_str!("../../../topology/ready/extra-gs105.toml"),
+    ),
+    (
+        "extra-rb750",
+        include_str!("../../../topology/ready/extra-rb750.toml"),
+    ),
+    (
+        "forty-devices",
+        include_str!("../../../topology/ready/forty-devices.toml"),
+    ),
+    (
+        "daisy-chain",
+        include_str!("../../../topology/ready/daisy-chain.toml"),
+    ),
+    (
+        "redundant-path",
+        include_str!("../../../topology/ready/redundant-path.toml"),
+    ),
+    (
+        "two-switches",
+        include_str!("../../../topology/ready/two-switches.toml"),
+    ),
+    (
+        "cross-traffic",
+        include_str!("../../../topology/ready/cross-traffic.toml"),
+    ),
+    (
+        "cut-cable",
+        include_str!("../../../topology/ready/cut-cable.toml"),
+    ),
+];
+
+/// The text of a topology that is built in.
+#[must_use]
+pub fn ready(name: &str) -> Option<&'static str> {
+    let found = READY.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
 }
 
 #[cfg(test)]

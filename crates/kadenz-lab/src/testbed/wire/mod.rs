@@ -14,12 +14,10 @@
 //! 802.1Q-2018 clause 9 (tag), RFC 894 and RFC 791 section 3.1 (IPv4 and its fragments), RFC 768
 //! (UDP).
 
-mod burst;
 mod chain;
 mod frame;
 
-pub use burst::{Burst, Reply};
-pub use chain::{Chain, NoLinkError};
+pub use chain::{Burst, Chain, NoLinkError, Reply};
 pub use frame::{
     EthernetFrame, GAP, IPV4_HEADER, Occupancy, PREAMBLE, Payload, PayloadTooLargeError,
     StoreAndForward, Tag, UDP_HEADER,

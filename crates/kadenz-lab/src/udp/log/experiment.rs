@@ -13,7 +13,6 @@ use kadenz_udp::device::{PerSecond, RateLimit};
 use kadenz_udp::record::Cookies;
 use kadenz_udp::wire::Token;
 
-use super::registrar;
 use super::server::{Counts, Responder, Server};
 use super::streams::{Bounds, Streams};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
@@ -68,7 +67,7 @@ pub fn log(
     let ended_by = thread::scope(|scope| {
         let running = &ongoing.running;
         let raw = measuring.session.raw;
-        scope.spawn(move || registrar::serve(running, &to_serve, &grants, raw));
+        scope.spawn(move || super::serve(running, &to_serve, &grants, raw));
         measuring_threads::work(&ongoing, vec![member], stop, watch)
     })?;
     let (mut ended, counts) = results
@@ -111,10 +110,7 @@ fn server(
     run: &mut RunWriter,
     plan: &LogPlan,
     port: UdpPort,
-    (requests, granted): (
-        SyncSender<registrar::Request>,
-        mpsc::Receiver<registrar::Granted>,
-    ),
+    (requests, granted): (SyncSender<super::Request>, mpsc::Receiver<super::Granted>),
 ) -> Result<Server, ExperimentError> {
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {

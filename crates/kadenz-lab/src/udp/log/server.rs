@@ -12,8 +12,8 @@ use kadenz_udp::device::RateLimit;
 use kadenz_udp::record::{Batch, Cookies, ServerReply, server_reply};
 use kadenz_udp::wire::{Kind, Packet, Refused, Token};
 
-use super::registrar::{Granted, Request};
 use super::streams::{Entered, Streams, Taken};
+use super::{Granted, Request};
 use crate::measuring_threads::LoopContext;
 
 /// Datagrams that one call takes.

@@ -14,15 +14,13 @@ use kadenz_rt::net::interface;
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::wire::RunId;
 
-use super::departures::{Announced, departures};
 use super::hand_on::{HandOn, HandedOn};
 use super::one_way::{self, Exchanges, OneWayEstimator};
 use super::packet_counts::PacketCounts;
-use super::plan::{Clocks, Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
-use super::sender::{self, CannotPack, Sender};
-use super::trust;
+use super::sender::{self, Announced, CannotPack, Sender, departures};
+use super::{Clocks, Loop, ProbePlan, Receiving, trust};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};

@@ -20,23 +20,164 @@
 
 mod bursts;
 mod density;
-mod departures;
 mod experiment;
 mod hand_on;
-mod lead;
 mod one_way;
 mod packet_counts;
-mod plan;
 mod receiver;
 mod recorders;
 mod sender;
 mod stack;
 mod trust;
 
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use kadenz_rt::beat::Interval;
+use kadenz_rt::net::port::PortOptions;
+use kadenz_udp::wire::Token;
+
+use crate::udp::wiring::Wiring;
 pub use experiment::probe;
 pub(crate) use experiment::{Prepared, open};
 pub use packet_counts::{PacketCounts, Reply};
-pub use plan::{Clocks, Destination, Device, Loop, ProbePlan, Receiving};
+
+// What is sent to whom, and how.
+
+/// A device that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name, which becomes the prefix of its series.
+    pub name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Where the packet of a beat goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A packet to each device.
+    Each,
+    /// One packet to all of them, to this address.
+    Broadcast(SocketAddr),
+}
+
+/// Whether the next packet waits for the last answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loop {
+    /// It does not: packets go out on the beat whatever happens to the answers.
+    #[default]
+    Open,
+    /// It does, until the next beat: one thread sends and receives. A late answer delays the packets
+    /// after it, which are measured against their beat all the same.
+    Closed,
+}
+
+/// How an answer is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Receiving {
+    /// The kernel wakes the thread.
+    #[default]
+    Blocking,
+    /// The thread that sent asks again and again for a while ([`ProbePlan::spins_for`]); then the
+    /// kernel wakes it. Open loop, too, is one thread then.
+    Spinning,
+    /// The thread asks again and again: no wake-up, and a whole CPU.
+    BusyPoll,
+}
+
+/// By whose clocks it is told how long each way took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// Each device's clock is fitted to the controller's.
+    #[default]
+    Fitted,
+    /// The devices stamp with their wall clocks, which somebody keeps to this one's.
+    Synchronised {
+        /// By how much two of them differ at most.
+        apart: Duration,
+    },
+}
+
+/// A measurement of round trips.
+#[derive(Clone, Debug)]
+pub struct ProbePlan {
+    /// Who answers; at least one.
+    pub devices: Vec<Device>,
+    /// Where the packets go.
+    pub destination: Destination,
+    /// Time between two packets.
+    pub interval: Interval,
+    /// How many beats are measured; with `None` until stopped.
+    pub count: Option<u64>,
+    /// Beats before them: their packets are sent and answered, and measured by nobody. The first
+    /// packet waits until the address of its device was found (RFC 826).
+    pub warm_up: u32,
+    /// UDP payload of a packet in bytes.
+    pub payload_bytes: usize,
+    /// An answer that takes longer is late, and its packet lost; but none that keeps the deadline is
+    /// ([`ProbePlan::timeout_with`]).
+    pub timeout: Duration,
+    /// Open or closed loop.
+    pub looping: Loop,
+    /// How answers are waited for.
+    pub receiving: Receiving,
+    /// Whether each packet is rehearsed shortly before its beat, by one over the loopback: caches are
+    /// warm then.
+    pub rehearses: bool,
+    /// Whether the devices' own stamps are asked for.
+    pub device_stamps: bool,
+    /// In what steps the devices' clocks count, at most.
+    pub device_resolution: Duration,
+    /// By whose clocks it is told how long each way took, where device stamps are asked for.
+    pub clocks: Clocks,
+    /// The token that the devices know.
+    pub token: Option<Token>,
+    /// The socket.
+    pub port: PortOptions,
+    /// What is known of the links to the devices.
+    pub wiring: Wiring,
+    /// The logging server that gets every measurement.
+    pub log: Option<SocketAddr>,
+}
+
+/// An answer is asked for no longer than this: what takes longer loses little by a wake-up.
+const MAX_SPIN: Duration = Duration::from_millis(1);
+
+impl ProbePlan {
+    /// How long an answer is waited for under a deadline: one that keeps it is not lost.
+    #[must_use]
+    pub fn timeout_with(&self, deadline: Option<Duration>) -> Duration {
+        self.timeout.max(deadline.unwrap_or_default())
+    }
+
+    /// How long [`Receiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
+    /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it. Not
+    /// real-time safe: the system is asked for its CPUs.
+    #[must_use]
+    pub fn spins_for(&self) -> Duration {
+        let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        match self.receiving {
+            Receiving::Spinning if cpus > 1 => MAX_SPIN.min(self.interval.as_duration() / 5),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether the thread that sends receives, too.
+    #[must_use]
+    pub fn on_one_thread(&self) -> bool {
+        self.looping == Loop::Closed || self.receiving == Receiving::Spinning
+    }
+
+    /// How long the plan takes; `None` for one without end.
+    #[must_use]
+    pub fn total(&self) -> Option<Duration> {
+        let beats = self.count?.saturating_add(self.warm_up.into());
+        let beats = u32::try_from(beats).unwrap_or(u32::MAX);
+        Some(self.interval.as_duration().saturating_mul(beats))
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -21,8 +21,8 @@ use kadenz_udp::clock_fit::{
 };
 use kadenz_udp::wire::DeviceStamps;
 
-use super::lead::Lead;
 use super::packet_counts::Reply;
+use super::trust::Lead;
 
 /// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
 const CAPACITY: usize = 1 << 17;

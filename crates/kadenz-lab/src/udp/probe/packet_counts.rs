@@ -10,7 +10,7 @@ use kadenz_udp::controller::{
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
 
 use super::bursts::{Bursts, Ranking};
-use super::plan::{Destination, Device, ProbePlan};
+use super::{Destination, Device, ProbePlan};
 
 /// Words of a tracker's window: 65,536 packets.
 const WINDOW_WORDS: usize = 1024;

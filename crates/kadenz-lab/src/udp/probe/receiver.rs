@@ -6,13 +6,13 @@ use kadenz_rt::clock::{Clock, MonotonicTime};
 use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 
 use super::density::{CameBy, Densities};
-use super::departures::{Announced, Departure};
 use super::hand_on::{HandOn, HandedOn};
 use super::one_way::Exchanges;
 use super::packet_counts::PacketCounts;
-use super::plan::{Destination, ProbePlan, Receiving};
 use super::recorders::Recorders;
+use super::sender::{Announced, Departure};
 use super::stack::Stack;
+use super::{Destination, ProbePlan, Receiving};
 
 /// Datagrams that one call takes, and more where more devices answer a broadcast. Of one device one: a
 /// call that may take more looks for a second before it gives the first.

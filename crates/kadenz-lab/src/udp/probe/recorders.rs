@@ -12,8 +12,8 @@ use kadenz_rt::net::port::{StampSource, UdpPort};
 
 use super::density::{CameBy, Density};
 use super::packet_counts::Reply;
-use super::plan::{Destination, ProbePlan};
 use super::stack::Parts;
+use super::{Destination, ProbePlan};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 
 /// What the receiving side fills.

@@ -12,14 +12,13 @@ use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 use kadenz_udp::wire::RunId;
 
-use super::departures::departures;
 use super::experiment::{listens_until, one_after_the_other};
 use super::one_way::one_way;
 use super::packet_counts::PacketCounts;
-use super::plan::{Destination, Device, Loop, ProbePlan, Receiving};
 use super::receiver::{Receiver, slots_for};
 use super::recorders::Series;
-use super::sender::Sender;
+use super::sender::{Sender, departures};
+use super::{Destination, Device, Loop, ProbePlan, Receiving};
 use crate::measuring::Measuring;
 use crate::measuring_threads::LoopContext;
 use crate::session::SessionPlan;
@@ -65,7 +64,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
         rehearses: receiving == Receiving::Spinning,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
-        clocks: super::plan::Clocks::Fitted,
+        clocks: super::Clocks::Fitted,
         token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
         port: PortOptions {
             receive_stamps: Stamping::Software,

@@ -1,9 +1,8 @@
 //! Reading and writing the members of a message.
 
-use super::Generator;
-use super::code::Code;
-use super::field::{is_number, stated};
 use super::names::word;
+use super::structs::{is_number, stated};
+use super::{Code, Generator};
 use crate::types::{Dimension, Member, MemberType, PrimitiveType, Struct};
 
 impl Generator<'_> {

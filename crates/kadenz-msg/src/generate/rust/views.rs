@@ -1,10 +1,8 @@
 //! A message as it lies in its bytes: primitive arrays are not copied.
 
-use super::Generator;
-use super::code::Code;
-use super::field::is_number;
 use super::names::{primitive, word};
-use super::structs::described;
+use super::structs::{described, is_number};
+use super::{Code, Generator};
 use crate::types::{Dimension, Member, MemberType, PrimitiveType, Struct};
 
 /// An array of a fixed length is worth a view from this many elements on.
@@ -110,7 +108,7 @@ impl Generator<'_> {
                 match dimension {
                     Dimension::Fixed { size, .. } => product.push(format!("{size}_usize")),
                     Dimension::Variable { member: by } => {
-                        let says = super::field::stated(within, by, &format!("member_{by}"));
+                        let says = super::structs::stated(within, by, &format!("member_{by}"));
                         let krate = self.krate;
                         code.line(&format!(
                             "let length_{at} = {krate}::codec::Reader::length(\"{name}\", {says})?;"

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use super::index::{ChunkIndex, ChunkPlace};
 use super::records::Put as _;
 use super::{MAGIC, Options, op};
-use crate::log::by_address::{ByAddress, remember};
 use crate::log::compression::Compression;
 use crate::log::limits::TOO_LONG;
-use crate::log::{Amount, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema};
+use crate::log::{Amount, ByAddress, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema, remember};
 
 /// Makes the bytes of an MCAP file.
 pub(super) struct Encoder {

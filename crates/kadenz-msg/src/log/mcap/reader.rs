@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::names::Names;
+use super::Names;
 use super::records::Fields;
 use super::scan::{ChunkHead, Map, Scan, record_at};
 use super::{MAGIC, RECORD_HEAD, op};

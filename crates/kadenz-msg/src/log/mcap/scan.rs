@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
-use super::names::Names;
+use super::Names;
 use super::records::Fields;
 use super::{MAGIC, RECORD_HEAD, op};
 use crate::log::chunks::{Place, overlap};

@@ -4,19 +4,13 @@
 //! [`play`] sleeps and hands over. Due times are absolute, so that no delay adds up: a message that
 //! was late makes none of the next ones late.
 
-mod options;
-mod random;
-#[cfg(test)]
-mod tests;
-mod timing;
+use std::time::Duration;
 
-use kadenz_rt::clock::{MonotonicTime, WallTime};
-
-pub use options::PlayOptions;
-use random::Random;
-pub use timing::{SleepClock, Timing, VirtualTime};
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Entry, LogError, LogReader};
+use crate::channel::Pattern;
 
 /// Says which message of a log is due when.
 ///
@@ -225,3 +219,131 @@ pub fn play(
 
 /// After how long a sleep looks whether it is to end.
 const MAX_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// How a log is played.
+#[derive(Debug, Clone)]
+pub struct PlayOptions {
+    /// How much faster than it was recorded; 0 for as fast as possible.
+    pub speed: f64,
+    /// From which time of the log on.
+    pub from: Option<WallTime>,
+    /// Before which time of the log it ends.
+    pub until: Option<WallTime>,
+    /// Which channels; all where there is none.
+    pub channels: Vec<Pattern>,
+    /// Whether those channels are the ones to leave out.
+    pub inverted: bool,
+    /// Whether it begins again at its end.
+    pub looped: bool,
+    /// By how much each message may be late, evenly from zero on.
+    pub jitter: Duration,
+    /// Which share of messages is left out, from 0 to 1.
+    pub loss: f64,
+    /// The same seed gives the same jitter and loss.
+    pub seed: u64,
+}
+
+impl Default for PlayOptions {
+    /// Everything, once, as it was recorded.
+    fn default() -> Self {
+        Self {
+            speed: 1.0,
+            from: None,
+            until: None,
+            channels: Vec::new(),
+            inverted: false,
+            looped: false,
+            jitter: Duration::ZERO,
+            loss: 0.0,
+            seed: 0,
+        }
+    }
+}
+
+impl PlayOptions {
+    /// Whether a channel is to be played.
+    #[must_use]
+    pub fn wants(&self, channel: &str) -> bool {
+        let named = self.channels.iter().any(|it| it.matches(channel));
+        self.channels.is_empty() || named != self.inverted
+    }
+}
+
+/// Numbers that look random and are the same for the same seed (SplitMix64; Steele, Lea and Flood,
+/// "Fast splittable pseudorandom number generators", 2014).
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Evenly from 0 to below 1.
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+// What a player sleeps on: the sleep clock, or a clock of its own in tests.
+
+/// A clock, and a way to sleep on it.
+pub trait Timing {
+    /// What the clock shows.
+    fn now(&self) -> MonotonicTime;
+
+    /// Returns once the clock shows that time; at once where it has passed.
+    fn sleep_until(&mut self, deadline: MonotonicTime);
+}
+
+/// The sleep clock.
+pub struct SleepClock(Box<dyn Sleeper>);
+
+impl SleepClock {
+    /// By the sleeper that is recommended for this system.
+    ///
+    /// # Errors
+    /// Where the kernel refuses one.
+    pub fn open() -> Result<Self, OpenSleeperError> {
+        let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
+        Ok(Self(sleeper))
+    }
+}
+
+impl Timing for SleepClock {
+    fn now(&self) -> MonotonicTime {
+        clock::now()
+    }
+
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        self.0.sleep_until(deadline);
+    }
+}
+
+/// A clock that moves when somebody sleeps on it, and only then.
+#[derive(Debug, Clone, Default)]
+pub struct VirtualTime(MonotonicTime);
+
+impl VirtualTime {
+    /// Lets time pass, as a slow receiver does.
+    pub fn pass_ns(&mut self, ns: i64) {
+        self.0 = self.0.offset_by_ns(ns);
+    }
+}
+
+impl Timing for VirtualTime {
+    fn now(&self) -> MonotonicTime {
+        self.0
+    }
+
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        self.0 = self.0.max(deadline);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::RecordOptions;
 use crate::log::mcap::{self, McapWriter};
-use crate::log::{Format, LogError, LogFile, LogWriter, append, event};
+use crate::log::{Format, LogError, LogFile, LogWriter, event, file};
 
 /// Which files, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(super) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogF
     } else {
         open.create_new(true);
     }
-    let file = append::alone(open.open(path)?)?;
+    let file = file::alone(open.open(path)?)?;
     // What was there goes only once it is certain that nobody else is writing it.
     if overwrite && file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -65,7 +66,7 @@ impl Files {
             }
         };
         if options.append && self.made == 0 && path.exists() {
-            let writer = append::append(&path)?;
+            let writer = file::append(&path)?;
             self.made += 1;
             return Ok(Opened { path, writer });
         }
@@ -108,8 +109,7 @@ fn rotate(path: &Path, keep: u32) -> Result<(), LogError> {
     let newest = numbered(path, "-0");
     if newest.exists() {
         let file = File::options().append(true).open(&newest);
-        file.and_then(append::alone)
-            .map_err(LogError::at(&newest))?;
+        file.and_then(file::alone).map_err(LogError::at(&newest))?;
     }
     for number in (0..keep).rev() {
         let old = numbered(path, &format!("-{number}"));
@@ -138,6 +138,42 @@ fn numbered(path: &Path, number: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
+// When a recording goes on in the next file.
+
+/// When a recording goes on in the next file; by default never. It does so with a message, so that a
+/// bus that falls silent makes no empty files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Split {
+    /// Once a file is that long, in bytes.
+    pub bytes: Option<u64>,
+    /// Once a file is that old.
+    pub every: Option<Duration>,
+}
+
+impl Split {
+    /// By length alone.
+    #[must_use]
+    pub fn at_bytes(bytes: u64) -> Self {
+        Self {
+            bytes: Some(bytes),
+            every: None,
+        }
+    }
+
+    /// Whether there is more than one file to come.
+    #[must_use]
+    pub fn is_asked_for(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Whether a file of that length and age is to be the last one no more.
+    #[must_use]
+    pub fn is_due(&self, length: u64, age: Duration) -> bool {
+        self.bytes.is_some_and(|bytes| length >= bytes)
+            || self.every.is_some_and(|every| age >= every)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +196,24 @@ mod tests {
         let held = |n: &str| fs::read_to_string(numbered(&path, n)).unwrap();
         assert_eq!((held("-0"), held("-1")), ("3".to_owned(), "2".to_owned()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
+
+#[cfg(test)]
+mod split_tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_left_at_its_length_or_its_age_and_else_never() {
+        let hour = Duration::from_secs(3600);
+        let split = Split {
+            bytes: Some(100),
+            every: Some(hour),
+        };
+        assert!(!split.is_due(99, hour - Duration::from_nanos(1)));
+        assert!(split.is_due(100, Duration::ZERO));
+        assert!(split.is_due(0, hour));
+        assert!(!Split::default().is_due(u64::MAX, Duration::MAX));
+        assert!(!Split::default().is_asked_for() && Split::at_bytes(1).is_asked_for());
     }
 }

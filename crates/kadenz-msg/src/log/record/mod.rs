@@ -10,9 +10,6 @@ mod log_clock;
 #[cfg(all(test, loom))]
 mod loom;
 mod ring;
-mod split;
-#[cfg(test)]
-mod tests;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -26,10 +23,9 @@ use kadenz_rt::clock::{self, WallTime};
 use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
 use files::Files;
-pub use files::{MakeFile, Naming};
+pub use files::{MakeFile, Naming, Split};
 use log_clock::{LogClock, Reading};
 use ring::{Head, Producer};
-pub use split::Split;
 
 use super::compression::Compression;
 use super::{Format, LogError, LoggedChannel};
@@ -376,3 +372,6 @@ impl Drop for Recorder {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::records::Record;
+use super::Record;
 use super::scan::{Connections, Map, Scan};
 use super::{MAGIC, op};
 use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
-use super::records::{Header, Record, time};
-use super::{MAGIC, op};
+use super::{Header, MAGIC, Record, op, time};
 use crate::log::chunks::{Place, overlap};
 use crate::log::limits::{DescriptionBudget, text_bytes};
 use crate::log::{Damage, LogError, LoggedChannel, MAX_CHUNK_BYTES, Schema, Source};

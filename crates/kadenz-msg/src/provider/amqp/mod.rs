@@ -25,7 +25,6 @@
 //! | `queue` | bytes that wait here for a busy broker | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
-pub(super) mod publishing;
 pub(super) mod session;
 pub(super) mod subscribing;
 mod wire;
@@ -38,11 +37,11 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::parameters::Address;
-use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{Expected, Numbers};
 use super::stream::peer_receiver::{EarWaker, PeerReceiver};
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
+use super::stream::{front, refuse_too_long};
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
     Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
@@ -165,7 +164,7 @@ impl Provider for Amqp {
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let status = Arc::new(Lock::new(Status::default()));
         let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
-        let greet = move |words: &mut Vec<u8>| publishing::Broker::greet(words, &account, &told);
+        let greet = move |words: &mut Vec<u8>| session::Broker::greet(words, &account, &told);
         let side = Side::Place(self.place.clone());
         let peers = PeerSet::start(side, self.queue, Box::new(greet));
         let peers = peers.map_err(|error| self.failed(&error))?;
@@ -205,7 +204,7 @@ impl Provider for Amqp {
 
 #[derive(Debug)]
 struct AmqpOutlet {
-    peers: PeerSet<publishing::Broker>,
+    peers: PeerSet<session::Broker>,
     exchange: String,
     longest: usize,
     numbers: Numbers,
@@ -225,7 +224,7 @@ impl Outlet for AmqpOutlet {
         } = self;
         head.clear();
         wire::publish(head, &self.exchange, channel.as_str(), payload.len(), &note);
-        let frame = peers.first_peer(publishing::Broker::frame).unwrap_or(4096);
+        let frame = peers.first_peer(session::Broker::frame).unwrap_or(4096);
         let is_long = payload.len() > frame;
         let mut tail = &[wire::END][..];
         let mut body = payload;

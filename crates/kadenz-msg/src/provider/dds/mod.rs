@@ -45,23 +45,28 @@
 //! | `largest` | the longest payload, in bytes | 4MiB |
 //! | `recv_buf_size` | room for datagrams that wait to be read | 8 MiB, as far as allowed |
 
-mod adapter;
 mod inlet;
-mod notifier;
 mod outlet;
 mod settings;
 pub(super) mod wire;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustdds::{DomainParticipant, DomainParticipantBuilder, QosPolicies, Topic, TopicKind};
+use rustdds::bytes::Bytes;
+use rustdds::no_key::{Decode, DeserializerAdapter, SerializerAdapter};
+use rustdds::{
+    DomainParticipant, DomainParticipantBuilder, QosPolicies, RepresentationIdentifier, Topic,
+    TopicKind,
+};
 
 use super::parameters::Address;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError,
 };
+use crate::channel::{Channel, Pattern};
 use settings::Settings;
 
 /// The type of a topic's samples.
@@ -189,5 +194,86 @@ impl Provider for Dds {
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         Ok(Box::new(inlet::DdsInlet::new(&self.0)?))
+    }
+}
+
+// How rustdds makes bytes of messages and messages of bytes.
+
+/// What both ends are made with.
+struct Cdr;
+
+/// A message that is written already, the lowest byte of a length first.
+struct Written(Bytes);
+
+impl SerializerAdapter<Written> for Cdr {
+    type Error = Infallible;
+
+    fn output_encoding() -> RepresentationIdentifier {
+        RepresentationIdentifier::CDR_LE
+    }
+
+    fn to_bytes(message: &Written) -> Result<Bytes, Infallible> {
+        Ok(message.0.clone())
+    }
+}
+
+/// What a sample turned out to be.
+enum Came {
+    /// A message that is wanted, copied.
+    Message { channel: Channel, payload: Vec<u8> },
+    /// One that nobody wants.
+    Unwanted { channel: Channel },
+    /// No message at all.
+    Malformed,
+}
+
+impl DeserializerAdapter<Came> for Cdr {
+    type Error = Infallible;
+    type Decoded = Came;
+
+    fn supported_encodings() -> &'static [RepresentationIdentifier] {
+        &[
+            RepresentationIdentifier::CDR_LE,
+            RepresentationIdentifier::CDR_BE,
+        ]
+    }
+
+    fn transform_decoded(came: Came) -> Came {
+        came
+    }
+}
+
+/// Copies those that are wanted alone.
+#[derive(Clone, Copy)]
+struct Sieve<'a> {
+    wanted: &'a [Pattern],
+    /// The longest payload that is taken.
+    largest: usize,
+}
+
+impl<'de> Decode<'de, Came> for Sieve<'_> {
+    type Error = Infallible;
+
+    fn decode_bytes(
+        self,
+        bytes: &'de [u8],
+        encoding: RepresentationIdentifier,
+    ) -> Result<Came, Infallible> {
+        let order = if encoding == RepresentationIdentifier::CDR_BE {
+            wire::Order::Big
+        } else {
+            wire::Order::Little
+        };
+        let heard = wire::read(bytes, order).filter(|heard| heard.payload.len() <= self.largest);
+        let named =
+            heard.and_then(|heard| Some((Channel::new(heard.channel).ok()?, heard.payload)));
+        let Some((channel, payload)) = named else {
+            return Ok(Came::Malformed);
+        };
+        if !self.wanted.iter().any(|it| it.matches(channel.as_str())) {
+            return Ok(Came::Unwanted { channel });
+        }
+        let payload = payload.to_vec();
+        Ok(Came::Message { channel, payload })
     }
 }

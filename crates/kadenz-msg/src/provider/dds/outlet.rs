@@ -8,11 +8,9 @@ use rustdds::bytes::Bytes;
 use rustdds::dds::WriteError;
 use rustdds::no_key::DataWriter;
 
-use super::Bus;
-use super::adapter::{Cdr, Written};
-use super::wire;
+use super::{Bus, Cdr, Written, wire};
 use crate::channel::Channel;
-use crate::provider::stream::length::refuse_too_long;
+use crate::provider::stream::refuse_too_long;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
 pub(super) struct DdsOutlet {

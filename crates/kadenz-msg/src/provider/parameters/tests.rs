@@ -46,7 +46,8 @@ fn bytes_and_spans_have_units() {
         ("2GiB", Some(1 << 31)),
         ("0.5", None),
         ("-1", None),
-        ("16 MB", None),
+        ("16 MB", Some(16_000_000)),
+        ("16M", None),
         ("1e9", None),
         ("99999999999GB", None),
     ] {

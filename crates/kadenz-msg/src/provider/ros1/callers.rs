@@ -9,8 +9,7 @@ use kadenz_rt::net::watch::{Interest, Watch};
 use super::http::{Incoming, PATIENCE, response};
 use super::xmlrpc::{Call, Value};
 use crate::provider::stream::acceptor::Acceptor;
-use crate::provider::stream::budget::{Budget, Share};
-use crate::provider::stream::seats::{Seat, Seats};
+use crate::provider::stream::seats::{Budget, Seat, Seats, Share};
 use crate::provider::stream::socket::{Door, Socket};
 
 /// Callers at once.

@@ -39,10 +39,10 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{NOTE, Numbers, new_sender};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
+use super::stream::{front, refuse_too_long};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,

@@ -2,8 +2,6 @@
 //! many peers, and an receiver that hears many peers. What is said on them is the provider's, sans-IO.
 
 pub(super) mod acceptor;
-pub(super) mod budget;
-pub(super) mod length;
 pub(super) mod note;
 pub(super) mod outgoing;
 pub(super) mod peer_receiver;
@@ -15,6 +13,8 @@ pub(super) mod turns;
 use kadenz_rt::clock;
 
 use super::{Arrival, Payload, SenderId, Sequence, Stamps};
+use crate::channel::Channel;
+use crate::provider::PublishError;
 
 /// What a peer said cannot be; the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,4 +57,30 @@ pub(super) enum Read<'a> {
     Malformed(usize),
     /// A message, of that many bytes.
     Message(usize, Heard<'a>),
+}
+
+// What outlets over streams do about lengths.
+
+/// Refuses a message that is longer than allowed.
+pub(in crate::provider) fn refuse_too_long(
+    channel: &Channel,
+    length: usize,
+    longest: usize,
+) -> Result<(), PublishError> {
+    if length <= longest {
+        return Ok(());
+    }
+    Err(PublishError::TooLong {
+        channel: *channel,
+        length,
+        longest,
+    })
+}
+
+/// The first bytes of a buffer that only grows.
+pub(in crate::provider) fn front(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.len() < length {
+        buffer.resize(length, 0);
+    }
+    &mut buffer[..length]
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 
-use super::budget::Share;
+use super::seats::Share;
 use super::socket::Socket;
 
 /// Most parts of a message.
@@ -152,7 +152,7 @@ impl Outgoing {
 mod tests {
     use std::os::unix::net::UnixStream;
 
-    use super::super::budget::Budget;
+    use super::super::seats::Budget;
     use super::*;
 
     fn full() -> (Socket, UnixStream) {

@@ -1,8 +1,6 @@
 //! Hearing many peers from the thread that waits, without a second one between.
 
 mod connection;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::io;
@@ -13,8 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
-use super::budget::Budget;
-use super::seats::{GREETING, Seats, Standing};
+use super::seats::{Budget, GREETING, Seats, Standing};
 use super::socket::{Door, Place};
 use super::{Broken, Read};
 use crate::channel::Pattern;
@@ -460,3 +457,6 @@ impl<T: Talk> PeerReceiver<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,9 +18,8 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::Broken;
 use super::acceptor::Acceptor;
-use super::budget::Budget;
 use super::outgoing::{Outgoing, PARTS};
-use super::seats::{GREETING, IDLE, Seat, Seats, Standing};
+use super::seats::{Budget, GREETING, IDLE, Seat, Seats, Standing};
 use super::socket::{Place, Socket};
 use crate::provider::Wait;
 use crate::sync::Lock;

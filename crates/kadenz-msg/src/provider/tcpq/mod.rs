@@ -15,7 +15,6 @@
 mod client;
 mod counters;
 mod filter;
-mod listening;
 mod outlet;
 mod progress;
 mod queue;
@@ -34,8 +33,8 @@ use super::{
     Outlet, Provider, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::channel::Pattern;
+use client::Listening;
 pub use counters::{ClientCounters, ServerCounters};
-use listening::Listening;
 use outlet::TcpqOutlet;
 pub use server::{ServerOptions, TcpqServer};
 

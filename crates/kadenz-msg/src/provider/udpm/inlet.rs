@@ -2,16 +2,16 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallBridge};
 use kadenz_rt::net::port::{
-    Datagram, Inbox, PortOptions, ReceiveError as PortError, Reception, Standing, UdpPort,
+    Datagram, Inbox, PortOptions, ReceiveError as PortError, Reception, Standing, UdpPort, Waker,
 };
 use kadenz_rt::tuning::Measure;
 
-use super::wake::UdpmWake;
 use super::{Options, add};
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter};
@@ -363,4 +363,37 @@ pub(super) fn sender_of(from: SocketAddr) -> SenderId {
         IpAddr::V6(ip) => ip.to_bits(),
     };
     SenderId(ip.rotate_left(16) ^ u128::from(from.port()))
+}
+
+// Ending an inlet's wait, before and after it has joined.
+
+/// Wakes the port that an inlet waits at until it joins, and then the one that joined. Either side
+/// first says what it did and then looks at what the other did, so no wake is lost between the two.
+#[derive(Debug)]
+pub(super) struct UdpmWake {
+    idle: Waker,
+    joined: OnceLock<Waker>,
+}
+
+impl UdpmWake {
+    pub(super) fn new(idle: Waker) -> Self {
+        let joined = OnceLock::new();
+        Self { idle, joined }
+    }
+
+    pub(super) fn join(&self, waker: Waker) {
+        // A second one would be of the same port.
+        let _ = self.joined.set(waker);
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl Wake for UdpmWake {
+    fn wake(&self) {
+        self.idle.wake();
+        fence(Ordering::SeqCst);
+        if let Some(joined) = self.joined.get() {
+            joined.wake();
+        }
+    }
 }

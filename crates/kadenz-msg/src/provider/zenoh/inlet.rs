@@ -9,8 +9,7 @@ use zenoh::Wait as _;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
-use super::Bus;
-use super::key::{channel_of, key_of};
+use super::{Bus, channel_of, key_of};
 use crate::channel::Pattern;
 use crate::provider::stream::note::{Expected, read_note};
 use crate::provider::{

@@ -39,11 +39,11 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{Expected, NOTE, Numbers, new_sender};
 use super::stream::peer_receiver::{EarWaker, PeerReceiver};
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
+use super::stream::{front, refuse_too_long};
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
     Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, SenderId, Wait, Wake,

@@ -16,13 +16,141 @@
 //!
 //! All beats go to the channel `KADENZ/HEARTBEAT`.
 
-mod nodes;
 mod publisher;
 mod watch;
 
-pub use nodes::{NodeEvent, Nodes};
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use crate::bus::{Bus, RecvError, SubscribeError, Subscription, SubscriptionOptions};
+use crate::channel::MAX_CHANNEL;
+use crate::service::messages::Heartbeat;
 pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
+use watch::cut;
 pub use watch::{Event, Life, Node, Watch, WatchOptions};
 
 /// Where all beats go.
 pub const CHANNEL: &str = "KADENZ/HEARTBEAT";
+
+/// Beats that may wait.
+const QUEUE: usize = 1000;
+
+/// Beats that wait are heard before others are called late; but where they come faster than they are
+/// heard for so long, nothing waits from before, and the look is due all the same.
+const MAX_POLL_GAP: Duration = Duration::from_secs(1);
+
+/// Events that may wait, of many nodes that died at once; what is more is told by [`Nodes::watch`].
+const MAX_EVENTS: usize = 10_000;
+
+/// The nodes of a bus.
+#[derive(Debug)]
+pub struct Nodes {
+    beats: Subscription<Heartbeat>,
+    beat: Heartbeat,
+    watch: Watch,
+    /// How long beats have been heard while a look was due.
+    starved: Duration,
+    waiting: std::collections::VecDeque<NodeEvent>,
+}
+
+/// What happened to which node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeEvent {
+    /// The node's name.
+    pub name: String,
+    /// What happened.
+    pub event: Event,
+}
+
+impl Bus {
+    /// Watches the heartbeats of all programs on this bus.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`].
+    pub fn watch_nodes(&self, options: &WatchOptions) -> Result<Nodes, SubscribeError> {
+        let queue = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        Ok(Nodes {
+            beats: self.subscribe_with(CHANNEL, &queue)?,
+            beat: Heartbeat::default(),
+            watch: Watch::new(*options),
+            starved: Duration::ZERO,
+            waiting: std::collections::VecDeque::new(),
+        })
+    }
+}
+
+impl Nodes {
+    /// Waits until something happens to a node; `None` after the timeout. Beats that wait are heard in
+    /// any case, up to a thousand, also where the timeout is zero. Allocates the event.
+    ///
+    /// # Errors
+    /// Where nothing can be received.
+    pub fn next_event(&mut self, timeout: Duration) -> Result<Option<NodeEvent>, RecvError> {
+        let until = clock::now() + timeout;
+        for heard in 1_usize.. {
+            if let Some(event) = self.waiting.pop_front() {
+                return Ok(Some(event));
+            }
+            let now = clock::now();
+            let next = self.watch.next_look().map_or(until, |it| it.min(until));
+            match self.beats.recv_into(&mut self.beat, next.remaining(now)) {
+                Ok(Some(delivery)) => {
+                    self.hear(delivery.stamps.taken);
+                    self.look_if_starved(now, next);
+                }
+                Err(RecvError::Decode { .. }) => self.look_if_starved(now, next),
+                // Beats that wait come first: who is late in asking must not call others late.
+                Ok(None) => {
+                    self.look();
+                    if self.waiting.is_empty() && clock::now() >= until {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            if heard >= QUEUE && self.waiting.is_empty() && clock::now() >= until {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    fn look_if_starved(&mut self, now: MonotonicTime, due: MonotonicTime) {
+        let heard_at = clock::now();
+        if heard_at < due {
+            return;
+        }
+        self.starved += heard_at.remaining(now);
+        if self.starved > MAX_POLL_GAP {
+            self.look();
+        }
+    }
+
+    /// What is known of all nodes.
+    #[must_use]
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    fn hear(&mut self, at: MonotonicTime) {
+        if let Some(event) = self.watch.heard(&self.beat, at) {
+            let name = cut(&self.beat.name, MAX_CHANNEL).to_owned();
+            self.waiting.push_back(NodeEvent { name, event });
+        }
+    }
+
+    fn look(&mut self) {
+        self.starved = Duration::ZERO;
+        let waiting = &mut self.waiting;
+        self.watch.look(clock::now(), |node: &Node, event| {
+            if waiting.len() < MAX_EVENTS {
+                let name = node.name.clone();
+                waiting.push_back(NodeEvent { name, event });
+            }
+        });
+    }
+}

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kadenz_rt::tuning::Tuning;
 
 use super::handles::{BoolParameter, IntegerParameter, NumberParameter, Place, TextParameter};
-use super::value::Value;
-use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE};
+use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE, Value};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
 use crate::service::request::{Asked, ServeError, Server, ServerCounters, ServiceOptions};

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock;
 
-use super::value::Value;
-use super::{MAX_PARAMETERS, SERVICE};
+use super::{MAX_PARAMETERS, SERVICE, Value};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
 use crate::service::request::{CallError, Client, ClientError};

@@ -4,8 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use super::MAX_TEXT;
-use super::value::{Kind, Value};
+use super::{Kind, MAX_TEXT, Value};
 use crate::sync::Lock;
 
 /// Reads a parameter that is true or false. Real-time safe.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::reply_cache::ReplyCache;
-use super::server::{Asked, Counts, RequestServer};
+use super::server::{Asked, Counts, ReplyCache, RequestServer};
 use crate::bus::{Delivery, RecvError};
 use crate::channel::Channel;
 use crate::message::Message;

@@ -26,7 +26,6 @@
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod reply_cache;
 mod server;
 
 pub use client::{Answer, CallError, Client, ClientError};

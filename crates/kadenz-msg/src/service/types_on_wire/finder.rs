@@ -4,8 +4,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::asker::{Asker, FoundType, Want, WrongAnswer};
-use super::mismatch::Mismatch;
-use super::{ASK, TELL};
+use super::{ASK, Mismatch, TELL};
 use crate::bus::{
     AdvertiseError, Bus, Publisher, RecvError, SendError, SubscribeError, Subscription,
     SubscriptionOptions,

@@ -1,7 +1,7 @@
 //! Answers of anybody, for fuzzing.
 
 use super::asker::{Asker, Want};
-use super::teller::Teller;
+use super::telling::Teller;
 use crate::message::{Fingerprint, Message};
 use crate::service::fuzzing::said;
 use crate::service::messages::{Heartbeat, TypeAnswer};

@@ -2,12 +2,8 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::{
-    header::{
-        COMPRESSED_HEADER, Counts, DecodeError, Header, complete_length, header_length,
-        is_compressed,
-    },
-    number,
+use super::header::{
+    COMPRESSED_HEADER, Counts, DecodeError, Header, complete_length, header_length, is_compressed,
 };
 use crate::histogram::{Cell, Histogram, Layout, SparseHistogram};
 
@@ -282,7 +278,7 @@ fn walk_numbers(mut bytes: &[u8], mut each: impl FnMut(usize, i64)) -> Result<()
     let all = bytes.len();
     let mut index = 0_usize;
     while !bytes.is_empty() {
-        let Some((number, rest)) = number::take(bytes) else {
+        let Some((number, rest)) = super::take(bytes) else {
             return Err(DecodeError::TooShort {
                 have: all,
                 need: all + 1,

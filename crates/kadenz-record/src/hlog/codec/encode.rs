@@ -2,10 +2,7 @@
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::{
-    header::{WRITTEN_COMPRESSED, WRITTEN_PLAIN},
-    number,
-};
+use super::header::{WRITTEN_COMPRESSED, WRITTEN_PLAIN};
 use crate::histogram::Histogram;
 
 /// Encodes histograms as V2, which every HdrHistogram library of the last ten years reads.
@@ -94,14 +91,14 @@ fn put_counts(histogram: &Histogram, out: &mut Vec<u8>) {
         }
         match index - next {
             0 => {}
-            1 => number::put(0, out),
-            zeros => number::put(-(zeros as i64), out),
+            1 => super::put(0, out),
+            zeros => super::put(-(zeros as i64), out),
         }
-        number::put(i64::try_from(count).unwrap_or(i64::MAX), out);
+        super::put(i64::try_from(count).unwrap_or(i64::MAX), out);
         next = index + 1;
     }
     if next == 0 {
         // An empty histogram still has its first counter.
-        number::put(0, out);
+        super::put(0, out);
     }
 }

@@ -208,7 +208,7 @@ impl Counts {
     fn most_bytes(self) -> usize {
         match self {
             Self::Words(size) => size,
-            Self::Numbers => super::number::MAX_BYTES,
+            Self::Numbers => super::MAX_BYTES,
         }
     }
 }

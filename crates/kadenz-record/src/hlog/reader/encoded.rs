@@ -3,10 +3,8 @@
 use std::cell::RefCell;
 
 use super::{MalformedLine, ReadLogError};
-use crate::{
-    histogram::{Histogram, SparseHistogram},
-    hlog::{base64, codec::Decoder},
-};
+use crate::histogram::{Histogram, SparseHistogram};
+use crate::hlog::codec::Decoder;
 
 /// The histogram of an interval as the log holds it. Every method decodes anew, in a few
 /// microseconds; buffers are kept by thread.
@@ -104,7 +102,7 @@ impl Encoded {
         BUFFERS
             .with_borrow_mut(|Buffers { bytes, decoder }| {
                 bytes.clear();
-                base64::decode(&self.text, bytes)?;
+                super::super::decode(&self.text, bytes)?;
                 decode(bytes, decoder)
             })
             .map_err(|cause| ReadLogError::Malformed {

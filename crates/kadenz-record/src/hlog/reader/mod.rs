@@ -33,7 +33,6 @@
 
 mod encoded;
 mod line;
-mod lines;
 mod times;
 
 use std::{
@@ -47,8 +46,7 @@ use thiserror::Error;
 pub use encoded::Encoded;
 pub use line::{Field, MalformedLine};
 
-use line::{Comment, Line};
-use lines::{Lines, RawLine};
+use line::{Comment, Line, Lines, RawLine};
 use times::Times;
 
 /// How many comments are kept, and how much of each; hostile logs may consist of nothing else.

@@ -11,11 +11,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::claim;
 use super::error::{AddPartError, CreateRunError, OpenRunError};
-use super::inside;
-use super::manifest::{self, RUN_JSON};
 use super::reader::{self, RunReader};
+use super::{RUN_JSON, inside, writer};
 use crate::histogram::Histogram;
 use crate::hlog::writer::{LineEncoder, header};
 use crate::run::disk::LocalDisk;
@@ -74,7 +72,7 @@ impl GrowingRun {
     /// # Errors
     /// [`CreateRunError`] if the folder holds anything, or cannot be written.
     pub fn create(dir: &Path, mut run: Run) -> Result<Self, CreateRunError> {
-        claim::claim(&LocalDisk, dir)?;
+        writer::claim(&LocalDisk, dir)?;
         run.version = FORMAT_VERSION;
         run.complete = false;
         run.ended_by = None;
@@ -222,7 +220,7 @@ impl GrowingRun {
             place
         } else {
             let labels = self.labels.get(name).unwrap_or(&like.labels);
-            claim::check_new(run, name, labels)?;
+            writer::check_new(run, name, labels)?;
             let start_s = self.start.as_microsecond() as f64 / 1e6;
             let comment = format!("Series: {name}");
             let header = header(start_s, &[&comment, "Unit: ns"]);
@@ -254,12 +252,12 @@ impl GrowingRun {
 
     fn write(&self) -> io::Result<()> {
         let path = self.dir.join(RUN_JSON);
-        manifest::write(&LocalDisk, &path, &self.run, self.run.complete)
+        super::write(&LocalDisk, &path, &self.run, self.run.complete)
     }
 
     fn write_as(&self, run: &Run) -> Result<(), AddPartError> {
         let path = self.dir.join(RUN_JSON);
-        manifest::write(&LocalDisk, &path, run, false)
+        super::write(&LocalDisk, &path, run, false)
             .map_err(|source| AddPartError::Write { path, source })
     }
 }

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::claim::{check_name, is_plain};
 use super::error::OpenRunError;
+use super::writer::{check_name, is_plain};
 use crate::run::labels;
 use crate::run::model::{Run, Series};
 

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::{OpenRunError, OpenSeriesError};
-use super::inside;
-use super::manifest::{self, RUN_JSON};
 use super::recount::{add, recount};
+use super::{RUN_JSON, inside};
 use crate::histogram::SignedHistogram;
 use crate::hlog::reader::{LogOfRun, OpenLogError};
 use crate::run::model::{Counts, Run, Series, Warning};
@@ -177,7 +176,7 @@ pub(super) fn as_written(path: &Path) -> Result<(PathBuf, Run), OpenRunError> {
     } else {
         path
     };
-    let run = manifest::read(dir).map_err(|error| match error {
+    let run = super::read(dir).map_err(|error| match error {
         OpenRunError::Unreadable { source, .. }
             if matches!(
                 source.kind(),

@@ -1,18 +1,18 @@
 //! A run that is being measured.
 
-use std::sync::Arc;
+use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::RUN_JSON;
 use super::error::{AddSeriesError, FinishRunError};
-use super::manifest::{self, RUN_JSON};
-use super::prepared::{Place, Prepared};
-use super::progress::Progress;
-use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter};
-use super::shared::Shared;
-use super::trouble::WriteTrouble;
-use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use super::series::{Place, Prepared, SeriesRecorder, SeriesSpec, SeriesWriter};
+use super::trouble::{Troubles, WriteTrouble};
+use crate::run::disk::Disk;
+use crate::run::model::{Counts, EndedBy, Run, TuningMeasure, Warning};
 
 /// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
 /// dropped without, what was measured is flushed and the run stays incomplete.
@@ -163,7 +163,7 @@ fn complete(
     run.ended_by = Some(ended_by);
     run.complete = cause.is_none();
     let path = shared.dir.join(RUN_JSON);
-    let written = manifest::write(&*shared.disk, &path, &run, true);
+    let written = super::write(&*shared.disk, &path, &run, true);
     match (cause, written) {
         (None, Ok(())) => Ok(run),
         (None, Err(source)) => Err(FinishRunError::RunJson {
@@ -177,5 +177,144 @@ fn complete(
             cause,
             run: Box::new(run),
         }),
+    }
+}
+
+// How a run stands.
+
+/// How a run stands, for a live display.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Since the start of the run.
+    pub elapsed: Duration,
+    /// Each series, in the order of the run.
+    pub series: Vec<SeriesProgress>,
+}
+
+/// How a series stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesProgress {
+    /// Its name.
+    pub name: String,
+    /// What was counted up to the end of the last interval; dropped samples up to some
+    /// milliseconds ago.
+    pub counts: Counts,
+    /// When the last interval began, counted from the start of the run.
+    pub interval_start: Duration,
+    /// How long it really was.
+    pub interval_length: Duration,
+    /// Values recorded in it.
+    pub interval_count: u64,
+    /// The largest of them, within the resolution of the histogram; 0 if there were none.
+    pub interval_max_ns: i64,
+}
+
+impl SeriesProgress {
+    pub(super) fn of(series: &SeriesWriter) -> Self {
+        let (start, end) = series.span;
+        Self {
+            name: series.name.clone(),
+            counts: series.counts(),
+            interval_start: start,
+            interval_length: end.saturating_sub(start),
+            interval_count: series.interval.count(),
+            interval_max_ns: series.interval.max(),
+        }
+    }
+}
+
+// What the writer thread and the owner of a run both see.
+
+/// What the writer thread and the owner of the run both see. The measuring threads never do.
+pub(super) struct Shared {
+    pub(super) dir: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    /// The start of the run.
+    pub(super) origin: Instant,
+    /// The same by the wall clock.
+    pub(super) origin_wall: jiff::Timestamp,
+    state: Mutex<State>,
+}
+
+/// What is under the lock.
+pub(super) struct State {
+    pub(super) run: Run,
+    /// Whether `run.json` lags behind `run`.
+    pub(super) changed: bool,
+    pub(super) series: Vec<SeriesProgress>,
+    /// Series that were added while the run is measured, until the writer thread takes them over.
+    pub(super) newcomers: Vec<SeriesWriter>,
+    troubles: Troubles,
+}
+
+impl Shared {
+    pub(super) fn new(
+        dir: PathBuf,
+        disk: Arc<dyn Disk>,
+        (origin, origin_wall): (Instant, jiff::Timestamp),
+        run: Run,
+    ) -> Self {
+        let state = State {
+            run,
+            changed: false,
+            series: Vec::new(),
+            newcomers: Vec::new(),
+            troubles: Troubles::default(),
+        };
+        Self {
+            dir,
+            disk,
+            origin,
+            origin_wall,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// The state; a thread that panicked while it held the lock left nothing half done in it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of an attempt to write a file.
+    pub(super) fn note(&self, file: &str, attempt: &io::Result<()>) {
+        let now = self.now();
+        self.lock().troubles.note(file, now, attempt);
+    }
+
+    /// What the disk refused, in the order in which it began.
+    pub(super) fn troubles(&self) -> Vec<WriteTrouble> {
+        self.lock().troubles.all().to_vec()
+    }
+
+    /// The same for the end of the run, sorted by file. A `run.json` that lags behind is left out:
+    /// the last one is still to be written.
+    pub(super) fn lasting_and_past(&self) -> Vec<WriteTrouble> {
+        let mut troubles = self.troubles();
+        troubles.retain(|trouble| trouble.file != RUN_JSON || trouble.until.is_some());
+        troubles.sort_by(|a, b| a.file.cmp(&b.file));
+        troubles
+    }
+
+    /// Adds a warning, or replaces the one of the same id.
+    pub(super) fn warn(&self, warning: Warning) {
+        let mut state = self.lock();
+        state.changed = true;
+        let warnings = &mut state.run.warnings;
+        match warnings.iter_mut().find(|known| known.id == warning.id) {
+            Some(known) => *known = warning,
+            None => warnings.push(warning),
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
     }
 }

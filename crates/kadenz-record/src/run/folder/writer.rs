@@ -1,20 +1,20 @@
 //! Begins a run.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use super::RUN_JSON;
 use super::clock_step::{ClockStep, Clocks};
 use super::error::{AddSeriesError, CreateRunError, StartRunError};
-use super::prepared::{Place, Prepared};
-use super::running::RunningRun;
-use super::schedule::Schedule;
-use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter};
-use super::shared::Shared;
-use super::thread::WriterThread;
-use super::{claim, manifest};
+use super::inside::MAX_SERIES;
+use super::running::{RunningRun, Shared};
+use super::series::{Place, Prepared, SeriesRecorder, SeriesSpec, SeriesWriter};
+use super::thread::{Schedule, WriterThread};
 use crate::run::disk::{Disk, LocalDisk};
-use crate::run::model::{FORMAT_VERSION, Run};
+use crate::run::labels::{self, Labels};
+use crate::run::model::{FORMAT_VERSION, Run, Series};
 
 /// A run folder that is being prepared: series are added, then measuring starts.
 pub struct RunWriter {
@@ -50,7 +50,7 @@ impl RunWriter {
         mut run: Run,
     ) -> Result<Self, CreateRunError> {
         let (origin, origin_wall) = (Instant::now(), jiff::Timestamp::now());
-        let path = claim::claim(&*disk, dir)?;
+        let path = claim(&*disk, dir)?;
         run.version = FORMAT_VERSION;
         run.complete = false;
         run.ended_by = None;
@@ -58,11 +58,9 @@ impl RunWriter {
         if run.started_at.is_empty() {
             run.started_at = origin_wall.to_string();
         }
-        manifest::write(&*disk, &path, &run, true).map_err(|source| {
-            CreateRunError::Unwritable {
-                path: dir.to_owned(),
-                source,
-            }
+        super::write(&*disk, &path, &run, true).map_err(|source| CreateRunError::Unwritable {
+            path: dir.to_owned(),
+            source,
         })?;
         Ok(Self {
             dir: dir.to_owned(),
@@ -115,8 +113,8 @@ impl RunWriter {
     /// # Errors
     /// [`StartRunError`] if the folder cannot be written or the thread cannot be started.
     pub fn start(mut self, interval: Duration) -> Result<RunningRun, StartRunError> {
-        let path = self.dir.join(manifest::RUN_JSON);
-        manifest::write(&*self.disk, &path, &self.run, true)
+        let path = self.dir.join(super::RUN_JSON);
+        super::write(&*self.disk, &path, &self.run, true)
             .map_err(|source| StartRunError::RunJson { path, source })?;
         let started = self.origin.elapsed();
         let prepared = std::mem::take(&mut self.series);
@@ -156,5 +154,103 @@ impl std::fmt::Debug for RunWriter {
         f.debug_struct("RunWriter")
             .field("dir", &self.dir)
             .finish_non_exhaustive()
+    }
+}
+
+// Takes a folder for a run, so that no other run is written into it.
+
+/// Longest name of a series: its files need room for their endings.
+const MAX_NAME: usize = 100;
+
+/// Makes the folder if need be, and creates an empty `run.json` in it, which succeeds for one
+/// caller alone.
+pub(super) fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunError> {
+    if dir.exists() && !dir.is_dir() {
+        return Err(CreateRunError::NotAFolder {
+            path: dir.to_owned(),
+        });
+    }
+    let unwritable = |source| CreateRunError::Unwritable {
+        path: dir.to_owned(),
+        source,
+    };
+    std::fs::create_dir_all(dir).map_err(unwritable)?;
+    let run_json = dir.join(RUN_JSON);
+    if run_json.exists() {
+        return Err(CreateRunError::HoldsRun {
+            path: dir.to_owned(),
+        });
+    }
+    if std::fs::read_dir(dir).map_err(unwritable)?.next().is_some() {
+        return Err(CreateRunError::NotEmpty {
+            path: dir.to_owned(),
+        });
+    }
+    match disk.create(&run_json) {
+        Ok(_) => Ok(run_json),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(CreateRunError::HoldsRun {
+                path: dir.to_owned(),
+            })
+        }
+        Err(error) => Err(unwritable(error)),
+    }
+}
+
+/// Whether a series may bear this name: it becomes a file name on every system.
+pub(super) fn check_name(name: &str) -> Result<(), AddSeriesError> {
+    if is_plain(name, MAX_NAME) {
+        Ok(())
+    } else {
+        Err(AddSeriesError::BadName {
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// Whether a series of this name and with these labels may be added to a run.
+pub(super) fn check_new(run: &Run, name: &str, labels: &Labels) -> Result<(), AddSeriesError> {
+    if !labels::fit(labels) {
+        return Err(AddSeriesError::Labels {
+            name: name.to_owned(),
+        });
+    }
+    check_name(name)?;
+    if run.series.len() >= MAX_SERIES {
+        return Err(AddSeriesError::TooMany { limit: MAX_SERIES });
+    }
+    let taken = |it: &Series| it.name.eq_ignore_ascii_case(name);
+    if run.series.iter().any(taken) {
+        return Err(AddSeriesError::Duplicate {
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a name of up to `longest` bytes names a file in the same folder on every system.
+pub(super) fn is_plain(name: &str, longest: usize) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    !name.is_empty()
+        && name.len() <= longest
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn names_become_file_names() {
+        for good in ["wakeup", "timer.1kHz_fifo-80", "0"] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        let long = "x".repeat(101);
+        for bad in [
+            "", ".", "..", ".hidden", "-x", "a/b", "a\\b", "a b", "ä", "a\0", &long,
+        ] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
     }
 }

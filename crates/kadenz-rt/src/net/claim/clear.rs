@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
-use super::record::{ProgramRecord, Record, boot};
+use super::{ProgramRecord, Record, boot};
 use crate::os::linux::signals;
 
 /// How a program is to end.
@@ -71,7 +71,7 @@ fn is_left(record: &Record, pid: u32) -> bool {
 mod tests {
     use std::net::Ipv4Addr;
 
-    use super::super::record::HostRecord;
+    use super::super::HostRecord;
     use super::*;
 
     /// This test's own process is in its network, and in no group of the record.

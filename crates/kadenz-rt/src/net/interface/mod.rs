@@ -1,16 +1,14 @@
 //! The interface behind an address, and what is known of it.
 
 mod facts;
-mod route;
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use crate::host::Root;
 
 pub use facts::{
     Coalescing, Duplex, HardwareStamps, InterfaceFacts, InterfaceKind, Queues, facts, facts_at,
 };
-pub use route::{Route, RouteError, route_to};
 
 /// Whether the files under `/sys/class/net` are those of this thread's network. They belong to the
 /// network in which they were mounted: in a container, or a testbed's host, an interface of the same
@@ -19,7 +17,7 @@ pub(in crate::net) fn files_are_ours(root: &Root, interface: &str) -> bool {
     #[cfg(target_os = "linux")]
     if root.is_live() {
         let number = root.read_number(&format!("/sys/class/net/{interface}/ifindex"));
-        let ours = crate::os::linux::addresses::number_of(interface).map(i64::from);
+        let ours = crate::os::linux::link::number_of(interface).map(i64::from);
         return number.ok() == ours;
     }
     let _ = (root, interface);
@@ -42,7 +40,7 @@ pub struct Broadcast {
 #[must_use]
 pub fn list_broadcast() -> Vec<Broadcast> {
     #[cfg(target_os = "linux")]
-    return crate::os::linux::addresses::list()
+    return crate::os::linux::link::list()
         .into_iter()
         .filter_map(|it| {
             let std::net::IpAddr::V4(local) = it.address else {
@@ -59,6 +57,104 @@ pub fn list_broadcast() -> Vec<Broadcast> {
         .collect();
     #[cfg(not(target_os = "linux"))]
     Vec::new()
+}
+
+/// The way that datagrams to an address take out of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The interface they leave by; `None` where the system does not tell.
+    pub interface: Option<String>,
+    /// The address they carry as their sender's.
+    pub source: IpAddr,
+    /// The longest IP packet that the interface takes, in bytes.
+    pub mtu: Option<u32>,
+    /// Whether they stay inside this host: the address is one of its own.
+    pub stays_here: bool,
+}
+
+/// Why no way was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// The kernel knows none.
+    #[error(
+        "there is no way to {to}: {reason}; `ip route get {to}` asks the kernel, `ip address` lists this host's networks"
+    )]
+    NoRoute {
+        /// Where datagrams were to go.
+        to: IpAddr,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// The way to an address, as the kernel would choose it now. Sends nothing. Not for a real-time path.
+///
+/// ```
+/// use kadenz_rt::net::interface::route_to;
+///
+/// let route = route_to("127.0.0.1".parse()?)?;
+/// assert!(route.stays_here && route.source.is_loopback());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Where the kernel knows none.
+pub fn route_to(to: IpAddr) -> Result<Route, RouteError> {
+    let source = source_towards(to).map_err(|error| RouteError::NoRoute {
+        to,
+        reason: error.to_string(),
+    })?;
+    Ok(describe(to, source))
+}
+
+/// Connecting a UDP socket chooses a way and sends nothing.
+fn source_towards(to: IpAddr) -> std::io::Result<IpAddr> {
+    /// The port of RFC 863; any would do.
+    const DISCARD: u16 = 9;
+    let any: IpAddr = match to {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+    // Only where the way leads is asked: broadcast addresses have one too.
+    socket.set_broadcast(true)?;
+    socket.connect(SocketAddr::new(to, DISCARD))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(target_os = "linux")]
+fn describe(to: IpAddr, source: IpAddr) -> Route {
+    let own = crate::os::linux::link::list();
+    let stays_here = to.is_loopback() || own.iter().any(|it| it.address == to);
+    let found = own.into_iter().find(|it| {
+        if stays_here {
+            it.loopback
+        } else {
+            it.address == source
+        }
+    });
+    let interface = found.map(|it| it.interface);
+    let mtu = interface.as_ref().and_then(|name| {
+        let path = format!("/sys/class/net/{name}/mtu");
+        let number = crate::host::Root::system().read_number(&path).ok()?;
+        u32::try_from(number).ok()
+    });
+    Route {
+        interface,
+        source,
+        mtu,
+        stays_here,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn describe(to: IpAddr, source: IpAddr) -> Route {
+    Route {
+        interface: None,
+        source,
+        mtu: None,
+        stays_here: to.is_loopback() || to == source,
+    }
 }
 
 #[cfg(test)]

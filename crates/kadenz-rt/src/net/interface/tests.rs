@@ -100,7 +100,7 @@ fn the_loopback_of_this_machine_is_known_and_led_to() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_goes_to_an_own_address_stays_here() {
-    let own = crate::os::linux::addresses::list();
+    let own = crate::os::linux::link::list();
     assert!(own.iter().any(|it| it.loopback && it.address.is_loopback()));
     // A link-local address leads nowhere without its interface.
     let global = |it: &IpAddr| match it {

@@ -21,8 +21,6 @@
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod portable;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 
@@ -99,3 +97,6 @@ impl Poller {
         self.0.changes()
     }
 }
+
+#[cfg(test)]
+mod tests;

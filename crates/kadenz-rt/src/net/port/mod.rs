@@ -40,8 +40,6 @@ mod options;
 mod outbox;
 #[cfg(not(target_os = "linux"))]
 mod portable;
-mod stamp;
-mod wait;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -50,9 +48,8 @@ pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
 pub use inbox::{Datagram, Inbox};
 pub use options::{Fragmentation, Granted, Multicast, PortOptions, Stamping, Standing};
 pub use outbox::{Departures, Outbox, OutboxFull};
-pub use stamp::{KernelStamp, StampSource, Stamps, TransmitKey, TransmitStamp};
-pub use wait::{Reception, Wait, Waker};
 
+use crate::clock::{MonotonicTime, PhcTime, WallTime};
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
@@ -245,6 +242,145 @@ impl UdpPort {
     pub fn dropped(&mut self) -> Option<u64> {
         self.system.dropped()
     }
+}
+
+/// How long [`receive_batch`](UdpPort::receive_batch) waits when nothing is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// Not at all: one look, for loops that spin. Wakers are not looked at.
+    Poll,
+    /// Until a point on the sleep clock. One that has passed means one look, as the kernel is asked
+    /// first and the clock afterwards.
+    Until(MonotonicTime),
+    /// Until something comes, a waker is used or a signal arrives.
+    Forever,
+}
+
+/// What ended a wait without error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reception {
+    /// That many datagrams are in the inbox; at least one.
+    Datagrams(usize),
+    /// Nothing came until the deadline.
+    Nothing,
+    /// A [`Waker`] was used. Datagrams that wait are left for the next call.
+    Woken,
+    /// A signal was handled by this thread, and nothing had come.
+    Interrupted,
+}
+
+impl Reception {
+    /// How many datagrams came.
+    #[must_use]
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Datagrams(count) => count,
+            Self::Nothing | Self::Woken | Self::Interrupted => 0,
+        }
+    }
+}
+
+/// Ends a port's wait from another thread.
+///
+/// Using it while the port does not wait ends its next wait; using it several times before that counts
+/// once. It outlives the port without harm.
+///
+/// ```
+/// use kadenz_rt::net::port::{Inbox, PortOptions, Reception, UdpPort, Wait};
+///
+/// let mut port = UdpPort::open(&PortOptions::default())?;
+/// let waker = port.waker();
+/// let thread = std::thread::spawn(move || waker.wake());
+/// let mut inbox = Inbox::new(1, 1500);
+/// assert_eq!(port.receive_batch(&mut inbox, Wait::Forever)?, Reception::Woken);
+/// # thread.join().unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Waker(system::WakerParts);
+
+impl Waker {
+    /// Ends the wait. Real-time safe: no lock, at most one system call.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+/// Who noted when a datagram passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StampSource {
+    /// The kernel, on the wall clock.
+    Software,
+    /// The network card, on its own clock.
+    Hardware,
+}
+
+/// One stamp, with the clock that it is on.
+///
+/// [`WallBridge`](crate::clock::WallBridge) brings a software stamp to the sleep clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KernelStamp {
+    /// The kernel's, on the wall clock.
+    Software(WallTime),
+    /// The network card's, on its own clock.
+    Hardware(PhcTime),
+}
+
+impl KernelStamp {
+    /// Who took it.
+    #[must_use]
+    pub const fn source(self) -> StampSource {
+        match self {
+            Self::Software(_) => StampSource::Software,
+            Self::Hardware(_) => StampSource::Hardware,
+        }
+    }
+}
+
+/// The stamps that one received datagram carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Stamps {
+    /// When the driver handed it to the kernel.
+    pub software: Option<WallTime>,
+    /// When the card saw it on the wire.
+    pub hardware: Option<PhcTime>,
+}
+
+impl Stamps {
+    /// The stamp that was taken closest to the wire.
+    #[must_use]
+    pub fn closest(self) -> Option<KernelStamp> {
+        let software = self.software.map(KernelStamp::Software);
+        self.hardware.map(KernelStamp::Hardware).or(software)
+    }
+}
+
+/// Which datagram of a port: the first it tried to send is 0, and each one counts on, also one that was
+/// refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TransmitKey(u64);
+
+impl TransmitKey {
+    /// The key of the datagram number `ordinal`, from 0.
+    #[must_use]
+    pub const fn new(ordinal: u64) -> Self {
+        Self(ordinal)
+    }
+
+    /// How many datagrams the port had tried to send before this one.
+    #[must_use]
+    pub const fn ordinal(self) -> u64 {
+        self.0
+    }
+}
+
+/// When a datagram left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TransmitStamp {
+    /// Which datagram.
+    pub key: TransmitKey,
+    /// When it was handed to the driver, or seen by the card.
+    pub when: KernelStamp,
 }
 
 #[cfg(test)]

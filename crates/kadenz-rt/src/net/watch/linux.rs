@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Interest, Wait, Woke};
 use crate::clock;
-use crate::os::linux::poll::Polled;
-use crate::os::linux::udp::wait::Event;
+use crate::os::linux::epoll::Polled;
+use crate::os::linux::udp::socket::Event;
 
 #[derive(Debug)]
 pub(super) struct Parts {

@@ -18,8 +18,6 @@
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod portable;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 
@@ -176,3 +174,6 @@ watched!(
     std::os::unix::net::UnixStream,
     std::os::unix::net::UnixListener
 );
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,9 @@
 //! Reading clocks.
 
+use std::fs::File;
+use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use libc::{clockid_t, timespec};
@@ -98,4 +101,159 @@ pub(crate) fn discipline() -> Option<Discipline> {
         state,
         max_error_us: timex.maxerror,
     })
+}
+
+// The clocks of network cards, `/dev/ptpN`. Layouts: `ptp_clock.h` of the kernel's user interface.
+
+/// Readings asked for at once; the tightest counts.
+const READINGS: usize = 5;
+
+/// A clock that answers.
+#[derive(Debug)]
+pub(crate) struct Device {
+    file: File,
+    method: Method,
+}
+
+/// How the clock is read beside the system's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    /// The hardware takes both at one moment.
+    Precise,
+    /// The card's between two of the system's.
+    Sandwich,
+}
+
+/// Both clocks at one moment, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) device_ns: i64,
+    /// `CLOCK_REALTIME`.
+    pub(crate) system_ns: i64,
+    /// Between the two readings of the system's clock.
+    pub(crate) width_ns: u64,
+}
+
+impl Device {
+    /// Opens a clock and finds out how it can be read.
+    pub(crate) fn open(path: &str) -> io::Result<Self> {
+        let file = File::open(path)?;
+        if precise(&file).is_ok() {
+            return Ok(Self {
+                file,
+                method: Method::Precise,
+            });
+        }
+        sandwich(&file)?;
+        Ok(Self {
+            file,
+            method: Method::Sandwich,
+        })
+    }
+
+    /// Reads both clocks; `None` when the driver no longer answers.
+    pub(crate) fn pair(&self) -> Option<Reading> {
+        match self.method {
+            Method::Precise => precise(&self.file),
+            Method::Sandwich => sandwich(&self.file),
+        }
+        .ok()
+    }
+}
+
+fn precise(file: &File) -> io::Result<Reading> {
+    let mut answer = MaybeUninit::<libc::ptp_sys_offset_precise>::zeroed();
+    // SAFETY: the command writes a structure of this type, which is live, zeroed and may hold any
+    // numbers.
+    let answer = unsafe {
+        ask(
+            file,
+            libc::PTP_SYS_OFFSET_PRECISE,
+            answer.as_mut_ptr().cast(),
+        )?;
+        answer.assume_init()
+    };
+    Ok(Reading {
+        device_ns: ns(&answer.device),
+        system_ns: ns(&answer.sys_realtime),
+        width_ns: 0,
+    })
+}
+
+fn sandwich(file: &File) -> io::Result<Reading> {
+    let mut answer = MaybeUninit::<libc::ptp_sys_offset_extended>::zeroed();
+    // SAFETY: the command reads the number of readings from a structure of this type, which is live
+    // and zeroed, and writes as many, fewer than fit; it may hold any numbers.
+    let answer = unsafe {
+        (*answer.as_mut_ptr()).n_samples = READINGS as libc::c_uint;
+        ask(
+            file,
+            libc::PTP_SYS_OFFSET_EXTENDED,
+            answer.as_mut_ptr().cast(),
+        )?;
+        answer.assume_init()
+    };
+    tightest(&answer.ts[..READINGS]).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Of readings of the system's clock, the device's and the system's again, the one with the least time
+/// between.
+fn tightest(readings: &[[libc::ptp_clock_time; 3]]) -> Option<Reading> {
+    let readings = readings.iter().map(|[before, device, after]| {
+        let (before, after) = (ns(before), ns(after));
+        let width_ns = before.abs_diff(after);
+        Reading {
+            device_ns: ns(device),
+            system_ns: before.saturating_add_unsigned(width_ns / 2),
+            width_ns,
+        }
+    });
+    readings.min_by_key(|reading| reading.width_ns)
+}
+
+/// # Safety
+/// `data` must lead to a live structure of the command's type.
+unsafe fn ask(file: &File, command: libc::Ioctl, data: *mut libc::c_void) -> io::Result<()> {
+    // SAFETY: the descriptor is open; for the pointer the caller answers.
+    let outcome = unsafe { libc::ioctl(file.as_raw_fd(), command, data) };
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn ns(time: &libc::ptp_clock_time) -> i64 {
+    time.sec
+        .saturating_mul(1_000_000_000)
+        .saturating_add(time.nsec.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(sec: i64, nsec: u32) -> libc::ptp_clock_time {
+        libc::ptp_clock_time {
+            sec,
+            nsec,
+            reserved: 0,
+        }
+    }
+
+    #[test]
+    fn the_tightest_reading_counts_and_states_its_width() {
+        let readings = [
+            [time(100, 0), time(7, 5), time(100, 9_000)],
+            [time(100, 999_999_900), time(8, 6), time(101, 1_000)],
+            [time(102, 0), time(9, 7), time(102, 4_000)],
+        ];
+        let expected = Reading {
+            device_ns: 8_000_000_006,
+            system_ns: 101_000_000_450,
+            width_ns: 1_100,
+        };
+        assert_eq!(tightest(&readings), Some(expected));
+        assert_eq!(tightest(&[]), None);
+    }
 }

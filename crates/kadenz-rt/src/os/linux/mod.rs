@@ -1,19 +1,14 @@
 //! Linux.
 
-pub(crate) mod addresses;
 pub(crate) mod clock;
-pub(crate) mod credentials;
 pub(crate) mod epoll;
 pub(crate) mod ethtool;
 pub(crate) mod launch;
 pub(crate) mod link;
 pub(crate) mod listener;
-pub(crate) mod mapping;
 pub(crate) mod memory;
 pub(crate) mod namespace;
 pub(crate) mod packet;
-pub(crate) mod phc;
-pub(crate) mod poll;
 pub(crate) mod sched;
 pub(crate) mod signals;
 pub(crate) mod sleep;

@@ -6,7 +6,7 @@ use kadenz_ethercat::wire::{AlStatusCode, State};
 
 use super::names::Names;
 use crate::options::Span;
-use kadenz_rt::units::ParseDurationError;
+use kadenz_rt::units::ParseQuantityError;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl<'w> Words<'w> {
 
     fn span(&mut self) -> Result<Span, String> {
         let span = self.need("a span such as 300ms")?.parse();
-        span.map_err(|error: ParseDurationError| error.to_string())
+        span.map_err(|error: ParseQuantityError| error.to_string())
     }
 
     fn every(&mut self) -> Result<Start, String> {

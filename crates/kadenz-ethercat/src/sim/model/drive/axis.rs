@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use super::motor::{Limits, Ramp};
 use super::objects::Slots;
-use super::profile::{Limits, Ramp};
 use super::{Motion, Motor, Parameters};
 use crate::sim::coe::Dictionary;
 use crate::wire::cia402::{Controlword, DriveState, Mode, Statusword};

@@ -14,7 +14,6 @@
 mod axis;
 mod motor;
 mod objects;
-mod profile;
 
 pub use motor::{Motion, Motor};
 pub use objects::{PRODUCT, VENDOR, description};

@@ -8,7 +8,7 @@ use kadenz_udp::wire::Probe;
 use proptest::prelude::*;
 
 use super::super::density::{Densities, Density};
-use super::super::plan::{Destination, Loop, Receiving};
+use super::super::{Destination, Loop, Receiving};
 use super::*;
 use crate::udp::wiring::Wiring;
 
@@ -35,7 +35,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         rehearses: false,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
-        clocks: super::super::plan::Clocks::Fitted,
+        clocks: super::super::Clocks::Fitted,
         token: None,
         port: kadenz_rt::net::port::PortOptions::default(),
         wiring: Wiring::default(),

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::super::budget::{Budget, Share};
 use super::super::outgoing::Outgoing;
-use super::super::seats::Seat;
+use super::super::seats::{Budget, Seat, Share};
 use super::super::socket::Socket;
 use super::{FIRST_ROOM, Make, Talk};
 

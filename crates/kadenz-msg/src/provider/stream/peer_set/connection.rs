@@ -6,9 +6,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::Peer;
 use crate::provider::stream::Broken;
-use crate::provider::stream::budget::Share;
 use crate::provider::stream::outgoing::Outgoing;
-use crate::provider::stream::seats::{Seat, Standing};
+use crate::provider::stream::seats::{Seat, Share, Standing};
 use crate::provider::stream::socket::Socket;
 
 /// What a peer says is heard in turns of so many frames: publishing waits for one at most.

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use super::keys::Keys;
-use super::{NetworkError, TransmitStamp, errors, stamps};
-use crate::net::port::KernelStamp;
+use super::{NetworkError, TransmitStamp, stamps};
+use crate::net::port::{KernelStamp, ReceiveError, SendError};
 use crate::os::linux::udp::messages::{Messages, Patience, Queue};
 use crate::os::linux::udp::notes::Report;
 use crate::os::linux::udp::socket::Socket;
@@ -69,7 +69,7 @@ impl ErrorQueue {
             }
             Some(Report::Error { errno }) => {
                 if let Some(to) = self.messages.address(at) {
-                    let error = errors::receive_error(errno);
+                    let error = receive_error(errno);
                     self.errors.push(NetworkError { to, error });
                 }
             }
@@ -114,6 +114,51 @@ impl<T> Bounded<T> {
             self.lost += 1;
         }
         self.entries.push_back(entry);
+    }
+}
+
+// What the kernel's error numbers mean to a port.
+
+/// Whether an error tells of a datagram that was sent before, rather than of this port.
+pub(super) fn is_of_a_datagram(errno: i32) -> bool {
+    matches!(
+        errno,
+        libc::ECONNREFUSED
+            | libc::EHOSTUNREACH
+            | libc::ENETUNREACH
+            | libc::EHOSTDOWN
+            | libc::ENOPROTOOPT
+            | libc::EPROTO
+            | libc::EOPNOTSUPP
+            | libc::EMSGSIZE
+            | libc::ENONET
+            | libc::EACCES
+    )
+}
+
+pub(super) fn receive_error(errno: i32) -> ReceiveError {
+    match errno {
+        libc::ECONNREFUSED => ReceiveError::Refused,
+        libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EHOSTDOWN | libc::ENONET => {
+            ReceiveError::Unreachable
+        }
+        libc::ENETDOWN | libc::ENODEV | libc::ENXIO => ReceiveError::InterfaceDown,
+        _ => ReceiveError::Other { errno },
+    }
+}
+
+pub(super) fn send_error(errno: i32) -> SendError {
+    match errno {
+        libc::ECONNREFUSED => SendError::Refused,
+        libc::ENOBUFS | libc::ENOMEM => SendError::QueueFull,
+        libc::EAGAIN => SendError::BufferFull,
+        libc::EMSGSIZE => SendError::TooLong,
+        libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EHOSTDOWN | libc::ENONET => {
+            SendError::Unreachable
+        }
+        libc::EPERM | libc::EACCES => SendError::Forbidden,
+        libc::ENETDOWN | libc::ENODEV | libc::ENXIO => SendError::InterfaceDown,
+        _ => SendError::Other { errno },
     }
 }
 

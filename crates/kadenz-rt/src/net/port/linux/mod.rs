@@ -1,7 +1,6 @@
 //! A port on Linux.
 
 mod error_queue;
-mod errors;
 mod keys;
 mod multicast;
 mod open;
@@ -9,14 +8,13 @@ mod receiving;
 mod rights;
 mod settle;
 mod stamping;
-mod wake;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub(super) use wake::WakerParts;
+pub(super) use receiving::WakerParts;
 
 use super::{
     Granted, NetworkError, OpenPortError, Outbox, PortOptions, SendError, Stamps, Standing,
@@ -25,8 +23,8 @@ use super::{
 use crate::clock::{PhcTime, WallTime};
 use crate::os::linux::udp::messages::Messages;
 use crate::os::linux::udp::notes::Notes;
+use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::Socket;
-use crate::os::linux::udp::wait;
 use error_queue::ErrorQueue;
 use keys::Keys;
 use multicast::Membership;
@@ -120,11 +118,11 @@ impl Port {
         let again = self.is_anothers(errno);
         self.restart_counting(key, again);
         if !again {
-            return Err(errors::send_error(errno));
+            return Err(error_queue::send_error(errno));
         }
         self.socket.send(parts, to, own).map_err(|errno| {
             self.restart_counting(key, false);
-            errors::send_error(errno)
+            error_queue::send_error(errno)
         })?;
         Ok(key)
     }
@@ -163,7 +161,7 @@ impl Port {
                 }
                 Err(errno) if tried != Some(at) && self.is_anothers(errno) => tried = Some(at),
                 Err(errno) => {
-                    parcels[at].outcome = Some(Err(errors::send_error(errno)));
+                    parcels[at].outcome = Some(Err(error_queue::send_error(errno)));
                     at += 1;
                 }
             }
@@ -195,7 +193,7 @@ impl Port {
     /// Whether the error tells of a datagram to somebody else, sent before: then this one can be
     /// tried again, for telling has taken the error away.
     fn is_anothers(&self, errno: i32) -> bool {
-        !self.connected && errors::is_of_a_datagram(errno)
+        !self.connected && error_queue::is_of_a_datagram(errno)
     }
 
     /// After a refusal, where the kernel counts: whether it has counted the refused datagram depends on
@@ -209,7 +207,7 @@ impl Port {
     }
 
     pub(super) fn wait_for_room(&mut self, at_most: Duration) -> bool {
-        wait::for_room(&self.socket, at_most)
+        socket::for_room(&self.socket, at_most)
     }
 
     pub(super) fn renew_membership(&mut self) -> Standing {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::net::port::{Multicast, OpenPortError, PortOptions, Standing};
-use crate::os::linux::addresses;
+use crate::os::linux::link;
 use crate::os::linux::udp::multicast::{self as os, Name};
 use crate::os::linux::udp::socket::{Family, Socket};
 
@@ -158,7 +158,7 @@ fn source_towards(group: IpAddr) -> Option<IpAddr> {
 
 fn by_route(socket: &Socket, group: IpAddr) -> Option<Via> {
     let source = source_towards(group)?;
-    let mut all = addresses::list().into_iter();
+    let mut all = link::list().into_iter();
     let name = os::name(&all.find(|it| it.address == source)?.interface)?;
     let number = os::number_of(socket, name).ok()?;
     Some(Via {

@@ -7,17 +7,17 @@
 //! of the two takes microseconds, for the hypervisor has to be asked. So the first is taken where
 //! nobody holds a waker, or it may be late, and the deadline is far enough away.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
 
 use super::super::inbox::About;
 use super::super::{Inbox, ReceiveError, Reception, Wait};
-use super::{Port, errors, stamps};
+use super::{Port, error_queue, stamps};
 use crate::clock::now;
 use crate::os::linux::clock::tick;
 use crate::os::linux::udp::messages::{self, Queue};
-use crate::os::linux::udp::socket::Socket;
-use crate::os::linux::udp::wait;
+use crate::os::linux::udp::socket::{self, Event, Socket};
 
 /// A call that waits comes back this often, to see whether somebody may wake it by now, or the
 /// deadline is near. It lasts a tick of the kernel at least, whatever is asked for; a short one lets
@@ -145,7 +145,7 @@ impl Port {
             self.drain();
         }
         let event = (!alone).then(|| self.waker.event());
-        match wait::wait(&self.socket, event, span_ns) {
+        match socket::wait(&self.socket, event, span_ns) {
             Ok(ready) => {
                 if ready.event {
                     self.waker.clear();
@@ -182,8 +182,8 @@ impl Port {
                 Err(errno) => errno,
             };
             self.drain();
-            if self.connected || !errors::is_of_a_datagram(errno) {
-                return Err(errors::receive_error(errno));
+            if self.connected || !error_queue::is_of_a_datagram(errno) {
+                return Err(error_queue::receive_error(errno));
             }
             // Else the slices of many errors might outlast the deadline.
             patience = messages::Patience::None;
@@ -208,6 +208,61 @@ impl Port {
     }
 }
 
+// Ending a wait from another thread.
+
+/// A flag that says whether, and an event that ends the wait. The flag is set before the event is
+/// signalled and looked at after the event was cleared, so no wake is lost; an event without its flag
+/// is one that was answered already.
+#[derive(Debug, Clone)]
+pub(in crate::net::port) struct WakerParts(Arc<Wake>);
+
+#[derive(Debug)]
+struct Wake {
+    flag: AtomicBool,
+    event: Event,
+}
+
+impl WakerParts {
+    pub(super) fn create() -> Result<Self, i32> {
+        Ok(Self(Arc::new(Wake {
+            flag: AtomicBool::new(false),
+            event: Event::create()?,
+        })))
+    }
+
+    pub(in crate::net::port) fn wake(&self) {
+        if !self.0.flag.swap(true, Ordering::AcqRel) {
+            self.0.event.signal();
+        }
+    }
+
+    /// Whether somebody woke since the last call.
+    pub(super) fn take(&self) -> bool {
+        if !self.0.flag.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.0.event.clear();
+        self.0.flag.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether nobody can wake any more or yet. Whoever could has woken before this says so: a wake
+    /// is seen by the next [`WakerParts::take`].
+    pub(super) fn is_alone(&self) -> bool {
+        let alone = Arc::strong_count(&self.0) == 1;
+        // With the release by which a waker is dropped.
+        fence(Ordering::Acquire);
+        alone
+    }
+
+    pub(super) fn event(&self) -> &Event {
+        &self.0.event
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.event.clear();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +275,23 @@ mod tests {
         }
         let fine = longest_slice(Duration::from_micros(300));
         assert_eq!(fine, Duration::from_micros(1_500));
+    }
+}
+
+#[cfg(test)]
+mod wake_tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_a_waker_is_known() {
+        let parts = WakerParts::create().unwrap();
+        assert!(parts.is_alone());
+        let waker = parts.clone();
+        assert!(!parts.is_alone());
+        waker.wake();
+        drop(waker);
+        assert!(parts.is_alone());
+        assert!(parts.take());
+        assert!(!parts.take());
     }
 }

@@ -4,7 +4,7 @@ use super::rights;
 use super::settle::{self, Settled};
 use crate::net::interface;
 use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey};
-use crate::os::linux::udp::card;
+use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::Socket;
 use crate::tuning::Measure;
 
@@ -14,7 +14,7 @@ pub(super) struct Enabled {
     flags: u32,
     /// Datagrams carry keys of their own, so that the kernel need not count.
     own_keys: bool,
-    _card: Option<card::Stamping>,
+    _card: Option<socket::Stamping>,
 }
 
 const RECEIVE_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
@@ -158,7 +158,7 @@ impl Refusal {
 }
 
 /// The card of the interface asked for, else of the one that leads to the peer.
-fn open_card(options: &PortOptions) -> Result<card::Stamping, Refusal> {
+fn open_card(options: &PortOptions) -> Result<socket::Stamping, Refusal> {
     let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
     let named = options.interface.clone();
     let Some(name) = named.or_else(|| options.peer.and_then(towards)) else {
@@ -170,7 +170,7 @@ fn open_card(options: &PortOptions) -> Result<card::Stamping, Refusal> {
             remedy: "name the interface".to_owned(),
         });
     };
-    card::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
+    socket::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
 }
 
 fn card_refusal(name: &str, errno: i32) -> Refusal {

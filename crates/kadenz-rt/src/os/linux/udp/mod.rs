@@ -1,9 +1,6 @@
 //! UDP sockets: many datagrams a call, what the kernel notes beside them, and waiting for them.
 
-pub(crate) mod address;
-pub(crate) mod card;
 pub(crate) mod messages;
 pub(crate) mod multicast;
 pub(crate) mod notes;
 pub(crate) mod socket;
-pub(crate) mod wait;

@@ -2,10 +2,15 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
 use std::time::Duration;
 
-use super::super::errno;
-use super::address;
+use libc::hwtstamp_config;
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::super::clock::timespec_of_ns;
+use super::super::{errno, number};
+use super::messages;
 use super::notes::KeyNote;
 
 /// A UDP socket whose calls wait only where they are told to.
@@ -57,26 +62,26 @@ impl Socket {
     }
 
     pub(crate) fn bind(&self, to: SocketAddr) -> Result<(), i32> {
-        let mut room = address::empty();
-        let length = address::write(&to, &mut room);
+        let mut room = messages::empty();
+        let length = messages::write(&to, &mut room);
         // SAFETY: the room is live and holds an address of that length.
         done(unsafe { libc::bind(self.number(), (&raw const room).cast(), length) })
     }
 
     pub(crate) fn connect(&self, to: SocketAddr) -> Result<(), i32> {
-        let mut room = address::empty();
-        let length = address::write(&to, &mut room);
+        let mut room = messages::empty();
+        let length = messages::write(&to, &mut room);
         // SAFETY: the room is live and holds an address of that length.
         done(unsafe { libc::connect(self.number(), (&raw const room).cast(), length) })
     }
 
     pub(crate) fn local_address(&self) -> Result<SocketAddr, i32> {
-        let mut room = address::empty();
+        let mut room = messages::empty();
         let mut length = size_of_val(&room) as libc::socklen_t;
         let place = (&raw mut room).cast();
         // SAFETY: the room is live, and `length` says how long it is.
         done(unsafe { libc::getsockname(self.number(), place, &raw mut length) })?;
-        address::read(&room).ok_or(libc::EAFNOSUPPORT)
+        messages::read(&room).ok_or(libc::EAFNOSUPPORT)
     }
 
     /// Sets an option that is a number.
@@ -138,7 +143,7 @@ impl Socket {
         to: Option<SocketAddr>,
         key: Option<u32>,
     ) -> Result<(), i32> {
-        let mut room = address::empty();
+        let mut room = messages::empty();
         let mut vectors = parts.map(|part| libc::iovec {
             iov_base: part.as_ptr().cast_mut().cast(),
             iov_len: part.len(),
@@ -148,7 +153,7 @@ impl Socket {
         message.msg_iov = vectors.as_mut_ptr();
         message.msg_iovlen = if parts[1].is_empty() { 1 } else { 2 };
         if let Some(to) = to {
-            message.msg_namelen = address::write(&to, &mut room);
+            message.msg_namelen = messages::write(&to, &mut room);
             message.msg_name = (&raw mut room).cast();
         }
         let mut note = key.map(KeyNote::of);
@@ -164,4 +169,164 @@ impl Socket {
 
 pub(super) fn done(outcome: libc::c_int) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
+}
+
+// Turning on the stamps of a network card, and putting its setting back. Layouts: `net_tstamp.h` and
+// `sockios.h` of the kernel's user interface; kernel documentation `timestamping.rst`.
+
+/// `struct ifreq` with a pointer in its union, never shorter than the kernel's.
+#[repr(C)]
+struct Request {
+    name: [u8; 16],
+    data: *mut hwtstamp_config,
+    rest: [usize; 3],
+}
+
+/// A card that stamps every frame, as it did not before; dropping this puts its setting back.
+#[derive(Debug)]
+pub(crate) struct Stamping {
+    socket: Socket,
+    name: [u8; 16],
+    before: Option<hwtstamp_config>,
+}
+
+impl Stamping {
+    /// Asks the card of an interface to stamp all frames, either way. The error is the kernel's.
+    pub(crate) fn begin(interface: &str) -> Result<Self, i32> {
+        let mut name = [0; 16];
+        let place = name[..15].get_mut(..interface.len()).ok_or(libc::ENODEV)?;
+        place.copy_from_slice(interface.as_bytes());
+        let mut stamping = Self {
+            socket: Socket::open(Family::V4)?,
+            name,
+            before: None,
+        };
+        let mut before = config(libc::HWTSTAMP_TX_OFF, libc::HWTSTAMP_FILTER_NONE);
+        stamping.ask(libc::SIOCGHWTSTAMP, &mut before)?;
+        let mut wanted = config(libc::HWTSTAMP_TX_ON, libc::HWTSTAMP_FILTER_ALL);
+        if (before.tx_type, before.rx_filter) == (wanted.tx_type, wanted.rx_filter) {
+            return Ok(stamping);
+        }
+        stamping.ask(libc::SIOCSHWTSTAMP, &mut wanted)?;
+        // From here on there is something to put back.
+        stamping.before = Some(before);
+        // The driver answers with what it does, which may be less.
+        if wanted.rx_filter == libc::HWTSTAMP_FILTER_ALL.cast_signed() {
+            Ok(stamping)
+        } else {
+            Err(libc::ERANGE)
+        }
+    }
+
+    fn ask(&self, command: libc::c_ulong, config: &mut hwtstamp_config) -> Result<(), i32> {
+        let mut request = Request {
+            name: self.name,
+            data: std::ptr::from_mut(config),
+            rest: [0; 3],
+        };
+        // SAFETY: the request is laid out like `struct ifreq`, its name ends with a zero, and its
+        // pointer leads to a live structure of the command's type.
+        done(unsafe { libc::ioctl(self.socket.number(), command as _, &raw mut request) })
+    }
+}
+
+impl Drop for Stamping {
+    fn drop(&mut self) {
+        if let Some(mut before) = self.before.take() {
+            // A card that was removed meanwhile has nothing to be put back.
+            let _ = self.ask(libc::SIOCSHWTSTAMP, &mut before);
+        }
+    }
+}
+
+fn config(transmit: libc::c_uint, receive: libc::c_uint) -> hwtstamp_config {
+    hwtstamp_config {
+        flags: 0,
+        tx_type: transmit.cast_signed(),
+        rx_filter: receive.cast_signed(),
+    }
+}
+
+// Waiting for a socket, and ending that wait from another thread.
+
+/// A counter that a thread can wait for.
+#[derive(Debug)]
+pub(crate) struct Event(OwnedFd);
+
+impl Event {
+    pub(crate) fn create() -> Result<Self, i32> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        number(eventfd(0, flags)).map(Self)
+    }
+
+    /// The number of its descriptor.
+    pub(crate) fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// Ends waits, until [`Event::clear`].
+    pub(crate) fn signal(&self) {
+        // The write fails only where the counter is full, and then it ends waits already.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Lets later waits wait.
+    pub(crate) fn clear(&self) {
+        // The read fails only where there is nothing to clear.
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+/// What ended a wait; nothing of it when its time was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Ready {
+    /// Something stands in the socket's error queue, or an error is to be fetched.
+    pub(crate) error: bool,
+    pub(crate) event: bool,
+}
+
+/// Waits until the socket has something to read or an error, or the event was signalled, where there
+/// is one; no longer than a span. An error of `EINTR` tells of a signal.
+pub(crate) fn wait(
+    socket: &Socket,
+    event: Option<&Event>,
+    span_ns: Option<u64>,
+) -> Result<Ready, i32> {
+    let of = |fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // One with a negative number is left out (poll(2)).
+    let event = event.map_or(-1, |event| event.0.as_raw_fd());
+    let mut descriptors = [of(socket.number()), of(event)];
+    let span = timespec_of_ns(span_ns.unwrap_or(0));
+    let timeout = if span_ns.is_some() {
+        &raw const span
+    } else {
+        ptr::null()
+    };
+    // SAFETY: the two descriptors are live and open; the time is live and normalised, or null for no
+    // limit; a null mask leaves the signal mask as it is.
+    let outcome = unsafe { libc::ppoll(descriptors.as_mut_ptr(), 2, timeout, ptr::null()) };
+    if outcome < 0 {
+        return Err(errno());
+    }
+    Ok(Ready {
+        error: descriptors[0].revents & libc::POLLERR != 0,
+        event: descriptors[1].revents != 0,
+    })
+}
+
+/// Waits until what the socket has sent leaves room for more, no longer than a span; whether it has.
+pub(crate) fn for_room(socket: &Socket, at_most: std::time::Duration) -> bool {
+    let mut descriptor = libc::pollfd {
+        fd: socket.number(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    let span = timespec_of_ns(u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX));
+    // SAFETY: the descriptor and the time are live; a null mask leaves the signal mask as it is.
+    let outcome = unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const span, ptr::null()) };
+    outcome > 0 && descriptor.revents & libc::POLLOUT != 0
 }
