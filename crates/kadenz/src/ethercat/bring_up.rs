@@ -181,17 +181,7 @@ fn configure(
             None => Ok(()),
         },
     )?;
-    if let Some(setup) = &plan.setup {
-        for device in devices.iter_mut() {
-            let done = setup(device, registers)
-                .and_then(|()| configure::learn_process_data(registers, device));
-            done.map_err(|source| BringUpNetworkError::Setup {
-                device: device.label(),
-                source,
-            })?;
-            matched.correct(device);
-        }
-    }
+    set_up(registers, devices, plan, &matched)?;
     let cycle = plan.interval.as_duration();
     let motion = match &plan.motion {
         Some(Motion::Planned(motion)) => Some(motion.clone()),
@@ -237,6 +227,28 @@ fn configure(
         notes,
     };
     Ok((cycle, configured))
+}
+
+/// Does in PREOP what the user asks for.
+fn set_up(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    plan: &Plan<'_>,
+    matched: &Matched,
+) -> Brought<()> {
+    let Some(setup) = &plan.setup else {
+        return Ok(());
+    };
+    for device in devices {
+        let done = setup(device, registers)
+            .and_then(|()| configure::learn_process_data(registers, device));
+        done.map_err(|source| BringUpNetworkError::Setup {
+            device: device.label(),
+            source,
+        })?;
+        matched.correct(device);
+    }
+    Ok(())
 }
 
 /// What is in the process data of each device, once it was chosen. A device that does not tell has none: then no

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::events::{Events, Happening};
 use super::faults::Generator;
 use super::{Frame, HOLD, HOST_BUFFER, LinkState, held_bytes};
