@@ -101,12 +101,14 @@ pub fn rate(interval_ns: u64) -> String {
     }
 }
 
-/// A small rate as "N in a million", rounded up to two digits so that a bound stays a bound.
+/// A small rate as "N in a million", rounded up to two digits so that a bound stays a bound; "all" where
+/// that is what it rounds to.
 ///
 /// ```
 /// assert_eq!(kadenz_record::numbers::in_a_million(4.99e-5), "50 in a million");
 /// assert_eq!(kadenz_record::numbers::in_a_million(0.0057), "5.7 in a thousand");
 /// assert_eq!(kadenz_record::numbers::in_a_million(998.6e-6), "1 in a thousand");
+/// assert_eq!(kadenz_record::numbers::in_a_million(0.9999), "all");
 /// ```
 #[must_use]
 pub fn in_a_million(rate: f64) -> String {
@@ -122,6 +124,9 @@ pub fn in_a_million(rate: f64) -> String {
         .find(|(_, (group, _))| rate * group >= 1.0)
         .unwrap_or((3, GROUPS[3]));
     let number = round_up_to_two_digits(rate * group);
+    if number / group >= 1.0 {
+        return "all".to_owned();
+    }
     // Rounding up may reach the group before: 999 in a million are 1 in a thousand.
     let before = at.checked_sub(1).map(|before| GROUPS[before]);
     let (number, name) = match before.filter(|(before, _)| number * before >= group) {
@@ -231,7 +236,9 @@ mod tests {
     #[test]
     fn a_bound_is_never_rounded_down() {
         let cases = [
-            (1.0, "100 in a hundred"),
+            (1.0, "all"),
+            (0.991, "all"),
+            (0.99, "99 in a hundred"),
             (0.95, "95 in a hundred"),
             (0.2589, "26 in a hundred"),
             (0.001, "1 in a thousand"),

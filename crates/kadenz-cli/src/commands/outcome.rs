@@ -106,23 +106,24 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
         };
         let places = [page, format!("more: kadenz show {folder} --details")];
         let sentence = telling.cheapest.map(|it| it.sentence.clone());
-        say_briefly(&runs, outcome, sentence.as_slice(), &places);
+        let aside = Aside {
+            kept: outcome == Outcome::Kept,
+            sentences: sentence.as_slice(),
+            remedy: telling.cheapest.and_then(Cheapest::command),
+            places: &places,
+        };
+        say_briefly(&runs, &aside);
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
     Ok(outcome)
 }
 
 /// The answer on one screen or, where nobody wants to read more, in one line.
-fn say_briefly(runs: &[Summary], outcome: Outcome, sentences: &[String], places: &[String]) {
+fn say_briefly(runs: &[Summary], aside: &Aside<'_>) {
     if output::is_quiet() {
         return output::say(&terminal::headline(runs));
     }
-    let aside = Aside {
-        kept: outcome == Outcome::Kept,
-        sentences,
-        places,
-    };
-    output::show(&terminal::brief(runs, &aside, output::style()));
+    output::show(&terminal::brief(runs, aside, output::style()));
 }
 
 /// Why nothing came back, with the remedy, where every packet of a run was lost.
@@ -198,7 +199,16 @@ pub(crate) fn show(folders: &[PathBuf], shown: Shown, reading: Reading) -> anyho
         Shown::Details if !output::is_quiet() => {
             output::show(&terminal::summaries(&runs, output::style()));
         }
-        Shown::Brief | Shown::Details => say_briefly(&runs, outcome, &[], &[]),
+        Shown::Brief | Shown::Details => {
+            let kept = outcome == Outcome::Kept;
+            say_briefly(
+                &runs,
+                &Aside {
+                    kept,
+                    ..Aside::default()
+                },
+            );
+        }
     }
     Ok(outcome)
 }

@@ -39,6 +39,22 @@ pub struct Percentile {
 const FINE: f64 = 0.002;
 
 impl Percentile {
+    /// In words, as every table has it: marked where a coarse log gives an upper bound only.
+    ///
+    /// ```
+    /// use kadenz_report::statistics::{Percent, Percentile};
+    ///
+    /// let fine = Percentile { percent: Percent::P99, value_ns: 344_063, at_least_ns: 344_000, beyond: 2 };
+    /// assert_eq!(fine.told(), "344.1 us");
+    /// let coarse = Percentile { at_least_ns: 342_000, ..fine };
+    /// assert_eq!(coarse.told(), "<= 344.1 us");
+    /// ```
+    #[must_use]
+    pub fn told(&self) -> String {
+        let edge = self.coarseness().map_or("", |_| "<= ");
+        format!("{edge}{}", crate::numbers::value(self.value_ns as f64))
+    }
+
     /// By which share the true value may lie below the one that is told, where a coarse log leaves more
     /// open than a run of Kadenz does.
     #[must_use]

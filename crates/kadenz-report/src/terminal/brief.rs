@@ -7,7 +7,7 @@ use super::table::{Cell, Table};
 use super::text::{Emphasis, Text, wrap};
 use crate::matrix::Matrix;
 use crate::numbers;
-use crate::statistics::Percent;
+use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::budget::{Budget, Journey};
 use crate::verdict::{answer, messages, packets};
@@ -32,6 +32,8 @@ pub struct Aside<'a> {
     pub kept: bool,
     /// Sentences that belong to the verdict.
     pub sentences: &'a [String],
+    /// A command that uses what a sentence names; it comes first of the remedies.
+    pub remedy: Option<&'a str>,
     /// Where the page and everything else is, a line each.
     pub places: &'a [String],
 }
@@ -57,7 +59,7 @@ pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
     // Blank lines between the parts, and the header of the table.
     let taken = verdict.lines().count() + aside.places.len() + 4;
     let left = LINES.saturating_sub(taken);
-    let remedies = remedies(runs, left.saturating_sub(MIN_ROWS), style);
+    let remedies = remedies(runs, aside.remedy, left.saturating_sub(MIN_ROWS), style);
     let of_remedies = remedies.as_ref().map_or(0, |it| it.lines().count());
     let mut parts = vec![verdict];
     parts.extend(table(runs, left.saturating_sub(of_remedies), style));
@@ -231,8 +233,10 @@ fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
 
 fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
     const NAME: usize = 22;
-    let value =
-        |ns: Option<i64>| Cell::new(ns.map_or_else(String::new, |ns| numbers::value(ns as f64)));
+    let percentile = |percent| {
+        let found = series.percentiles.iter().find(|row| row.percent == percent);
+        Cell::new(found.map_or_else(String::new, Percentile::told))
+    };
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
     let misses = series.verdict.map_or_else(
@@ -248,15 +252,19 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
     vec![
         Cell::new(name),
         Cell::new(numbers::thousands(series.count)),
-        value(series.percentile(Percent::P50)),
-        value(series.percentile(Percent::P99_9)),
-        value(series.max_ns),
+        percentile(Percent::P50),
+        percentile(Percent::P99_9),
+        Cell::new(
+            series
+                .max_ns
+                .map_or_else(String::new, |ns| numbers::value(ns as f64)),
+        ),
         misses,
     ]
 }
 
 /// What to do first, in so many lines: what was refused, then what else spoils the result.
-fn remedies(runs: &[Summary], room: usize, style: Style) -> Option<String> {
+fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) -> Option<String> {
     let measures = runs.iter().flat_map(|run| &run.series);
     let measures = measures.flat_map(|series| &series.series.tuning);
     let refused = measures
@@ -267,6 +275,7 @@ fn remedies(runs: &[Summary], room: usize, style: Style) -> Option<String> {
         .filter(|warning| !warning.id.ends_with("_refused"))
         .filter_map(of_warning);
     let mut all: Vec<(String, &str)> = Vec::new();
+    all.extend(first.map(|it| ("the cheapest tuning".to_owned(), it)));
     for (what, remedy) in refused.chain(spoilt) {
         if all.iter().all(|(_, known)| *known != remedy) {
             all.push((what, remedy));

@@ -249,8 +249,7 @@ impl Column {
             let Some(row) = rows.iter().find(|row| row.percent == percent) else {
                 continue;
             };
-            let edge = row.coarseness().map_or("", |_| "<= ");
-            let value = format!("{edge}{}", numbers::value(row.value_ns as f64));
+            let value = row.told();
             if row.beyond < FEW_BEYOND {
                 self.rests_on_few = true;
                 self.add(label, format!("({}) {value}", row.beyond));

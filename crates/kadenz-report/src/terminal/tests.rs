@@ -406,6 +406,12 @@ fn a_percentile_of_a_coarse_log_is_marked() {
         Vec::new(),
         0,
     );
+    let run = crate::summary::Summary {
+        series: vec![series.clone()],
+        ..Default::default()
+    };
+    let text = brief(&[run], &Aside::default(), Style::plain());
+    assert!(text.contains("<= 1"), "on the first screen too: {text}");
     let text = sheet(&[series], Style::plain());
     assert!(text.contains("<= 1"), "{text}");
     assert!(text.contains("may lie up to"), "{text}");
@@ -448,6 +454,7 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
             let aside = Aside {
                 kept: true,
                 sentences: &sentences,
+                remedy: Some("kadenz run --priority 80 --lock --cpu-dma-latency 0us -- PROGRAM"),
                 places: &places,
             };
             let text = brief(&runs, &aside, Style { width, rich });
@@ -459,6 +466,12 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
             let longest = text.lines().map(comparison::visible_width).max();
             assert!(longest.unwrap() <= 80, "{longest:?}: {text}");
             assert!(text.ends_with(&places[1]), "{text}");
+            let first = text.split_once("To mend first").map_or("", |it| it.1);
+            let first = first.split_once("\n- ").map_or("", |it| it.1);
+            assert!(
+                first.starts_with("the cheapest tuning: kadenz run"),
+                "{text}"
+            );
             let judged = runs[0].series.iter().any(|it| it.verdict.is_some());
             assert_eq!(text.contains("\u{1b}[1;32m"), rich && judged, "{text}");
         }

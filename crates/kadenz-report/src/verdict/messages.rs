@@ -51,7 +51,7 @@ pub fn answer(messages: &Messages) -> String {
     let longest = subscribers.iter().map(|it| it.longest_loss).max();
     let (bound, assumption) = of_rows(copies, lost, longest.unwrap_or(0));
     let rate = lost as f64 / copies as f64;
-    let bound = bounded(&numbers::in_a_million(bound), rate, assumption);
+    let bound = bounded(bound, assumption);
     let to = match subscribers.len() {
         1 => String::new(),
         several => format!(" to {several} subscribers"),

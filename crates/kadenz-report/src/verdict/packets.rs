@@ -54,7 +54,7 @@ pub fn answer(network: &Network) -> String {
     }
     let rate = total.lost as f64 / total.sent as f64;
     let (bound, assumption) = of_rows(total.sent, total.lost, total.longest_loss);
-    let bound = bounded(&numbers::in_a_million(bound), rate, assumption);
+    let bound = bounded(bound, assumption);
     let lost = match total.lost {
         0 => format!("none was lost, so {bound}"),
         lost => format!(

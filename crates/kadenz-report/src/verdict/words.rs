@@ -28,7 +28,7 @@ pub fn describe(verdict: &Verdict) -> String {
         Standing::Kept => {
             format!(
                 "0 misses in {count}, so {}",
-                bounded(&bound, 0.0, verdict.assumption)
+                bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
         Standing::TooFew => format!(
@@ -49,16 +49,17 @@ pub fn describe(verdict: &Verdict) -> String {
             };
             format!(
                 "{number} {misses} in {count} ({share}){run}; {}",
-                bounded(&bound, verdict.rate, verdict.assumption)
+                bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
     }
 }
 
 /// "fewer than 5.8 in a thousand at 95 % confidence, by the spread over 60 parts of the run".
-pub(super) fn bounded(bound: &str, rate: f64, assumption: Assumption) -> String {
-    if rate >= 1.0 {
-        return "no bound can be told where all are".to_owned();
+pub(super) fn bounded(bound: f64, assumption: Assumption) -> String {
+    let bound = numbers::in_a_million(bound);
+    if bound == "all" {
+        return "no bound below all of them can be told".to_owned();
     }
     let by = match assumption {
         Assumption::Independent => "if each is independent".to_owned(),
@@ -278,6 +279,15 @@ mod tests {
             ..Default::default()
         })
         .unwrap()
+    }
+
+    #[test]
+    fn where_nearly_all_were_missed_no_bound_is_claimed() {
+        let told = describe(&Verdict::new(400_000, 6_000, 5_999, 5_999, 0));
+        assert!(
+            told.ends_with("; no bound below all of them can be told"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::object::{Input, ObjectValue, Output, Place, fits};
 /// Names of devices and objects that an error lists at most.
 const MAX_NAMED: usize = 20;
 
-/// A device of a [`Network`].
+/// A device of a [`Network`](super::Network).
 #[derive(Debug, Clone, Copy)]
 pub struct Device<'n> {
     pub(super) id: u64,

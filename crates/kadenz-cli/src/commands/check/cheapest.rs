@@ -38,6 +38,11 @@ pub(crate) struct Cheapest {
 }
 
 impl Cheapest {
+    /// How to use it.
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
     /// The sentence, and how to use what it names.
     pub(crate) fn told(&self) -> String {
         let command = self.command.as_deref();
