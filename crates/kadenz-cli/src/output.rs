@@ -193,6 +193,7 @@ pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<()> {
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
 impl Printed {
     /// Whether somebody still reads.
     pub(crate) fn is_read(self) -> bool {

@@ -7,8 +7,10 @@ use kadenz_ethercat::main_device::clocks::{
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers, Target};
 use kadenz_ethercat::wire::Position;
+use kadenz_ethercat::wire::register::DC_OFFSET;
+#[cfg(target_os = "linux")]
 use kadenz_ethercat::wire::register::{
-    DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SYSTEM_TIME, FEATURES, features,
+    DC_DELAY, DC_DIFFERENCE, DC_SYSTEM_TIME, FEATURES, features,
 };
 use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_rt::clock::WallTime;
@@ -16,7 +18,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::access::DeviceAccess;
-use super::device::{Device, Which};
+use super::device::Device;
+#[cfg(target_os = "linux")]
+use super::device::Which;
 use super::segment::{Segment, SegmentOrLoop};
 use crate::output::{self, Outcome};
 
@@ -163,6 +167,7 @@ fn measure(
 }
 
 /// The clocks as they are set. A running loop is not measured: that would latch times under its own measurement.
+#[cfg(target_os = "linux")]
 fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
     let devices = access.among(&Which::All)?;
     let mut all = Vec::with_capacity(devices.len());
@@ -193,6 +198,7 @@ fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
 }
 
 /// What a device has of a clock.
+#[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     /// The device does not answer.
@@ -203,6 +209,7 @@ enum Found {
     Clock(u8),
 }
 
+#[cfg(target_os = "linux")]
 fn find(registers: &mut Registers<'_>, target: Target) -> Result<Found, ExchangeError> {
     let Some(features) = read(registers, target, FEATURES)?.map(u16::from_le_bytes) else {
         return Ok(Found::Silence);
@@ -218,6 +225,7 @@ fn find(registers: &mut Registers<'_>, target: Target) -> Result<Found, Exchange
     )
 }
 
+#[cfg(target_os = "linux")]
 fn set(
     registers: &mut Registers<'_>,
     target: Target,

@@ -61,6 +61,10 @@ pub(super) struct Device {
     #[serde(skip)]
     pub(super) alias: u16,
     #[serde(skip)]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only a running loop is asked by it")
+    )]
     pub(super) station: Configured,
 }
 
