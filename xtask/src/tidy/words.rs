@@ -188,7 +188,7 @@ mod tests {
                 "The Steward asks.\n`desk` is code\n```\nthe paper\n```\n",
             ),
             file("README.md", "[a](desk.md) households\n\nas the post says\n"),
-            file("docs/ethercat.md", "the steward\n"),
+            file("CHANGELOG.md", "the steward\n"),
             file("crates/a/README.md", "the steward\n"),
         ];
         assert_eq!(places(&field_terms(&pages)), ["docs/a.md:1", "README.md:3"]);
