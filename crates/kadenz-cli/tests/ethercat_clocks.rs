@@ -39,7 +39,7 @@ fn latency_in_cycles_stands_beside_the_paper_s() {
     let json = told(
         "latency",
         &[
-            "latency", "--sim", "59", "--mode", "paper", "--cycles", "1000",
+            "latency", "--sim", "59", "--mode", "yoon", "--cycles", "1000",
         ],
     );
     assert_eq!(json["segment"], "sim:59");

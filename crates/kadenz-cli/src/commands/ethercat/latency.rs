@@ -31,7 +31,7 @@ Examples:
   kadenz ethercat latency                               the loop of Yoon et al., and other loops
   kadenz ethercat latency --mode synchronous --sim 12 --cycles 5000
   kadenz ethercat latency --sim robot.toml              one of its devices has model = \"stamp\"
-  kadenz ethercat latency --mode paper --json | jq '.loops[].reaction'")]
+  kadenz ethercat latency --mode yoon --json | jq '.loops[].reaction'")]
 pub(crate) struct Options {
     /// The virtual segment: so many devices of the humanoid, the last of which stamps, or a segment's TOML
     /// file with a device that does
@@ -60,7 +60,8 @@ enum Which {
     /// Sends, waits for the answers, and computes
     Synchronous,
     /// Pipelined, and sends what it computed a cycle later, as Yoon et al.
-    Paper,
+    #[value(alias = "paper")]
+    Yoon,
 }
 
 /// A loop, and the devices that it moves.
@@ -184,7 +185,7 @@ fn rows(cycles: u64) -> [Row; 5] {
     [
         row(
             "pipelined, sends a cycle later (Yoon's)",
-            Some(Which::Paper),
+            Some(Which::Yoon),
             papers,
         ),
         row("pipelined, sends at once", Some(Which::Pipelined), at_once),
