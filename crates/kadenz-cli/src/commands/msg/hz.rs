@@ -126,7 +126,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         across_channels: table::loss_across_channels(&losses, &url),
         url,
     };
-    let _ = output::live("");
+    if !rates.channels.is_empty() {
+        let _ = output::live("");
+    }
     output::answer(&rates)?;
     ears.tell_missing();
     Ok(options.judge(&rates.channels))

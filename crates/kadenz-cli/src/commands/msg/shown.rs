@@ -114,6 +114,11 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The first of them, as [`first_of`] shows them.
+pub(super) fn first_bytes(bytes: &[u8]) -> String {
+    first_of(&hex(&bytes[..bytes.len().min(BYTES + 1)])).into_owned()
+}
+
 /// As much of them as is shown where they cannot be decoded.
 pub(super) fn first_of(hex: &str) -> Cow<'_, str> {
     match hex.get(..2 * BYTES) {

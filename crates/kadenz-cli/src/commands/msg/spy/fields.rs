@@ -64,7 +64,7 @@ impl Fields {
             came: stamp::came(&raw.delivery),
             sender: raw.delivery.sender,
             bytes: raw.payload.len(),
-            hex: shown::first_of(&shown::hex(raw.payload)).into_owned(),
+            hex: shown::first_bytes(raw.payload),
             decoded,
         });
     }

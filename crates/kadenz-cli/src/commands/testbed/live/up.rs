@@ -105,8 +105,11 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
     super::keep_status(&out, &status)?;
+    output::answer(&EndedTestbed {
+        status,
+        run: out.clone(),
+    })?;
     outcome::tell_aside(&out)?;
-    output::answer(&EndedTestbed { status, run: out })?;
     Ok(Outcome::Kept)
 }
 
