@@ -173,7 +173,7 @@ pub(crate) fn answer_or_data<A: Answer>(
     Ok(())
 }
 
-/// The same for what a command says at its end that went on and on: with `--quiet` as JSON only.
+/// As [`answer`], for what a command that goes on and on says at its end: with `--quiet` as JSON only.
 pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<()> {
     if is_quiet() && !is_json() {
         return Ok(());
@@ -193,14 +193,6 @@ pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
-impl Printed {
-    /// Whether somebody still reads.
-    pub(crate) fn is_read(self) -> bool {
-        self != Self::Unread
-    }
-}
-
 /// What became of one of many answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
@@ -210,6 +202,14 @@ pub(crate) enum Printed {
     Nothing,
     /// Nobody reads any more.
     Unread,
+}
+
+#[cfg(target_os = "linux")]
+impl Printed {
+    /// Whether somebody still reads.
+    pub(crate) fn is_read(self) -> bool {
+        self != Self::Unread
+    }
 }
 
 /// One of the answers of a command that goes on and on, with `--json` a line.

@@ -287,8 +287,9 @@ fn a_second_testbed_is_told_of_the_first_and_down_ends_it() {
         return;
     };
     let topology = bench.topology(PAIR);
-    let detached = bench.run(&["testbed", "up", text(&topology), "--detach"]);
+    let detached = bench.run(&["testbed", "up", text(&topology), "--detach", "--json"]);
     assert_eq!(detached.code, 0, "{}", detached.err);
+    assert_described("testbed", "up-detach", &detached.json());
     let second = bench.run(&["testbed", "up", text(&topology)]);
     assert_eq!(second.code, 2);
     assert!(second.err.contains("testbed down"), "{}", second.err);
@@ -302,6 +303,7 @@ fn a_second_testbed_is_told_of_the_first_and_down_ends_it() {
         127
     );
     let down = bench.run(&["testbed", "down", "--json"]).json();
+    assert_described("testbed", "down", &down);
     assert_eq!(down["ended"], "pair");
     assert_eq!(bench.run(&["testbed", "status"]).code, 2);
     let none = bench.run(&["testbed", "down"]);

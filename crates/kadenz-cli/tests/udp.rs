@@ -7,7 +7,9 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use common::listener::Listener;
-use common::{Said, assert_on_one_screen, folder, kadenz, run, run_json, series, text};
+use common::{
+    Said, assert_described, assert_on_one_screen, folder, kadenz, run, run_json, series, text,
+};
 
 /// Sends to these addresses, at a rate that a busy machine keeps up with; its pauses lose nothing.
 fn send(to: &str, more: &[&str]) -> Said {
@@ -474,6 +476,7 @@ fn a_search_that_takes_its_time_says_that_it_goes_on() {
     let search = ["udp", "discover", "--to", "127.0.0.1", "--wait"];
     let said = run(&[&search[..], &["2500ms", "--json"]].concat());
     assert_eq!(said.code, 0, "{}", said.err);
+    assert_described("udp", "discover", &said.json());
     assert!(
         said.err.contains("waiting for answers from 127.0.0.1"),
         "{}",

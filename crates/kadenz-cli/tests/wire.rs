@@ -104,11 +104,13 @@ fn the_list_has_what_can_be_shown() {
     let json = run(&["testbed", "list", "--json"]).json();
     let topologies = json["topologies"].as_array().unwrap();
     assert!(topologies.len() >= 9);
+    assert_described("testbed", "list", &json);
     let listed = run(&["testbed", "list"]).out;
     for topology in topologies {
         let name = topology["name"].as_str().unwrap();
         assert!(listed.contains(&format!("{name}  ")), "{listed}");
         let shown = run(&["testbed", "show", name, "--json"]).json();
+        assert_described("testbed", "show", &shown);
         assert_eq!(
             shown["hosts"].as_array().unwrap().len() as u64,
             topology["hosts"]

@@ -93,7 +93,10 @@ impl SchemaFile {
     pub fn finish(mut self) -> Value {
         let references = self.answers.iter();
         let references = references.map(|(name, _)| json!({"$ref": format!("#/$defs/{name}")}));
-        let any_of = json!({"anyOf": references.collect::<Vec<_>>()});
+        let any_of = json!({
+            "description": "Each command has its definition here, under its name. Times with _ns are in nanoseconds.",
+            "anyOf": references.collect::<Vec<_>>(),
+        });
         let mut definitions = self.generator.take_definitions(true);
         definitions.extend(
             self.answers
@@ -111,6 +114,49 @@ impl SchemaFile {
         if let (Value::Object(file), Value::Object(described)) = (&mut file, described) {
             file.extend(described);
         }
+        describe_plainly(&mut file);
         file
+    }
+}
+
+/// Descriptions are doc comments: readers of JSON know neither its links nor `None`.
+fn describe_plainly(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if key == "description" => *text = plain(text),
+                    other => describe_plainly(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(describe_plainly),
+        _ => {}
+    }
+}
+
+/// Links become their words, and lines one line.
+fn plain(text: &str) -> String {
+    let text = text.replace("`None`", "null").replace('\n', " ");
+    let mut parts = text.split("[`");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("`]").unwrap_or((part, ""));
+        let target = rest.strip_prefix('(').and_then(|it| it.split_once(')'));
+        plain.push_str(name);
+        plain.push_str(target.map_or(rest, |(_, rest)| rest));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_have_no_words_of_rust() {
+        let told =
+            plain("By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where none is.");
+        assert_eq!(told, "By Display or Self::name; null where none is.");
     }
 }

@@ -69,13 +69,19 @@ pub(crate) struct WireTimes {
     payload_bytes: u32,
     /// Headers, check sequences and padding; neither preamble nor gap.
     overhead_bytes: u32,
+    #[schemars(length(min = 1))]
     frames: Vec<FrameSize>,
     /// From the sender on.
+    #[schemars(length(min = 1))]
     links: Vec<LinkTimes>,
     switches: usize,
+    #[schemars(range(min = 0.0))]
     forwarding_ns: f64,
+    #[schemars(range(min = 0.0))]
     one_way_ns: f64,
+    #[schemars(range(min = 0.0))]
     round_trip_ns: f64,
+    #[schemars(range(min = 0.0))]
     measured_ns: Option<f64>,
     /// The measured round trip less the computed one.
     not_wire_ns: Option<f64>,
@@ -94,8 +100,10 @@ struct FrameSize {
 struct LinkTimes {
     bits_per_second: u64,
     /// How long the link is busy with all frames.
+    #[schemars(range(min = 0.0))]
     occupancy_ns: f64,
     /// How long a hop of each takes, in all.
+    #[schemars(range(min = 0.0))]
     store_and_forward_ns: f64,
     #[serde(skip)]
     speed: LinkSpeed,
@@ -105,8 +113,11 @@ struct LinkTimes {
 struct BurstTimes {
     devices: u32,
     /// Since the broadcast was sent, if devices answer at once.
+    #[schemars(range(min = 0.0))]
     first_reply_ns: f64,
+    #[schemars(range(min = 0.0))]
     last_reply_ns: f64,
+    #[schemars(range(min = 0.0))]
     last_reply_since_answer_ns: f64,
     /// What the answers take of the switch's buffer at most.
     buffer_bytes: u64,

@@ -40,7 +40,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding of the doctor: plain data, rendering is the program's.
+/// One finding of the doctor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {

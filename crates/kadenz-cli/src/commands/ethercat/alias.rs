@@ -61,6 +61,7 @@ fn number(text: &str) -> Result<u16, String> {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Alias {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     /// By the device's SII.

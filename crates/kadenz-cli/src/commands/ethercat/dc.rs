@@ -67,6 +67,7 @@ enum EpochOption {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ClockReport {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     /// Position of the device with the reference clock.
     reference: Option<u16>,
@@ -89,13 +90,17 @@ struct ClockStatus {
     #[serde(flatten)]
     device: Device,
     /// Of its time, 32 or 64; null without a clock, and where the device does not answer.
+    #[schemars(extend("enum" = [32, 64, null]))]
     bits: Option<u8>,
     parent: Option<u16>,
     parent_port: Option<u8>,
     delay_ns: Option<u32>,
     delay_is_measured: Option<bool>,
+    /// How much faster than the reference it ran.
     rate_ppb: Option<i64>,
+    /// As it stands in the device; it wraps around.
     offset_ns: Option<u64>,
+    /// How far ahead the device says it is.
     difference_ns: Option<i64>,
 }
 

@@ -75,6 +75,7 @@ struct Row {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct LatencyReport {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     cycle_ns: u64,
     /// Of each loop.
@@ -103,8 +104,10 @@ struct CycleRange {
 struct LoopLatency {
     name: &'static str,
     /// `pipelined` or `synchronous`.
+    #[schemars(extend("enum" = ["pipelined", "synchronous"]))]
     mode: &'static str,
     /// When it sends what it computed: `at-once` or `next-cycle`.
+    #[schemars(extend("enum" = ["at-once", "next-cycle"]))]
     sends: &'static str,
     /// What the device works from being woken until it acts and samples.
     work_ns: u64,

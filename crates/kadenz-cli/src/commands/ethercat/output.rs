@@ -56,6 +56,7 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Written {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     index: u16,

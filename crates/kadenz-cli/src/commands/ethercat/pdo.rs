@@ -68,6 +68,7 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ProcessData {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     /// Bytes of the image of all outputs.
     outputs: usize,
@@ -86,6 +87,7 @@ struct PdoEntry {
     device: Device,
     sync_manager: u8,
     /// `out` or `in`.
+    #[schemars(extend("enum" = ["out", "in"]))]
     direction: &'static str,
     pdo: u16,
     /// null for a gap.
@@ -96,9 +98,11 @@ struct PdoEntry {
     bits: u8,
     /// Logical address of the byte of its first bit.
     logical: u32,
+    #[schemars(range(max = 7))]
     logical_bit: u8,
     /// In the image of its direction.
     byte: usize,
+    #[schemars(range(max = 7))]
     bit: usize,
     #[serde(skip)]
     value_type: ValueType,

@@ -43,6 +43,7 @@ pub(super) struct Scan {
 #[derive(JsonSchema, Serialize)]
 struct Scanned {
     position: u16,
+    /// 0 if it has none.
     station: u16,
     alias: u16,
     name: String,
@@ -51,14 +52,20 @@ struct Scanned {
     product: u32,
     revision: u32,
     serial: u32,
+    /// null for what is no state.
+    #[schemars(extend("enum" = ["INIT", "PREOP", "BOOT", "SAFEOP", "OP", null]))]
     state: Option<&'static str>,
     error: bool,
     al_status_code: u16,
+    #[schemars(length(equal = 4), inner(regex(pattern = "^(open|closed|unplugged)$")))]
     ports: Vec<&'static str>,
     output_bytes: u16,
     input_bytes: u16,
+    #[schemars(inner(regex(pattern = "^(aoe|eoe|coe|foe|soe|voe)$")))]
     protocols: Vec<&'static str>,
+    /// Whether it has a distributed clock.
     clocks: bool,
+    /// Its name in the vendor's ESI file; null where no file describes it.
     esi: Option<String>,
     /// The state with its error, for people.
     #[serde(skip)]

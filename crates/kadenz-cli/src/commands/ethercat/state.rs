@@ -81,8 +81,11 @@ enum Wanted {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct States {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
+    #[schemars(extend("enum" = ["INIT", "PREOP", "SAFEOP", "OP", null]))]
     wanted: Option<&'static str>,
+    /// Why it was not reached.
     refused: Option<String>,
     devices: Vec<DeviceState>,
 }
@@ -91,6 +94,8 @@ pub(super) struct States {
 struct DeviceState {
     #[serde(flatten)]
     device: Device,
+    /// null for what is no state.
+    #[schemars(extend("enum" = ["INIT", "PREOP", "BOOT", "SAFEOP", "OP", null]))]
     state: Option<&'static str>,
     error: bool,
     al_status_code: u16,

@@ -45,12 +45,15 @@ pub(super) struct LiveNodes {
 #[derive(JsonSchema, Serialize)]
 struct LiveNode {
     name: String,
+    #[schemars(extend("enum" = ["alive", "late", "dead"]))]
     life: &'static str,
     state: String,
     interval_ms: f64,
     missed: u64,
     restarts: u64,
+    /// Whether two programs have this name.
     doubled: bool,
+    /// Since 1970.
     started_us: i64,
     #[serde(skip)]
     interval: Duration,

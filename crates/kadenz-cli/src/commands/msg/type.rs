@@ -43,10 +43,13 @@ pub(super) struct DescribedTypes {
 #[derive(JsonSchema, Serialize)]
 struct DescribedType {
     name: String,
+    #[schemars(extend("enum" = ["struct", "enum"]))]
     kind: &'static str,
+    #[schemars(with = "kadenz_msg::message::Fingerprint")]
     fingerprint: String,
     least_bytes: usize,
     made_of: Vec<String>,
+    /// It and all that it is made of, in the language of .lcm.
     text: String,
 }
 

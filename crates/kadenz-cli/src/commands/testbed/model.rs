@@ -63,6 +63,7 @@ pub(crate) struct ModelledTimes {
     version: Version<1>,
     topology: String,
     payload_bytes: u32,
+    #[schemars(range(min = 0.0))]
     interval_ns: f64,
     beats: u32,
     all: Figures,
@@ -83,8 +84,10 @@ struct DeviceTimes {
 struct OneRoundTrip {
     sequence: u32,
     device: String,
+    #[schemars(range(min = 0.0))]
     sent_ns: f64,
     /// null if no answer came.
+    #[schemars(range(min = 0.0))]
     round_trip_ns: Option<f64>,
 }
 

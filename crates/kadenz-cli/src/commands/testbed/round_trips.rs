@@ -21,9 +21,12 @@ const PERCENTS: [(&str, f64); 5] = [
 pub(super) struct Figures {
     pub(super) asked: u64,
     pub(super) lost: u64,
+    #[schemars(range(min = 0.0))]
     pub(super) min_ns: Option<f64>,
+    #[schemars(range(min = 0.0))]
     pub(super) max_ns: Option<f64>,
     /// Nearest rank; null where no value lies beyond it.
+    #[schemars(extend("required" = ["50", "90", "99", "99.9", "99.99"]))]
     pub(super) percentiles: BTreeMap<&'static str, Option<f64>>,
 }
 

@@ -59,6 +59,7 @@ pub struct Status {
     /// What is done with them.
     pub stage: StageName,
     /// For so many seconds of the loop's time; of a program, so many of its own have been played.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub seconds: f64,
     /// How often all were stopped.
     pub stops: u64,
@@ -81,6 +82,7 @@ pub struct Stopped {
     /// The cycle in which they were stopped.
     pub cycle: u64,
     /// Seconds of the loop's time from then to the status's cycle.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub ago_s: f64,
 }
 
@@ -95,6 +97,7 @@ pub struct AxisStatus {
     /// Its name.
     pub name: String,
     /// What is asked of the drive: position, velocity or torque.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["position", "velocity", "torque"])))]
     pub control: String,
     /// The state of its power, as its status word has it.
     pub state: String,

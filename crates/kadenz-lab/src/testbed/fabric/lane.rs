@@ -181,8 +181,6 @@ impl<T: Clone> Lane<T> {
     }
 }
 
-// What became of the frames on a lane.
-
 /// Frames on one direction of a link. Each that began is in exactly one of `delivered`,
 /// `overflowed`, `cut` and `lost`, or still on its way; a duplicate is delivered once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,13 +207,13 @@ pub struct LaneCounts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaneStatus {
-    /// From where.
+    /// The end that sends.
     pub from: String,
-    /// To where.
+    /// The end that receives.
     pub to: String,
     /// Frames that were to be sent.
     pub begun: u64,
-    /// Came.
+    /// Frames that came to the other end.
     pub delivered: u64,
     /// Found the port's buffer full.
     pub overflowed: u64,
@@ -223,7 +221,7 @@ pub struct LaneStatus {
     pub cut: u64,
     /// Lost on purpose.
     pub lost: u64,
-    /// Doubled on purpose.
+    /// Doubled on purpose; each is delivered once more.
     pub duplicated: u64,
     /// Passed by a later one on purpose.
     pub reordered: u64,

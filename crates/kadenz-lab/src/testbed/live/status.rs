@@ -8,21 +8,22 @@ use super::wire::Published;
 use crate::testbed::fabric::{LaneStatus, lanes_of};
 use crate::testbed::topology::Topology;
 
-/// How a testbed stands; docs/testbed.md describes it as JSON.
+/// How a testbed stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// Version of the format.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
     pub version: u32,
     /// The topology's name.
     pub topology: String,
     /// Each direction of each link.
     pub lanes: Vec<LaneStatus>,
-    /// Frames for which the wire had no room.
+    /// Frames for which the wire's thread had no room: the testbed was overloaded.
     pub no_room: u64,
-    /// Frames that a host did not take.
+    /// Frames that a host's interface did not take.
     pub refused: u64,
-    /// The programs.
+    /// The hosts' programs.
     pub programs: Vec<ProgramState>,
     /// How late the wire was, in nanoseconds.
     pub wire_error: Option<WireError>,

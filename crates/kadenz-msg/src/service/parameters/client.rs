@@ -24,8 +24,10 @@ pub struct ParameterInfo {
     /// Its value; `None` where the program says something unheard of.
     pub value: Option<Value>,
     /// The least it may be; of a text, an integer of bytes.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub least: Option<Value>,
     /// The most it may be; of a text, an integer of bytes.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub most: Option<Value>,
 }
 

@@ -215,13 +215,12 @@ fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, OwnFileError> {
     Ok(bytes)
 }
 
-// What a claim says.
-
 /// What an owner says of its testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Version of the format.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
     pub version: u32,
     /// The owner's process.
     pub pid: u32,
@@ -248,6 +247,7 @@ pub struct HostRecord {
     /// Its address.
     pub address: Ipv4Addr,
     /// The owner's descriptor of its network.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub descriptor: i32,
     /// The kernel's number of its network.
     pub inode: u64,

@@ -37,6 +37,7 @@ pub(in crate::commands::ethercat) struct InputReport {
 struct InputEntry {
     device: Device,
     /// `in` or `out`.
+    #[schemars(extend("enum" = ["in", "out"]))]
     direction: &'static str,
     index: u16,
     sub: u8,

@@ -84,6 +84,7 @@ enum Form {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct RegisterReport {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     address: u16,
     /// Bytes, 1 to 1024.
@@ -102,6 +103,7 @@ struct DeviceRegisters {
     /// By its type; a text of bytes that fit no type, and null where the device does not answer there.
     value: Value,
     /// Pairs of hexadecimal digits.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     bytes: Option<String>,
     #[serde(skip)]
     raw: Option<Vec<u8>>,

@@ -56,6 +56,7 @@ pub(crate) struct Write {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct RegisterWrite {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     address: u16,
@@ -65,8 +66,10 @@ pub(in crate::commands::ethercat) struct RegisterWrite {
     /// That was written.
     value: Value,
     /// Pairs of hexadecimal digits.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     bytes: String,
     /// What it reads then; null where it is not read, as process memory.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     reads: Option<String>,
     /// The same for people.
     #[serde(skip)]

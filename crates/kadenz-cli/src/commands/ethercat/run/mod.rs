@@ -106,7 +106,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "POLICY")]
     overrun: Option<OverrunOption>,
 
-    /// Target clock gives the beat
+    /// Which clock gives the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
     beat: BeatOption,
 

@@ -57,6 +57,7 @@ pub(crate) struct Information {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct Dictionary {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     objects: Vec<ObjectReport>,
@@ -67,6 +68,7 @@ struct ObjectReport {
     index: u16,
     name: String,
     /// `variable`, `array`, `record` or `other`.
+    #[schemars(extend("enum" = ["variable", "array", "record", "other"]))]
     code: &'static str,
     data_type: u16,
     entries: Vec<ObjectEntry>,

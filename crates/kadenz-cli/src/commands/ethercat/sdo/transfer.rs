@@ -88,6 +88,7 @@ struct How {
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Transfer {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     index: u16,
@@ -99,6 +100,7 @@ pub(crate) struct Transfer {
     /// By its type; a text of bytes that fit no type.
     value: Value,
     /// Pairs of hexadecimal digits, the lowest byte first.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     bytes: String,
     /// The value for people.
     #[serde(skip)]

@@ -48,6 +48,7 @@ pub(crate) struct Read {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct SiiReport {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     vendor: u32,
@@ -57,9 +58,11 @@ pub(in crate::commands::ethercat) struct SiiReport {
     alias: u16,
     /// Whether the checksum of its first words is right.
     checksum_holds: bool,
+    #[schemars(inner(regex(pattern = "^(aoe|eoe|coe|foe|soe|voe)$")))]
     protocols: Vec<&'static str>,
     categories: Vec<Category>,
     /// Pairs of hexadecimal digits.
+    #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     bytes: String,
     #[serde(skip)]
     mailboxes: Mailboxes,

@@ -65,6 +65,7 @@ pub(crate) struct Write {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct SiiWrite {
     version: Version<1>,
+    /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
     /// Of the file.

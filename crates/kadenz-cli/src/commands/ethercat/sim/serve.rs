@@ -31,6 +31,7 @@ pub(in crate::commands::ethercat) struct SimReport {
     interface: String,
     devices: usize,
     /// Seconds.
+    #[schemars(range(min = 0.0))]
     for_s: f64,
     #[serde(flatten)]
     counts: Counts,

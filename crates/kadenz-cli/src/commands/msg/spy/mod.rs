@@ -72,6 +72,7 @@ const KEYS: Duration = Duration::from_millis(30);
 /// Longer messages are decoded ten times a second only, to see whether they can be.
 const LONG: usize = 64 << 10;
 
+/// A line a second, or one object with --once.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Spied {
     version: Version<1>,
