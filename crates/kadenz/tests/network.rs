@@ -15,7 +15,6 @@ use kadenz::ethercat::sim::file::Plan;
 use kadenz::ethercat::sim::humanoid::humanoid;
 use kadenz::ethercat::{
     BringUpNetworkError, Flow, Missing, Network, NetworkBuilder, NetworkEvent, OpenNetworkError,
-    RunNetworkError,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -268,7 +267,6 @@ fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
     let net = Network::sim(5).unwrap().bring_up().unwrap();
     let ((), report) = net.with_loop(drop).unwrap();
     assert!(report.is_none());
-    assert!(RunNetworkError::NotRun.to_string().contains("was not run"));
 }
 
 #[cfg(target_os = "linux")]

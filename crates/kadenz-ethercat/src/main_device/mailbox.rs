@@ -408,7 +408,7 @@ impl<'m> Mail<'m> {
         Ok(Status(status).full())
     }
 
-    /// Target a message is. A vendor's own service, a message that is cut short and whatever else nobody can
+    /// What a message is. A vendor's own service, a message that is cut short and whatever else nobody can
     /// read end no question: the answer may follow.
     fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Sorted<'b>, MailError> {
         let (header, data) = match Header::read(message) {

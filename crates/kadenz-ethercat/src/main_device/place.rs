@@ -1,4 +1,4 @@
-//! Target place a SubDevice takes that nobody knows yet: pure, from identities, aliases and neighbours.
+//! Which place a SubDevice takes that nobody knows yet: pure, from identities, aliases and neighbours.
 
 use crate::wire::sii::Identity;
 

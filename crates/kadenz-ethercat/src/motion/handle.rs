@@ -45,7 +45,7 @@ pub struct MotionHandle {
     stop: AtomicU32,
     reset: AtomicBool,
     end: AtomicBool,
-    /// Target stop stands.
+    /// Which stop stands.
     in_force: AtomicU32,
     names: Mutex<Names>,
     told: OnceLock<Told>,
@@ -151,7 +151,7 @@ impl MotionHandle {
         }
     }
 
-    /// Target stop was asked for since the last call.
+    /// Which stop was asked for since the last call.
     pub(crate) fn take_stop(&self) -> Option<u32> {
         let number = self.stop.swap(NOBODY, Ordering::AcqRel);
         (number != NOBODY).then_some(number)
@@ -167,7 +167,7 @@ impl MotionHandle {
         self.end.load(Ordering::Acquire)
     }
 
-    /// Target stop stands.
+    /// Which stop stands.
     pub(super) fn set_in_force(&self, cause: Option<Cause>, by: u32) {
         let by = if cause == Some(Cause::Asked) {
             by

@@ -42,7 +42,7 @@ struct Bench {
     cycle: Cycle,
     runners: Vec<AxisRunner>,
     settings: Settings,
-    /// Target control words are noted.
+    /// Which control words are noted.
     watched: usize,
     /// Those that were sent to it, each as often as another was sent between.
     words: Vec<Controlword>,

@@ -4,7 +4,7 @@
 /// Bytes before a message's data.
 pub const HEADER: usize = 6;
 
-/// Target message it is.
+/// Which message it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Protocol {

@@ -250,20 +250,22 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// How long the loop goes on after its stop handle was set, so that the control law can bring the axes to rest
-    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms without this. With a [`motion`](Self::motion) it is at least as
-    /// long as its axes need.
+    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms without this. With a
+    /// [`motion`](Self::motion) the loop ends as soon as its axes are at rest, and this span grows where they need more.
     pub fn shutdown(mut self, span: Duration) -> Self {
         self.plan.shutdown = span;
         self
     }
 
-    /// How long the loop runs before the first cycle is recorded; without this the first is.
+    /// How long the loop runs before the first cycle is recorded; without this the first is. Series of the
+    /// [`reference_clock`](Self::reference_clock) hold every cycle, also those of the warm-up and the shutdown.
     pub fn warm_up(mut self, span: Duration) -> Self {
         self.plan.warm_up = span;
         self
     }
 
-    /// Stops the loop, as its stop handle would, so long after the warm-up. What comes later is not recorded.
+    /// Stops the loop, as its stop handle would, so long after the warm-up. What comes later is not recorded,
+    /// but by the series of the [`reference_clock`](Self::reference_clock).
     pub fn duration(mut self, span: Duration) -> Self {
         self.plan.duration = Some(span);
         self
@@ -359,7 +361,8 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each asks for, so much later than each
-    /// whole cycle of the [`reference_clock`](Self::reference_clock), by which the loop then goes.
+    /// whole cycle of the [`reference_clock`](Self::reference_clock), by which the loop then goes. The
+    /// shift must be shorter than the cycle: longer ones are not checked here.
     pub fn sync0(mut self, shift: Duration) -> Self {
         self.plan.sync0 = Some(shift);
         self.reference_clock()
@@ -372,7 +375,8 @@ impl<'a> NetworkBuilder<'a> {
     /// [`OpenNetworkError::Cycle`] where the plan's cycle is not 20 us to 1 s long.
     pub fn motion(mut self, plan: motion::Plan) -> Result<Self, OpenNetworkError> {
         let interval = Interval::try_from(plan.cycle);
-        let interval = interval.map_err(|it| OpenNetworkError::Cycle(it.to_string()))?;
+        let interval =
+            interval.map_err(|it| OpenNetworkError::Cycle(format!("{:?} ({it})", plan.cycle)))?;
         (self.plan.mode, self.plan.overrun) = (plan.mode, plan.overrun);
         self.plan.motion = Some(Motion::Planned(plan));
         self.interval(interval)

@@ -29,7 +29,9 @@ pub enum OpenNetworkError {
     #[error(transparent)]
     Sim(#[from] BuildError),
     /// A cycle that no fieldbus has.
-    #[error("{0} is not a valid cycle rate; write 1Hz to 50kHz, for example 1kHz")]
+    #[error(
+        "{0} is not a valid cycle; take 20 us to 1 s, or as a rate 1Hz to 50kHz, for example 1kHz"
+    )]
     Cycle(String),
     /// Not a rate.
     #[error(transparent)]
@@ -113,7 +115,7 @@ pub enum BringUpNetworkError {
     /// A device did not answer, however often it was tried.
     #[error(
         "{device} did not answer, tried for {}; is its power on, and are the cables before it whole? A longer \
-         bring-up timeout waits longer: {source}",
+         bring-up timeout (`--bring-up-timeout`) waits longer: {source}",
         numbers::span(within.as_nanos() as f64)
     )]
     Silent {

@@ -337,7 +337,8 @@ impl<'a> Network<'a> {
     }
 
     /// Starts the threads beside the loop, and gives the loop to `work`, which runs it on a thread of its own choice.
-    /// When `work` returns, all have ended. What it gave, and what came of the loop, where it was run.
+    /// Gives what `work` gave, and what came of the loop, where it was run. `work` returns after the loop has ended: it
+    /// joins the thread. Where it returns earlier, the loop is asked to stop, and waited for its shutdown and 5 s at most.
     ///
     /// `work` is called on the calling thread. Threads that it starts are tuned by whoever starts them.
     ///

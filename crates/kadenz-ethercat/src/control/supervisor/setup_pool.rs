@@ -108,7 +108,7 @@ pub(super) struct SetupPool {
     device_table: Arc<DeviceTable>,
     setup: Option<Arc<Setup>>,
     jobs: BTreeMap<usize, Job>,
-    /// Target questions wait, the one that waits longest first.
+    /// Which questions wait, the one that waits longest first.
     waiting: VecDeque<usize>,
 }
 

@@ -9,7 +9,7 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::sync::{AtomicU8, Mutex, MutexGuard, Ordering};
 
-/// Target turn it is.
+/// Which turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {

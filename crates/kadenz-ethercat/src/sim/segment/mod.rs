@@ -110,7 +110,7 @@ pub struct Segment {
     topology: Topology,
     routes: [Option<Route>; 2],
     index: Index,
-    /// Target route the index is of.
+    /// Which route the index is of.
     indexed: Side,
     plan: FaultPlan,
     /// Faults of frames that strike the next one by command.
