@@ -24,7 +24,7 @@ pub const LOAD: &str = "load";
 pub const TUNING: &str = "tuning";
 
 /// Most labels of a series.
-pub const MAX_LABELS: usize = 16;
+pub const MAX_LABELS: usize = 8;
 /// Longest name of a label, in bytes.
 pub const MAX_LABEL_NAME: usize = 64;
 /// Longest text of a label, in bytes.
@@ -99,7 +99,11 @@ pub fn label_by_names(run: &mut Run) {
             Some(labels([(VALUE, value), (CPU, cpu)]))
         };
         let found = matrix::labels_of_name(name)
-            .or_else(|| owners.iter().find_map(owned))
+            .or_else(|| {
+                // Of `left` and `left.foot`, the longer one.
+                let fitting = owners.iter().filter_map(owned);
+                fitting.min_by_key(|it| it.get(VALUE).map_or(0, String::len))
+            })
             .or_else(of_timer)
             .or_else(of_cpu);
         series.labels = found.unwrap_or_else(|| labels([(VALUE, name)]));
@@ -133,7 +137,7 @@ mod tests {
         };
         let network = Run {
             network: Some(Network {
-                flows: vec![flow("left.foot"), flow("boot")],
+                flows: vec![flow("left"), flow("left.foot"), flow("boot")],
                 ..Network::default()
             }),
             ..of("udp-probe")

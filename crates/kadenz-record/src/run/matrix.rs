@@ -351,6 +351,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn labels_that_are_of_no_matrix_are_none() {
+        let of = |load, tuning, value| {
+            let labels = labels([(LOAD, load), (TUNING, tuning), (VALUE, value)]);
+            of_series(&Series {
+                labels,
+                ..Series::default()
+            })
+        };
+        assert!(of("heavy", "PM", "jitter").is_some());
+        for (load, tuning, value) in [
+            ("light", "PM", "jitter"),
+            ("heavy", "MP", "jitter"),
+            ("heavy", "PM", "rtt"),
+        ] {
+            assert_eq!(of(load, tuning, value), None);
+        }
+        assert_eq!(of_series(&Series::default()), None);
+    }
+
+    #[test]
     fn names_are_those_of_the_paper_and_lead_back() {
         let names: Vec<String> = Combination::PAPER.iter().map(ToString::to_string).collect();
         assert_eq!(

@@ -9,7 +9,7 @@ use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::disk::{Disk, LocalDisk};
 use kadenz_record::run::folder::EARLY_TAG;
-use kadenz_record::run::labels::label_by_names;
+use kadenz_record::run::labels::{VALUE, labels};
 use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Series};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
@@ -113,7 +113,6 @@ impl Folder {
             (&mut self as &mut dyn Sink).warn("start_unknown", text.to_owned(), None);
         }
         self.run.duration_ns = self.run.duration_ns.max(self.end_ns.max(0).unsigned_abs());
-        label_by_names(&mut self.run);
         write_run(&self.path, &self.run)?;
         self.finished = true;
         Ok(std::mem::take(&mut self.run))
@@ -188,6 +187,7 @@ impl Sink for Folder {
         series.files.hlog = Some(hlog);
         series.name.clone_from(&name);
         "ns".clone_into(&mut series.unit);
+        series.labels = labels([(VALUE, &series.name)]);
         let mut store = Store {
             hlog: writer,
             raw: None,

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::hlog::reader::Encoded;
+use kadenz_record::run::labels::{VALUE, labels};
 use kadenz_record::run::model::{Counts, EndedBy, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
@@ -158,6 +159,7 @@ impl Sink for Collected {
     fn open(&mut self, mut series: Series, _raw: bool) -> Result<usize, StoreError> {
         series.name = free_name(&self.run, &series.name)?;
         "ns".clone_into(&mut series.unit);
+        series.labels = labels([(VALUE, &series.name)]);
         self.run.series.push(series);
         self.histograms.push(SignedHistogram::new());
         self.intervals.push(0);

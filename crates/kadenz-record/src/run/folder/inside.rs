@@ -175,8 +175,8 @@ mod tests {
                 ..series("a", "a.hlog")
             }])
         };
-        assert_eq!(labelled(16, 64, 128), None);
-        for (count, name, text) in [(17, 64, 128), (16, 65, 128), (16, 64, 129)] {
+        assert_eq!(labelled(8, 64, 128), None);
+        for (count, name, text) in [(9, 64, 128), (8, 65, 128), (8, 64, 129)] {
             let error = labelled(count, name, text).unwrap();
             assert!(error.contains("too many or too long"), "{error}");
         }

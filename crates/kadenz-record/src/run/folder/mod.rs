@@ -111,8 +111,9 @@ fn read(dir: &Path) -> Result<Run, OpenRunError> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     let mut run = parse(&bytes, &path)?;
-    label_by_names(&mut run);
     inside::check(&run, &path)?;
+    // After the check: it bounds how many series are compared with how many names, and how long they are.
+    label_by_names(&mut run);
     Ok(run)
 }
 

@@ -12,7 +12,6 @@ use super::error::{AddSeriesError, FinishRunError};
 use super::series::{Place, Prepared, SeriesRecorder, SeriesSpec, SeriesWriter};
 use super::trouble::{Troubles, WriteTrouble};
 use crate::run::disk::Disk;
-use crate::run::labels::label_by_names;
 use crate::run::model::{Counts, EndedBy, Run, TuningMeasure, Warning};
 
 /// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
@@ -163,7 +162,6 @@ fn complete(
     run.duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     run.ended_by = Some(ended_by);
     run.complete = cause.is_none();
-    label_by_names(&mut run);
     let path = shared.dir.join(RUN_JSON);
     let written = super::write(&*shared.disk, &path, &run, true);
     match (cause, written) {
@@ -181,8 +179,6 @@ fn complete(
         }),
     }
 }
-
-// How a run stands.
 
 /// How a run stands, for a live display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -224,8 +220,6 @@ impl SeriesProgress {
         }
     }
 }
-
-// What the writer thread and the owner of a run both see.
 
 /// What the writer thread and the owner of the run both see. The measuring threads never do.
 pub(super) struct Shared {

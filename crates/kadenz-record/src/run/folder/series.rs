@@ -12,6 +12,7 @@ use crate::histogram::SignedHistogram;
 use crate::hlog::writer::header;
 use crate::recorder::{self, Falling, IntervalReader, SingleWriter};
 use crate::run::disk::{AppendOnly, Disk};
+use crate::run::labels::{VALUE, labels};
 use crate::run::model::{Counts, Run, Series, SeriesFiles};
 use crate::samples::writer::{SampleEncoder, WriteSamplesError};
 use crate::samples::{MAX_CAPACITY, Sample, SampleConsumer, SampleProducer, SamplesHeader, ring};
@@ -227,6 +228,9 @@ impl Prepared {
     ) -> Result<(SeriesRecorder, Self), AddSeriesError> {
         let SeriesSpec { mut series, raw } = spec;
         writer::check_new(run, &series.name, &series.labels)?;
+        if series.labels.is_empty() {
+            series.labels = labels([(VALUE, &series.name)]);
+        }
         series.files = SeriesFiles {
             hlog: Some(format!("{}.hlog", series.name)),
             samples: raw.then(|| format!("{}.samples.arrow", series.name)),
