@@ -161,9 +161,9 @@ impl Answer for ModelledTimes {
         let mut document = Document::new().table(Table::new(&head, 1, rows));
         for lane in &self.lanes {
             let gone = [
-                (lane.overflowed, "found the port's buffer full"),
-                (lane.cut, "met a cut"),
-                (lane.lost, "were lost on purpose"),
+                (lane.counts.overflowed, "found the port's buffer full"),
+                (lane.counts.cut, "met a cut"),
+                (lane.counts.lost, "were lost on purpose"),
             ];
             for (count, what) in gone.into_iter().filter(|(count, _)| *count > 0) {
                 let count = numbers::thousands(count);

@@ -183,7 +183,8 @@ impl<T: Clone> Lane<T> {
 
 /// Frames on one direction of a link. Each that began is in exactly one of `delivered`,
 /// `overflowed`, `cut` and `lost`, or still on its way; a duplicate is delivered once more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaneCounts {
     /// Were to be sent.
     pub begun: u64,
@@ -199,7 +200,8 @@ pub struct LaneCounts {
     pub duplicated: u64,
     /// Were passed by a later one on purpose.
     pub reordered: u64,
-    /// Were held back on purpose and passed by none.
+    /// Were held back on purpose and passed by none; a testbed reports none of them.
+    #[serde(skip)]
     pub held: u64,
 }
 
@@ -211,20 +213,9 @@ pub struct LaneStatus {
     pub from: String,
     /// The end that receives.
     pub to: String,
-    /// Frames that were to be sent.
-    pub begun: u64,
-    /// Frames that came to the other end.
-    pub delivered: u64,
-    /// Found the port's buffer full.
-    pub overflowed: u64,
-    /// Met a cut.
-    pub cut: u64,
-    /// Lost on purpose.
-    pub lost: u64,
-    /// Doubled on purpose; each is delivered once more.
-    pub duplicated: u64,
-    /// Passed by a later one on purpose.
-    pub reordered: u64,
+    /// What became of its frames.
+    #[serde(flatten)]
+    pub counts: LaneCounts,
 }
 
 /// How each direction of each link stands, where the counts are those of the links in their order.
@@ -234,17 +225,8 @@ pub fn lanes_of(topology: &Topology, counts: &[LaneCounts]) -> Vec<LaneStatus> {
         let [a, b] = link.ends.map(|end| topology.name_of(end).to_owned());
         [(a.clone(), b.clone()), (b, a)]
     });
-    let lane = |((from, to), counts): ((String, String), &LaneCounts)| LaneStatus {
-        from,
-        to,
-        begun: counts.begun,
-        delivered: counts.delivered,
-        overflowed: counts.overflowed,
-        cut: counts.cut,
-        lost: counts.lost,
-        duplicated: counts.duplicated,
-        reordered: counts.reordered,
-    };
+    let lane =
+        |((from, to), &counts): ((String, String), &LaneCounts)| LaneStatus { from, to, counts };
     ends.zip(counts).map(lane).collect()
 }
 

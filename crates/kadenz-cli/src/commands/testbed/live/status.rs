@@ -66,14 +66,17 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
     }
     for lane in &status.lanes {
         let faults = [
-            (lane.lost, "lost on purpose"),
-            (lane.duplicated, "doubled on purpose"),
-            (lane.reordered, "reordered on purpose"),
-            (lane.overflowed, "dropped by a full buffer"),
-            (lane.cut, "met a cut"),
+            (lane.counts.lost, "lost on purpose"),
+            (lane.counts.duplicated, "doubled on purpose"),
+            (lane.counts.reordered, "reordered on purpose"),
+            (lane.counts.overflowed, "dropped by a full buffer"),
+            (lane.counts.cut, "met a cut"),
         ];
         for (count, what) in faults.into_iter().filter(|(count, _)| *count > 0) {
-            let (count, of) = (numbers::thousands(count), numbers::thousands(lane.begun));
+            let (count, of) = (
+                numbers::thousands(count),
+                numbers::thousands(lane.counts.begun),
+            );
             lines.push(format!(
                 "{} to {}: {count} of {of} {what}",
                 lane.from, lane.to
