@@ -38,7 +38,7 @@ pub use probe::{MIN, Probe};
 pub use publisher::{PublishPlan, Published, greet, publish_on_beat};
 pub use source::Source;
 
-// What is measured, and why it cannot be.
+// The plan of a measurement, and why it may fail.
 
 /// The channel that is measured on, unless another is named.
 pub const CHANNEL: &str = "KADENZ_LATENCY";

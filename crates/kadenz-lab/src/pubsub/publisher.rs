@@ -1,4 +1,4 @@
-//! Publishes on the beat.
+//! Publishes on the beat; and the subscriber that receives.
 
 use std::time::Duration;
 

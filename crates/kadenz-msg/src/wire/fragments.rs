@@ -1,4 +1,4 @@
-//! Writing datagrams: the header in a place of its own, the payload by reference.
+//! Writing datagrams, the header in a place of its own and the payload by reference, and reading those that come.
 
 use super::{
     FRAGMENT_BYTES, FRAGMENT_HEADER, LONG, MAX_MESSAGE, MAX_SHORT_MESSAGE, SHORT, SHORT_HEADER,

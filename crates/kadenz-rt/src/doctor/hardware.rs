@@ -1,4 +1,4 @@
-//! Heat, power, and the interrupts that the firmware keeps to itself.
+//! Heat, power, the interrupts that the firmware keeps to itself, and what a hypervisor takes.
 
 use super::finding::{Unknown, costs, fine, found, note, spoils};
 use super::{Finding, Machine, Severity};

@@ -197,7 +197,7 @@ fn body_of(flags: Flags, datagram: &mut [u8]) -> &mut [u8] {
     body.unwrap_or_default()
 }
 
-// Whom a device answers.
+// Whom a device answers, and how often.
 
 /// Whom a device answers, how often, and what it calls itself. By default: everyone, without limit.
 #[derive(Clone, Debug, Default)]
@@ -210,8 +210,6 @@ pub struct Policy {
     /// What it tells who looks for devices.
     pub name: Name,
 }
-
-// A limit of answers a second.
 
 /// What one answer costs; each nanosecond earns the rate, so that no rate is rounded.
 const COST: u64 = 1_000_000_000;

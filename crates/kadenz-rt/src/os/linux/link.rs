@@ -1,4 +1,4 @@
-//! Making and deleting network interfaces: rtnetlink(7).
+//! Making and deleting network interfaces, rtnetlink(7), and the addresses of all.
 
 use std::ffi::CStr;
 use std::io;

@@ -1,5 +1,5 @@
 //! What a server of many connections asks of the kernel: listen(2), tcp(7), getrlimit(2),
-//! setrlimit(2).
+//! setrlimit(2); and who made the other end of a Unix socket.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! Locking memory, and the allocator's habits.
+//! Locking memory, the allocator's habits, and files mapped into memory.
 
 use std::fs::File;
 use std::io;
