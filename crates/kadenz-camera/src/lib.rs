@@ -1,0 +1,16 @@
+//! Cameras for control loops: the newest frame, in the layout a program wants, with its age.
+//!
+//! A [`source`] takes encoded pictures from a camera, a [`decode`]r makes [`picture`]s of them, a
+//! [`layout`] converts a picture into the bytes a program wants, and a [`ring`] in shared memory holds the
+//! newest ones for readers in any process and any language. [`server`] runs the four on threads of their
+//! own; [`Camera`] is what a program opens.
+//!
+//! The wire formats ([`wire`]) are sans-IO: bytes and a time in, bytes and events out. The simulator
+//! ([`sim`]) is a camera for tests: it scripts jitter, loss, stalls and reboots, and paints the number and
+//! the time of each frame into its pixels, so that a latency is measured from the picture itself.
+
+pub mod decode;
+pub mod layout;
+pub mod picture;
+pub mod source;
+pub mod wire;

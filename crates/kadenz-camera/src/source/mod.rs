@@ -1,0 +1,86 @@
+//! Where pictures come from: a camera on the network, on USB, in a file, or a pattern of our own.
+//!
+//! A [`Source`] is the trait; [`open`] chooses by URL.
+
+use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+use crate::picture::Picture;
+
+/// How the content of a unit is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// An H.264 access unit as a byte stream (ITU-T H.264, annex B), parameter sets before each IDR.
+    H264(&'a [u8]),
+    /// An H.265 access unit as a byte stream (ITU-T H.265, annex B), parameter sets before each IDR.
+    H265(&'a [u8]),
+    /// A JPEG picture (JFIF).
+    Jpeg(&'a [u8]),
+    /// A picture that needs no decoder.
+    Picture(Picture<'a>),
+}
+
+/// When the camera took a picture, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capture {
+    /// Nobody says.
+    Unknown,
+    /// The driver's or the generator's stamp on this machine's monotonic clock.
+    Local(MonotonicTime),
+    /// The camera's own time of day, by an RTCP sender report (RFC 3550, section 6.4.1): as right as the camera's
+    /// clock.
+    Camera(WallTime),
+}
+
+/// What belongs to one picture, as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Unit<'a> {
+    /// The encoded picture.
+    pub content: Content<'a>,
+    /// Whether decoding can begin here.
+    pub is_key: bool,
+    /// When it was taken.
+    pub capture: Capture,
+    /// When its first byte came.
+    pub first_byte: MonotonicTime,
+    /// When it was whole.
+    pub arrival: MonotonicTime,
+    /// Pictures that the source knows to be lost just before it, as far as it can tell.
+    pub missed: u64,
+    /// Whether a part of it is known to be missing; a decoder may show errors until the next key.
+    pub is_damaged: bool,
+}
+
+/// What a source has to give.
+#[derive(Debug)]
+pub enum Next<'a> {
+    /// A picture.
+    Unit(Unit<'a>),
+    /// Nothing until the time that was stated.
+    Nothing,
+    /// The end: a file's, or a camera's that said goodbye.
+    Ended,
+}
+
+/// Why a source gives nothing (more).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}; {remedy}")]
+pub struct SourceError {
+    /// What happened, with the URL without its credentials where it helps.
+    pub cause: String,
+    /// What the user can do.
+    pub remedy: String,
+    /// Whether trying again may help; a wrong password does not mend itself.
+    pub is_transient: bool,
+}
+
+/// What gives pictures.
+pub trait Source: Send {
+    /// Waits for the next picture until `until`, which may have passed: then what is there already is given.
+    ///
+    /// # Errors
+    /// [`SourceError`]: the source is of no more use; open it again.
+    fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError>;
+
+    /// What it is, for people: `H.264 1920x1080 by RTSP over TCP`. May grow more exact with the first picture.
+    fn description(&self) -> String;
+}
