@@ -21,8 +21,9 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::os::linux::memory::Mapping;
@@ -115,6 +116,22 @@ impl Owner {
     pub fn words(&self) -> &[AtomicU64] {
         self.mapping.words()
     }
+
+    /// Bytes of the memory, for more than words. Neither allocates, locks nor calls the system.
+    ///
+    /// # Panics
+    /// Beyond the memory.
+    pub fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.mapping.bytes_mut(range)
+    }
+
+    /// Wakes all who [wait](Viewer::wait) for a word. One system call, which does not block.
+    ///
+    /// # Panics
+    /// Beyond the memory.
+    pub fn wake(&self, place: usize) {
+        self.mapping.wake(place);
+    }
 }
 
 impl Drop for Owner {
@@ -170,6 +187,34 @@ impl Viewer {
     #[must_use]
     pub fn load(&self, place: usize, order: Ordering) -> u64 {
         self.mapping.load(place, order)
+    }
+
+    /// Copies bytes into memory of the caller. Where the owner writes meanwhile they are a mixture: a protocol of
+    /// words says whether it did. Neither allocates, locks nor calls the system.
+    ///
+    /// # Panics
+    /// Beyond the memory.
+    pub fn copy_to(&self, from: usize, into: &mut [u8]) {
+        self.mapping.copy_to(from, into);
+    }
+
+    /// Bytes where they lie, each of which the owner may change at any time. Neither allocates, locks nor calls
+    /// the system.
+    ///
+    /// # Panics
+    /// Beyond the memory.
+    #[must_use]
+    pub fn bytes(&self, range: Range<usize>) -> &[AtomicU8] {
+        self.mapping.atomic_bytes(range)
+    }
+
+    /// Waits until the low 32 bits of a word are no longer `expected`, the owner [wakes](Owner::wake), or the span is
+    /// over; also for no reason, now and then: look at the word again. One system call, which blocks.
+    ///
+    /// # Panics
+    /// Beyond the memory.
+    pub fn wait(&self, place: usize, expected: u32, span: Duration) {
+        self.mapping.wait(place, expected, span);
     }
 
     /// Whether the owner's process is there. One or two system calls.
@@ -231,6 +276,72 @@ pub fn sweep(prefix: &str) -> usize {
         is_old && remove_abandoned(&path, name).is_ok() && !path.exists()
     });
     left.count()
+}
+
+/// Says that this process wants what has the name, until it is dropped or its process ends.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Holds the lock.
+    _file: File,
+}
+
+impl Wanted {
+    /// Says so to whoever asks [`wanted`]. Calls the system; not for a real-time path.
+    ///
+    /// # Errors
+    /// [`SharedError`] where the name cannot be used.
+    pub fn say(name: &str) -> Result<Self, SharedError> {
+        let path = path_of(&format!("{name}{WANTED}"))?;
+        loop {
+            let file = own_file::open_or_create(&path)?;
+            file.lock_shared().map_err(|source| SharedError::Refused {
+                what: "lock",
+                name: name.to_owned(),
+                source,
+            })?;
+            // Nobody wanted it, so the one who was asked may have removed the file just now.
+            if own_file::is_at(&file, &path) {
+                return Ok(Self { _file: file });
+            }
+        }
+    }
+}
+
+/// The names beginning so that a process of this user wants now, in no order. Removes what killed processes left.
+/// Calls the system; not for a real-time path.
+#[must_use]
+pub fn wanted(prefix: &str) -> Vec<String> {
+    let names = names(prefix).into_iter();
+    let names = names.filter_map(|name| Some(name.strip_suffix(WANTED)?.to_owned()));
+    names.filter(|name| is_wanted(name)).collect()
+}
+
+/// What the file ends in whose lock says that a name is wanted.
+const WANTED: &str = ".wanted";
+
+fn is_wanted(name: &str) -> bool {
+    let Ok(path) = path_of(&format!("{name}{WANTED}")) else {
+        return false;
+    };
+    let Ok(Some(file)) = own_file::open(&path, Access::Read, Trusted::User) else {
+        return false;
+    };
+    match try_lock(&file) {
+        Ok(true) => {
+            let _ = std::fs::remove_file(&path);
+            false
+        }
+        Ok(false) => true,
+        Err(_) => false,
+    }
+}
+
+/// The names of shared memory that begin so, in no order, whoever made them. Calls the system.
+#[must_use]
+pub fn names(prefix: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(prefix)).collect()
 }
 
 #[cfg(test)]

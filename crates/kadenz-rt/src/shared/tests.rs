@@ -128,3 +128,49 @@ fn what_killed_owners_left_long_ago_is_swept_and_nothing_else() {
     std::fs::remove_file(path_of(&young).unwrap()).unwrap();
     drop(owner);
 }
+
+#[test]
+fn bytes_are_copied_and_seen_where_they_lie() {
+    let name = name("bytes");
+    let mut owner = Owner::create(&name, 4).unwrap();
+    owner.bytes_mut(9..12).copy_from_slice(b"abc");
+    let viewer = Viewer::open(&name).unwrap();
+    let mut copied = [0; 5];
+    viewer.copy_to(8, &mut copied);
+    assert_eq!(&copied, b"\0abc\0");
+    assert_eq!(viewer.bytes(10..11)[0].load(Ordering::Relaxed), b'b');
+    let beyond = std::panic::catch_unwind(|| viewer.copy_to(28, &mut [0; 5]));
+    assert!(beyond.is_err());
+}
+
+#[test]
+fn who_waits_for_a_word_is_woken() {
+    let name = name("waits");
+    let owner = Owner::create(&name, 2).unwrap();
+    let viewer = Viewer::open(&name).unwrap();
+    // Nobody wakes: the wait ends by its span.
+    viewer.wait(1, 0, Duration::from_millis(1));
+    let waiting = std::thread::spawn(move || {
+        while viewer.load(1, Ordering::Acquire) == 0 {
+            viewer.wait(1, 0, Duration::from_secs(600));
+        }
+    });
+    owner.words()[1].store(1, Ordering::Release);
+    owner.wake(1);
+    waiting.join().unwrap();
+}
+
+#[test]
+fn what_is_wanted_is_told_until_nobody_wants_it() {
+    let name = name("wanted");
+    let prefix = name.clone();
+    assert_eq!(wanted(&prefix), Vec::<String>::new());
+    let first = Wanted::say(&name).unwrap();
+    let second = Wanted::say(&name).unwrap();
+    assert_eq!(wanted(&prefix), [name.clone()]);
+    drop(first);
+    assert_eq!(wanted(&prefix), [name.clone()]);
+    drop(second);
+    assert_eq!(wanted(&prefix), Vec::<String>::new());
+    assert_eq!(names(&prefix), Vec::<String>::new(), "nothing is left");
+}

@@ -3,11 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
+use rustix::thread::futex;
 
 use super::number;
 
@@ -149,6 +152,68 @@ impl Mapping {
         // SAFETY: the mapping holds so many aligned words as long as it lives; others access them
         // atomically or from other processes, by the same instructions.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
+    }
+
+    /// Bytes of a mapping that was made for writing.
+    pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        let start = self.check(&range);
+        // SAFETY: inside the mapping, which the caller has alone by `&mut`. Whoever reads the same pages does
+        // so through another mapping, by loads or copies whose result it keeps only where nobody wrote.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), range.len()) }
+    }
+
+    /// Copies bytes that another process may write meanwhile.
+    pub(crate) fn copy_to(&self, from: usize, into: &mut [u8]) {
+        let start = self.check(&(from..from.saturating_add(into.len())));
+        // SAFETY: inside the mapping, and `into` is memory of this process. Where the writer writes meanwhile
+        // the bytes are a mixture, which is a valid value of bytes, and which the caller drops.
+        unsafe { std::ptr::copy_nonoverlapping(start.as_ptr(), into.as_mut_ptr(), into.len()) };
+    }
+
+    /// Bytes that another process may write meanwhile, one by one.
+    pub(crate) fn atomic_bytes(&self, range: Range<usize>) -> &[AtomicU8] {
+        let start = self.check(&range);
+        // SAFETY: inside the mapping; loads of single bytes are allowed on memory mapped for reading alone.
+        unsafe { std::slice::from_raw_parts(start.as_ptr().cast(), range.len()) }
+    }
+
+    /// Where bytes inside the mapping begin.
+    fn check(&self, range: &Range<usize>) -> NonNull<u8> {
+        let all = self.count * 8;
+        assert!(
+            range.start <= range.end && range.end <= all,
+            "{range:?} of {all} bytes"
+        );
+        // SAFETY: not beyond the mapping's end by the check above.
+        unsafe { self.words.cast().add(range.start) }
+    }
+
+    /// Waits until a word's low half is no longer `expected`, somebody wakes, or the span is over.
+    pub(crate) fn wait(&self, place: usize, expected: u32, span: Duration) {
+        let span = rustix::thread::futex::Timespec {
+            tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: span.subsec_nanos().into(),
+        };
+        // Why it ended does not matter: the caller looks at the word again.
+        let _ = futex::wait(
+            self.low_half(place),
+            futex::Flags::empty(),
+            expected,
+            Some(&span),
+        );
+    }
+
+    /// Wakes all who wait for a word.
+    pub(crate) fn wake(&self, place: usize) {
+        let _ = futex::wake(self.low_half(place), futex::Flags::empty(), i32::MAX as u32);
+    }
+
+    fn low_half(&self, place: usize) -> &AtomicU32 {
+        let word: *const AtomicU64 = self.word(place);
+        let half: *const AtomicU32 = word.cast();
+        // SAFETY: one of the two halves of a word inside the mapping; the kernel reads it, and so does nobody
+        // else at this width.
+        unsafe { &*half.add(usize::from(cfg!(target_endian = "big"))) }
     }
 
     #[inline]
