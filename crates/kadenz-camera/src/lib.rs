@@ -12,5 +12,7 @@
 pub mod decode;
 pub mod layout;
 pub mod picture;
+#[cfg(target_os = "linux")]
+pub mod ring;
 pub mod source;
 pub mod wire;
