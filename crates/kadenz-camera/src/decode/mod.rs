@@ -1,7 +1,20 @@
 //! From encoded pictures to samples.
+//!
+//! [`open`] gives the decoder for a [`Coding`]. A decoder allocates when the size of the pictures changes, and a
+//! JPEG decoder with each picture: it belongs on a thread of its own, not on a real-time path.
+
+#[cfg(feature = "h264")]
+mod h264;
+mod jpeg;
+mod sps;
+
+#[cfg(test)]
+mod tests;
+
+pub use sps::Sps;
 
 use crate::picture::Picture;
-use crate::source::Unit;
+use crate::source::{Coding, Unit};
 
 /// Why a unit became no picture. The next key may mend it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,6 +24,13 @@ pub struct DecodeError {
     pub what: &'static str,
     /// What the decoder says.
     pub cause: String,
+}
+
+impl DecodeError {
+    fn new(what: &'static str, cause: impl std::fmt::Display) -> Self {
+        let cause = cause.to_string();
+        Self { what, cause }
+    }
 }
 
 /// What decodes one stream.
@@ -29,4 +49,31 @@ pub trait Decoder: Send {
 
     /// Its name, for people and runs: `openh264`.
     fn name(&self) -> &'static str;
+}
+
+/// The decoder for a coding. [`Content::Picture`](crate::source::Content::Picture) needs none, and so has no
+/// coding.
+///
+/// # Errors
+/// Where this build has none, with the feature that brings it.
+pub fn open(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
+    match coding {
+        Coding::Jpeg => Ok(Box::new(jpeg::Jpeg::new())),
+        #[cfg(feature = "h264")]
+        Coding::H264 => Ok(Box::new(h264::H264::new()?)),
+        #[cfg(not(feature = "h264"))]
+        Coding::H264 => Err(DecodeError::new(
+            "H.264",
+            "this build has no decoder for it; build with the feature `h264` or `ffmpeg`",
+        )),
+        Coding::H265 => Err(DecodeError::new(
+            "H.265",
+            "this build has no decoder for it; build with the feature `ffmpeg`, or set the camera to H.264",
+        )),
+    }
+}
+
+/// The error of a decoder that was given another coding than the one it was opened for.
+fn other_coding(what: &'static str) -> DecodeError {
+    DecodeError::new(what, "the source changed its coding; open a decoder for it")
 }

@@ -19,6 +19,30 @@ pub enum Content<'a> {
     Picture(Picture<'a>),
 }
 
+/// What a decoder is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// ITU-T H.264.
+    H264,
+    /// ITU-T H.265.
+    H265,
+    /// JPEG.
+    Jpeg,
+}
+
+impl Content<'_> {
+    /// Which decoder it needs; none where it is a picture already.
+    #[must_use]
+    pub fn coding(&self) -> Option<Coding> {
+        match self {
+            Self::H264(_) => Some(Coding::H264),
+            Self::H265(_) => Some(Coding::H265),
+            Self::Jpeg(_) => Some(Coding::Jpeg),
+            Self::Picture(_) => None,
+        }
+    }
+}
+
 /// When the camera took a picture, and who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capture {

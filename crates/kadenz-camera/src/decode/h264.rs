@@ -1,0 +1,132 @@
+//! H.264 by openh264: baseline, main and high profiles without B-frames, up to level 5.2.
+
+use openh264::decoder::{DecodedYUV, Decoder as OpenH264};
+use openh264::formats::YUVSource;
+
+use super::{DecodeError, Decoder, Sps, other_coding};
+use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
+use crate::source::{Content, Unit};
+
+/// Units that are passed over after an error in the hope of a key. A stream that refreshes its pictures without
+/// keys then gets its way.
+const MAX_PASSED_OVER: u32 = 300;
+
+/// A decoder of one H.264 stream. After a fault it shows nothing until the next key: what is predicted from a
+/// picture that is missing or broken is a wrong picture that looks right.
+pub(super) struct H264 {
+    decoder: OpenH264,
+    /// Of the last parameter set.
+    sps: Option<Sps>,
+    /// Units passed over since the fault; none where the references are whole.
+    waits: Option<u32>,
+}
+
+impl H264 {
+    pub(super) fn new() -> Result<Self, DecodeError> {
+        let decoder = OpenH264::new().map_err(|cause| DecodeError::new("H.264", cause))?;
+        Ok(Self {
+            decoder,
+            sps: None,
+            waits: Some(0),
+        })
+    }
+
+    /// Whether the unit's references are there.
+    fn is_decodable(&mut self, unit: &Unit<'_>) -> bool {
+        if unit.is_key {
+            self.waits = None;
+        } else if unit.missed > 0 && self.waits.is_none() {
+            self.waits = Some(0);
+        }
+        match &mut self.waits {
+            Some(passed_over) if *passed_over < MAX_PASSED_OVER => {
+                *passed_over += 1;
+                false
+            }
+            _ => {
+                self.waits = None;
+                true
+            }
+        }
+    }
+
+    /// Notes the parameter sets of a key.
+    ///
+    /// # Errors
+    /// Where they state a size that no decoder of ours takes, before it takes memory for it.
+    fn note_parameters(&mut self, stream: &[u8]) -> Result<(), DecodeError> {
+        // Level 5.2's largest picture is 36864 macroblocks (table A-1).
+        const MAX_PIXELS: usize = 36_864 * 256;
+        let Some(sps) = Sps::in_stream(stream) else {
+            return Ok(());
+        };
+        if sps.size.pixels() > MAX_PIXELS {
+            let cause = format!(
+                "{} is larger than H.264's level 5.2 allows; set the camera to 4096x2304 or less",
+                sps.size
+            );
+            return Err(DecodeError::new("H.264", cause));
+        }
+        self.sps = Some(sps);
+        Ok(())
+    }
+}
+
+impl Decoder for H264 {
+    fn decode(
+        &mut self,
+        token: u64,
+        unit: &Unit<'_>,
+        each: &mut dyn FnMut(u64, &Picture<'_>),
+    ) -> Result<(), DecodeError> {
+        let Content::H264(stream) = unit.content else {
+            return Err(other_coding("H.264"));
+        };
+        if !self.is_decodable(unit) {
+            let cause = "it needs a picture that is missing; the next key mends it";
+            return Err(DecodeError::new("H.264", cause));
+        }
+        self.note_parameters(stream)?;
+        let decoded = self.decoder.decode(stream);
+        if unit.is_damaged || decoded.is_err() {
+            self.waits = Some(0);
+        }
+        match decoded {
+            Ok(_) if unit.is_damaged => Err(DecodeError::new("H.264", "a part of it is missing")),
+            Ok(Some(decoded)) => {
+                let picture = picture(&decoded, self.sps);
+                let picture = picture.map_err(|cause| DecodeError::new("H.264", cause))?;
+                each(token, &picture);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(cause) => Err(DecodeError::new("H.264", cause)),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "openh264"
+    }
+}
+
+fn picture<'a>(
+    decoded: &'a DecodedYUV<'_>,
+    sps: Option<Sps>,
+) -> Result<Picture<'a>, PictureError> {
+    let (width, height) = decoded.dimensions();
+    let side = |pixels| u32::try_from(pixels).unwrap_or(u32::MAX);
+    let size = Size::new(side(width), side(height))?;
+    let chroma = Chroma::Yuv420;
+    let (chroma_width, chroma_height) = chroma.plane(size);
+    let (luma_stride, u_stride, v_stride) = decoded.strides();
+    let matrix = sps.map_or_else(|| Matrix::of_unspecified(size), |sps| sps.matrix);
+    let pixels = Pixels::Yuv {
+        y: Plane::new(decoded.y(), width, height, luma_stride)?,
+        u: Plane::new(decoded.u(), chroma_width, chroma_height, u_stride)?,
+        v: Plane::new(decoded.v(), chroma_width, chroma_height, v_stride)?,
+        chroma,
+        matrix,
+        range: sps.map_or(Range::Limited, |sps| sps.range),
+    };
+    Picture::new(size, pixels)
+}

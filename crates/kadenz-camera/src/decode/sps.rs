@@ -1,0 +1,270 @@
+//! What a decoder's user must know of H.264's sequence parameter set (ITU-T H.264, 7.3.2.1.1 and annex E): the
+//! size, and what the samples mean.
+
+use crate::picture::{Matrix, Range, Size};
+
+/// The size of an H.264 stream's pictures, and what their samples mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sps {
+    /// The size, cropped.
+    pub size: Size,
+    /// The coefficients: what the stream says, else [`Matrix::of_unspecified`].
+    pub matrix: Matrix,
+    /// The codes: what the stream says, else limited.
+    pub range: Range,
+}
+
+impl Sps {
+    /// Reads the first sequence parameter set of a byte stream (annex B), searching no farther than the first slice.
+    #[must_use]
+    pub fn in_stream(stream: &[u8]) -> Option<Self> {
+        nal_units(stream)
+            .take_while(|unit| !matches!(unit_type(unit), 1..=5))
+            .find(|unit| unit_type(unit) == 7)
+            .and_then(Self::of_nal_unit)
+    }
+
+    /// Reads a NAL unit, from its header byte on. `None` where it is no sequence parameter set, or a broken one, or
+    /// states a size beyond the limits.
+    #[must_use]
+    pub fn of_nal_unit(unit: &[u8]) -> Option<Self> {
+        if unit_type(unit) != 7 {
+            return None;
+        }
+        let mut bits = Bits::new(unit.get(1..)?);
+        let profile = bits.take(8)?;
+        bits.take(16)?;
+        bits.exp_golomb()?;
+        let chroma = chroma_format(&mut bits, profile)?;
+        bits.exp_golomb()?;
+        picture_order(&mut bits)?;
+        bits.exp_golomb()?;
+        bits.take(1)?;
+        let size = cropped_size(&mut bits, chroma)?;
+        let (matrix, range) = signal(&mut bits).unwrap_or((None, Range::Limited));
+        let matrix = matrix.unwrap_or_else(|| Matrix::of_unspecified(size));
+        Some(Self {
+            size,
+            matrix,
+            range,
+        })
+    }
+}
+
+/// `nal_unit_type`, 0 for no byte at all.
+fn unit_type(unit: &[u8]) -> u8 {
+    unit.first().map_or(0, |header| header & 0x1f)
+}
+
+/// The NAL units of a byte stream, each from its header byte to the next start code, the zeros before that included.
+fn nal_units(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = after_start_code(stream);
+    std::iter::from_fn(move || {
+        let unit = rest?;
+        let end = unit.windows(3).position(|it| it == [0, 0, 1]);
+        rest = end.and_then(|end| unit.get(end + 3..));
+        Some(&unit[..end.unwrap_or(unit.len())])
+    })
+}
+
+fn after_start_code(stream: &[u8]) -> Option<&[u8]> {
+    let at = stream.windows(3).position(|it| it == [0, 0, 1])?;
+    stream.get(at + 3..)
+}
+
+/// `chroma_format_idc`, and past the scaling lists, which only the high profiles have.
+fn chroma_format(bits: &mut Bits<'_>, profile: u32) -> Option<u32> {
+    const WITH_CHROMA: [u32; 13] = [
+        100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135,
+    ];
+    if !WITH_CHROMA.contains(&profile) {
+        return Some(1);
+    }
+    let chroma = bits.exp_golomb()?;
+    if chroma == 3 {
+        bits.take(1)?;
+    }
+    bits.exp_golomb()?;
+    bits.exp_golomb()?;
+    bits.take(1)?;
+    if bits.take(1)? == 1 {
+        let lists = if chroma == 3 { 12 } else { 8 };
+        for list in 0..lists {
+            if bits.take(1)? == 1 {
+                skip_scaling_list(bits, if list < 6 { 16 } else { 64 })?;
+            }
+        }
+    }
+    Some(chroma)
+}
+
+/// Section 7.3.2.1.1.1.
+fn skip_scaling_list(bits: &mut Bits<'_>, length: usize) -> Option<()> {
+    let (mut last, mut next) = (8_i64, 8_i64);
+    for _ in 0..length {
+        if next != 0 {
+            next = (last + bits.signed_exp_golomb()?).rem_euclid(256);
+        }
+        if next != 0 {
+            last = next;
+        }
+    }
+    Some(())
+}
+
+/// Past `pic_order_cnt_type` and what belongs to it.
+fn picture_order(bits: &mut Bits<'_>) -> Option<()> {
+    match bits.exp_golomb()? {
+        0 => {
+            bits.exp_golomb()?;
+        }
+        1 => {
+            bits.take(1)?;
+            bits.exp_golomb()?;
+            bits.exp_golomb()?;
+            let cycle = bits.exp_golomb()?;
+            if cycle > 255 {
+                return None;
+            }
+            for _ in 0..cycle {
+                bits.exp_golomb()?;
+            }
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// Equations 7-13 to 7-21.
+fn cropped_size(bits: &mut Bits<'_>, chroma: u32) -> Option<Size> {
+    let width = bits.exp_golomb()?.checked_add(1)?.checked_mul(16)?;
+    let units = bits.exp_golomb()?.checked_add(1)?;
+    let frames_only = bits.take(1)?;
+    if frames_only == 0 {
+        bits.take(1)?;
+    }
+    let height = units.checked_mul(16)?.checked_mul(2 - frames_only)?;
+    bits.take(1)?;
+    let mut cropped = [0; 4];
+    if bits.take(1)? == 1 {
+        for side in &mut cropped {
+            *side = bits.exp_golomb()?;
+        }
+    }
+    let across = if matches!(chroma, 1 | 2) { 2 } else { 1 };
+    let down = if chroma == 1 { 2 } else { 1 } * (2 - frames_only);
+    let [left, right, top, bottom] = cropped;
+    let width = width.checked_sub(left.checked_add(right)?.checked_mul(across)?)?;
+    let height = height.checked_sub(top.checked_add(bottom)?.checked_mul(down)?)?;
+    Size::new(width, height).ok()
+}
+
+/// The colours in the usability information (annex E.1.1, table E-5).
+fn signal(bits: &mut Bits<'_>) -> Option<(Option<Matrix>, Range)> {
+    const OF_ANY_SIZE: u32 = 255;
+    if bits.take(1)? == 0 {
+        return None;
+    }
+    if bits.take(1)? == 1 && bits.take(8)? == OF_ANY_SIZE {
+        bits.take(32)?;
+    }
+    if bits.take(1)? == 1 {
+        bits.take(1)?;
+    }
+    if bits.take(1)? == 0 {
+        return None;
+    }
+    bits.take(3)?;
+    let range = if bits.take(1)? == 1 {
+        Range::Full
+    } else {
+        Range::Limited
+    };
+    let described = bits.take(1)? == 1;
+    let matrix = if described {
+        bits.take(16)?;
+        bits.take(8)?
+    } else {
+        2
+    };
+    let matrix = match matrix {
+        1 => Some(Matrix::Bt709),
+        // FCC's are within a hundredth of BT.601's.
+        4..=6 => Some(Matrix::Bt601),
+        _ => None,
+    };
+    Some((matrix, range))
+}
+
+/// Bits of a NAL unit, most significant first, without the emulation prevention bytes (section 7.4.1.1).
+struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    zeros: u32,
+    byte: u8,
+    left: u32,
+}
+
+impl<'a> Bits<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            zeros: 0,
+            byte: 0,
+            left: 0,
+        }
+    }
+
+    fn bit(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            self.byte = self.next_byte()?;
+            self.left = 8;
+        }
+        self.left -= 1;
+        Some(u32::from(self.byte >> self.left & 1))
+    }
+
+    fn next_byte(&mut self) -> Option<u8> {
+        let mut byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        if self.zeros >= 2 && byte == 3 {
+            self.zeros = 0;
+            byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+        }
+        self.zeros = if byte == 0 { self.zeros + 1 } else { 0 };
+        Some(byte)
+    }
+
+    /// At most 32 bits.
+    fn take(&mut self, count: u32) -> Option<u32> {
+        let mut value = 0;
+        for _ in 0..count {
+            value = value << 1 | self.bit()?;
+        }
+        Some(value)
+    }
+
+    /// `ue(v)`, section 9.1.
+    fn exp_golomb(&mut self) -> Option<u32> {
+        let mut zeros = 0;
+        while self.bit()? == 0 {
+            zeros += 1;
+            if zeros > 31 {
+                return None;
+            }
+        }
+        Some((1_u32 << zeros) - 1 + self.take(zeros)?)
+    }
+
+    /// `se(v)`, section 9.1.1.
+    fn signed_exp_golomb(&mut self) -> Option<i64> {
+        let code = i64::from(self.exp_golomb()?);
+        Some(if code % 2 == 1 {
+            (code + 1) / 2
+        } else {
+            -code / 2
+        })
+    }
+}
