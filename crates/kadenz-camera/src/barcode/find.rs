@@ -143,9 +143,9 @@ fn marks(gray: &Gray<'_>) -> Vec<Mark> {
             let Some((middle, cell)) = runs.take(x, is_dark) else {
                 continue;
             };
-            let is_known = marks.iter().any(|mark| {
-                distance(mark.at, point(middle, y)) < 2.0 * mark.cell
-            });
+            let is_known = marks
+                .iter()
+                .any(|mark| distance(mark.at, point(middle, y)) < 2.0 * mark.cell);
             if is_known {
                 continue;
             }
@@ -166,13 +166,7 @@ fn point(x: f32, y: usize) -> Point {
 }
 
 /// The mark around a middle that one row shows, where the column and another row show it, too.
-fn checked(
-    gray: &Gray<'_>,
-    thresholds: &Thresholds,
-    x: f32,
-    y: usize,
-    cell: f32,
-) -> Option<Mark> {
+fn checked(gray: &Gray<'_>, thresholds: &Thresholds, x: f32, y: usize, cell: f32) -> Option<Mark> {
     let column = x as usize;
     let (middle_y, down) = through(y, gray.height(), cell, |y| {
         thresholds.is_dark(gray, column, y)

@@ -61,7 +61,8 @@ impl Code {
             .saturating_sub(self.time_ns)
             .checked_div(period_ns)
             .unwrap_or(0);
-        self.time_ns.saturating_add(passed.saturating_mul(period_ns))
+        self.time_ns
+            .saturating_add(passed.saturating_mul(period_ns))
     }
 
     fn to_bytes(self) -> [u8; BYTES] {
