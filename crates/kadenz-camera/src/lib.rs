@@ -9,6 +9,7 @@
 //! ([`sim`]) is a camera for tests: it scripts jitter, loss, stalls and reboots, and paints the number and
 //! the time of each frame into its pixels, so that a latency is measured from the picture itself.
 
+pub mod barcode;
 pub mod decode;
 pub mod layout;
 pub mod picture;

@@ -109,10 +109,7 @@ impl Decoder for H264 {
     }
 }
 
-fn picture<'a>(
-    decoded: &'a DecodedYUV<'_>,
-    sps: Option<Sps>,
-) -> Result<Picture<'a>, PictureError> {
+fn picture<'a>(decoded: &'a DecodedYUV<'_>, sps: Option<Sps>) -> Result<Picture<'a>, PictureError> {
     let (width, height) = decoded.dimensions();
     let side = |pixels| u32::try_from(pixels).unwrap_or(u32::MAX);
     let size = Size::new(side(width), side(height))?;

@@ -74,9 +74,7 @@ fn after_start_code(stream: &[u8]) -> Option<&[u8]> {
 
 /// `chroma_format_idc`, and past the scaling lists, which only the high profiles have.
 fn chroma_format(bits: &mut Bits<'_>, profile: u32) -> Option<u32> {
-    const WITH_CHROMA: [u32; 13] = [
-        100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135,
-    ];
+    const WITH_CHROMA: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
     if !WITH_CHROMA.contains(&profile) {
         return Some(1);
     }

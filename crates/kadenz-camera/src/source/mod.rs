@@ -2,6 +2,8 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+pub mod test_pattern;
+
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::picture::Picture;
