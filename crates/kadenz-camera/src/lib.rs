@@ -10,10 +10,17 @@
 //! the time of each frame into its pixels, so that a latency is measured from the picture itself.
 
 pub mod barcode;
+#[cfg(target_os = "linux")]
+pub mod client;
 pub mod decode;
 pub mod layout;
 pub mod picture;
 #[cfg(target_os = "linux")]
 pub mod ring;
+#[cfg(target_os = "linux")]
+pub mod server;
 pub mod source;
 pub mod wire;
+
+#[cfg(target_os = "linux")]
+pub use client::Camera;

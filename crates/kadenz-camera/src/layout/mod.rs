@@ -194,6 +194,26 @@ impl Layout {
         name
     }
 
+    /// The layout whose [`file_name`](Self::file_name) this is.
+    #[must_use]
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (rest, scaled) = match name.split_once("_scaled-") {
+            Some((rest, size)) => (rest, Some(size.parse().ok()?)),
+            None => (name, None),
+        };
+        let (name, region) = match rest.split_once("_region-") {
+            Some((name, region)) => (name, Some(region.replace('-', "+").parse().ok()?)),
+            None => (rest, None),
+        };
+        let (_, channels, order) = Self::NAMED.iter().find(|(known, ..)| *known == name)?;
+        Some(Self {
+            channels: *channels,
+            order: *order,
+            region,
+            scaled,
+        })
+    }
+
     fn name(&self) -> &'static str {
         let own = |(_, channels, order): &&(_, Channels, Order)| {
             (*channels, *order) == (self.channels, self.order)

@@ -4,6 +4,8 @@
 
 pub mod test_pattern;
 
+use std::time::Duration;
+
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::picture::Picture;
@@ -97,6 +99,62 @@ pub struct SourceError {
     pub remedy: String,
     /// Whether trying again may help; a wrong password does not mend itself.
     pub is_transient: bool,
+}
+
+/// How a source is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceOptions {
+    /// How long to wait for a connection and for each answer.
+    pub timeout: Duration,
+    /// A camera that sends nothing for so long is taken for lost.
+    pub silence: Duration,
+}
+
+impl Default for SourceOptions {
+    /// 10 s for a connection, 5 s of silence.
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            silence: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Opens what a URL names.
+///
+/// # Errors
+/// [`SourceError`] where nothing is there, or the URL names nothing that this build can open.
+pub fn open(url: &str, _options: &SourceOptions) -> Result<Box<dyn Source>, SourceError> {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    match scheme {
+        "test" => Ok(Box::new(test_pattern::TestPattern::open(url)?)),
+        _ => Err(SourceError {
+            cause: format!(
+                "`{}` is not a URL of a camera that this build can open",
+                without_credentials(url)
+            ),
+            remedy: "write test://1920x1080@30".to_owned(),
+            is_transient: false,
+        }),
+    }
+}
+
+/// A URL as it may be shown: without a user and a password.
+#[must_use]
+pub fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    match scheme {
+        // What stands behind the at sign is a rate.
+        "test" => url.to_owned(),
+        _ => format!("{scheme}://{host}{path}"),
+    }
 }
 
 /// What gives pictures.

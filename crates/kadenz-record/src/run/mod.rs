@@ -1,5 +1,6 @@
 //! The run folder: `run.json` and a file or two a series.
 
+pub mod camera;
 pub mod check;
 pub mod disk;
 pub mod folder;

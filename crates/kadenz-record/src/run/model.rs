@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::camera::Camera;
 use super::labels::Labels;
 use super::messages::Messages;
 use super::network::Network;
@@ -56,6 +57,9 @@ pub struct Run {
     /// What became of messages, in a run that measured a bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
+    /// What became of frames, in a run that measured a camera.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub camera: Option<Camera>,
     /// What a reader must know before believing the numbers.
     #[serde(default)]
     pub warnings: Vec<Warning>,

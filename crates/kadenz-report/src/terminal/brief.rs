@@ -121,6 +121,7 @@ fn left(budget: &Budget) -> Option<String> {
     let one = match budget.journey {
         Journey::RoundTrip => "a round trip",
         Journey::Message => "a message",
+        Journey::Frame => "a frame",
     };
     let span = |ns: i64| numbers::span(ns.unsigned_abs() as f64);
     let left = match left {

@@ -6,6 +6,9 @@
 
 use std::fmt;
 
+use kadenz_record::run::camera::{
+    AGE, ASSEMBLY, CONVERT, DECODER_QUEUE, FRAME_DECODE, HAND_OVER, NETWORK, PICK_UP,
+};
 use kadenz_record::run::messages::{
     DECODE, KERNEL_TO_INLET, ONE_WAY, PUBLISH, PUBLISH_LATENESS, QUEUE,
 };
@@ -37,6 +40,17 @@ const OF_MESSAGES: [(&str, &str); 5] = [
     ("decode", DECODE),
 ];
 const WHOLE_MESSAGE: (&str, &str) = ("message", ONE_WAY);
+/// The layers of a frame, in the order in which it meets them.
+const OF_FRAMES: [(&str, &str); 7] = [
+    ("camera and network", NETWORK),
+    ("assembly", ASSEMBLY),
+    ("decoder's queue", DECODER_QUEUE),
+    ("decode", FRAME_DECODE),
+    ("convert", CONVERT),
+    ("pick-up", PICK_UP),
+    ("hand-over", HAND_OVER),
+];
+const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 
 /// What a deadline is spent on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +80,8 @@ pub enum Journey {
     RoundTrip,
     /// A message from a publisher to a subscriber.
     Message,
+    /// A frame from a camera to a program.
+    Frame,
 }
 
 impl Journey {
@@ -73,6 +89,7 @@ impl Journey {
         match self {
             Self::RoundTrip => "a round trip",
             Self::Message => "a message",
+            Self::Frame => "a frame",
         }
     }
 
@@ -80,6 +97,7 @@ impl Journey {
         match self {
             Self::RoundTrip => "round trips",
             Self::Message => "messages",
+            Self::Frame => "frames",
         }
     }
 
@@ -87,6 +105,7 @@ impl Journey {
         match self {
             Self::RoundTrip => "packets",
             Self::Message => "messages",
+            Self::Frame => "frames",
         }
     }
 
@@ -94,6 +113,7 @@ impl Journey {
         match self {
             Self::RoundTrip => "got no answer",
             Self::Message => "never came",
+            Self::Frame => "never came",
         }
     }
 
@@ -101,6 +121,7 @@ impl Journey {
         match self {
             Self::RoundTrip => "are answered",
             Self::Message => "are there",
+            Self::Frame => "are there",
         }
     }
 }
@@ -166,10 +187,6 @@ impl Budget {
         if one_way.count == 0 {
             return None;
         }
-        let layer = |what: (&'static str, &'static str)| {
-            let series = summary.named(what.1).filter(|series| series.count > 0)?;
-            Some(Layer::new(what, series, 0))
-        };
         Some(Self {
             journey: Journey::Message,
             limit_ns,
@@ -177,15 +194,37 @@ impl Budget {
             packets: one_way.count + lost,
             unanswered: lost,
             whole: Layer::new(WHOLE_MESSAGE, one_way, lost),
-            layers: OF_MESSAGES.into_iter().filter_map(layer).collect(),
+            layers: layers_of(summary, &OF_MESSAGES),
         })
     }
 
-    /// All budgets of a run: of its round trips, of its messages.
+    /// The budget of a run's camera frames; absent where it measured none, or has no deadline. The deadline is
+    /// that of the frames' age.
+    #[must_use]
+    pub fn of_frames(summary: &Summary) -> Option<Self> {
+        let age = summary.named(AGE).filter(|series| series.count > 0)?;
+        let counted = summary.run.camera.as_ref();
+        let missed = counted.map_or(0, |it| it.missed + it.skipped);
+        Some(Self {
+            journey: Journey::Frame,
+            limit_ns: age.series.deadline_ns?,
+            path: counted.map_or_else(String::new, |it| format!("from {}", it.url)),
+            packets: age.count + missed,
+            unanswered: missed,
+            whole: Layer::new(WHOLE_FRAME, age, missed),
+            layers: layers_of(summary, &OF_FRAMES),
+        })
+    }
+
+    /// All budgets of a run: of its round trips, of its messages, of its camera's frames.
     #[must_use]
     pub fn all(summary: &Summary) -> Vec<Self> {
-        let both = [Self::of(summary), Self::of_messages(summary)];
-        both.into_iter().flatten().collect()
+        let all = [
+            Self::of(summary),
+            Self::of_messages(summary),
+            Self::of_frames(summary),
+        ];
+        all.into_iter().flatten().collect()
     }
 
     /// What is left of the deadline after 99.9 % of all packets, below zero if nothing is; absent
@@ -249,6 +288,15 @@ impl Layer {
 fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
     let of_beat = || summary.series.iter().find_map(|it| it.series.deadline_ns);
     series.series.deadline_ns.or_else(of_beat)
+}
+
+/// Those of the layers that were measured.
+fn layers_of(summary: &Summary, all: &[(&'static str, &'static str)]) -> Vec<Layer> {
+    let layer = |what: &(&'static str, &'static str)| {
+        let series = summary.named(what.1).filter(|series| series.count > 0)?;
+        Some(Layer::new(*what, series, 0))
+    };
+    all.iter().filter_map(layer).collect()
 }
 
 fn layers(summary: &Summary) -> Vec<Layer> {

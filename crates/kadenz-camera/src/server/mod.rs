@@ -1,0 +1,428 @@
+//! Serves a camera: receives, decodes, converts and publishes on threads of its own.
+//!
+//! One thread receives, so that a slow decoder never fills the network's buffers; one decodes, converts and
+//! publishes. Pictures that need no decoder are published by the thread that receives them. A camera that is lost is
+//! opened again, with waits that double from [`ServerOptions::retry_first`] to [`ServerOptions::retry_longest`], under
+//! the same name: readers keep what they have. A layout is converted only while a living process
+//! [wants](kadenz_rt::shared::Wanted) it, and once however many do.
+
+mod pipeline;
+mod queue;
+pub mod status;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::shared::SharedError;
+
+use pipeline::Pipeline;
+pub use pipeline::ring_name;
+use queue::{Meta, UnitQueue};
+use status::{State, Status, StatusBoard};
+
+use crate::layout::Layout;
+use crate::picture::Picture;
+use crate::ring::DEFAULT_SLOTS;
+use crate::source::{Coding, Content, Next, Source, SourceError, Unit};
+
+/// How long a thread waits before it looks whether it shall end.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
+/// How often the status is written.
+const STATUS_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Opens a camera, and opens it again.
+pub type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send>;
+
+/// How a camera is served.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// The name under which clients find it: letters, digits, `-` and `_`.
+    pub name: String,
+    /// What is shown of where the frames come from; credentials do not belong here.
+    pub url: String,
+    /// Layouts that are published whether somebody asks or not.
+    pub layouts: Vec<Layout>,
+    /// Frames that each ring holds.
+    pub slots: usize,
+    /// The wait before a lost camera is opened again, at first.
+    pub retry_first: Duration,
+    /// The longest such wait.
+    pub retry_longest: Duration,
+}
+
+impl ServerOptions {
+    /// The defaults: 4 slots, tried again after 100 ms, doubling up to 5 s.
+    #[must_use]
+    pub fn new(name: &str, url: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            layouts: Vec::new(),
+            slots: DEFAULT_SLOTS,
+            retry_first: Duration::from_millis(100),
+            retry_longest: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a camera cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The name.
+    #[error("`{0}` is not a valid name of a camera; take 1 to 64 letters, digits, `-` and `_`")]
+    Name(String),
+    /// Another process serves under that name, or shared memory is refused.
+    #[error(transparent)]
+    Shared(#[from] SharedError),
+    /// No thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A camera that is being served, until this is dropped.
+#[derive(Debug)]
+pub struct CameraServer {
+    common: Arc<Common>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl CameraServer {
+    /// Starts to serve. Returns at once: whether the camera answers is in the [`status`](Self::status).
+    ///
+    /// # Errors
+    /// [`ServerError`], for one where another process serves a camera of that name.
+    pub fn start(open: OpenSource, options: &ServerOptions) -> Result<Self, ServerError> {
+        let name = &options.name;
+        let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
+        if !(1..=64).contains(&name.len()) || !name.chars().all(allowed) {
+            return Err(ServerError::Name(name.clone()));
+        }
+        let board = StatusBoard::create(name)?;
+        let common = Arc::new(Common::new(board, options));
+        common.tell(true, |_| {});
+        let mut server = Self {
+            common,
+            threads: Vec::new(),
+        };
+        let receiver = Receiver {
+            common: Arc::clone(&server.common),
+            options: options.clone(),
+            open,
+            number: 0,
+            missed: 0,
+            duplicated: 0,
+            previous: None,
+        };
+        server.spawn("camera-receive", move || receiver.run())?;
+        let common = Arc::clone(&server.common);
+        server.spawn("camera-decode", move || common.decode_all())?;
+        Ok(server)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        self.threads
+            .push(thread.spawn(work).map_err(ServerError::Thread)?);
+        Ok(())
+    }
+
+    /// What the server says of itself now.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        lock(&self.common.telling).status.clone()
+    }
+
+    /// Whether the camera ended by itself or can never be opened.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        matches!(self.status().state, State::Ended | State::Failed)
+    }
+}
+
+impl Drop for CameraServer {
+    fn drop(&mut self) {
+        self.common.stop.store(true, Ordering::Relaxed);
+        self.common.ready.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the threads share.
+struct Common {
+    stop: AtomicBool,
+    queue: Mutex<UnitQueue>,
+    ready: Condvar,
+    pipeline: Mutex<Pipeline>,
+    telling: Mutex<Telling>,
+}
+
+struct Telling {
+    status: Status,
+    board: StatusBoard,
+    next: MonotonicTime,
+}
+
+impl std::fmt::Debug for Common {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Common").finish_non_exhaustive()
+    }
+}
+
+/// A thread that panicked leaves counters and buffers, each of which is whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Common {
+    fn new(board: StatusBoard, options: &ServerOptions) -> Self {
+        let pipeline = Pipeline::new(&options.name, &options.layouts, options.slots);
+        let status = Status {
+            name: options.name.clone(),
+            url: options.url.clone(),
+            state: State::Connecting,
+            trouble: None,
+            description: String::new(),
+            decoder: None,
+            size: None,
+            rate_hz: 0.0,
+            layouts: Vec::new(),
+            counts: status::Counts::default(),
+            process: std::process::id(),
+        };
+        Self {
+            stop: AtomicBool::new(false),
+            queue: Mutex::default(),
+            ready: Condvar::new(),
+            pipeline: Mutex::new(pipeline),
+            telling: Mutex::new(Telling {
+                status,
+                board,
+                next: MonotonicTime::default(),
+            }),
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Changes the status, and writes it where that is due or `now` is stated.
+    fn tell(&self, now: bool, change: impl FnOnce(&mut Status)) {
+        let mut telling = lock(&self.telling);
+        let Telling {
+            status,
+            board,
+            next,
+        } = &mut *telling;
+        change(status);
+        let time = clock::now();
+        if now || time >= *next {
+            *next = time + STATUS_INTERVAL;
+            board.write(status);
+        }
+    }
+
+    /// After a frame: what the pipeline knows goes into the status.
+    fn tell_of(&self, pipeline: &mut Pipeline) {
+        let decoder = pipeline.decoder_name();
+        let publisher = pipeline.publisher();
+        self.tell(false, |status| {
+            status.state = State::Running;
+            status.decoder = decoder.map(str::to_owned);
+            status.size = publisher.size;
+            status.counts = status::Counts {
+                reconnects: status.counts.reconnects,
+                ..publisher.counts
+            };
+            if publisher.interval_ns > 0.0 {
+                status.rate_hz = 1e9 / publisher.interval_ns;
+            }
+            if status.layouts.len() != publisher.layouts().len() {
+                status.layouts = publisher.layouts();
+            }
+            if let Some(trouble) = publisher.trouble.take() {
+                status.trouble = Some(trouble);
+            }
+        });
+    }
+
+    /// The work of the thread that decodes.
+    fn decode_all(&self) {
+        while !self.stops() {
+            let mut queue = lock(&self.queue);
+            let Some(waiting) = queue.pop() else {
+                let waited = self.ready.wait_timeout(queue, STOP_INTERVAL);
+                drop(waited);
+                continue;
+            };
+            let skipped = queue.skipped();
+            drop(queue);
+            let mut pipeline = lock(&self.pipeline);
+            pipeline.publisher().counts.skipped = skipped;
+            pipeline.decode(&waiting);
+            self.tell_of(&mut pipeline);
+            drop(pipeline);
+            lock(&self.queue).done(waiting);
+        }
+    }
+}
+
+/// The thread that receives.
+struct Receiver {
+    common: Arc<Common>,
+    options: ServerOptions,
+    open: OpenSource,
+    /// Of the last unit; lost ones are counted.
+    number: u64,
+    missed: u64,
+    duplicated: u64,
+    /// Length and checksum of the unit before.
+    previous: Option<(usize, u32)>,
+}
+
+/// How an opened source came to its end.
+enum SourceEnd {
+    Stopped,
+    Ended,
+    Lost(SourceError),
+}
+
+impl Receiver {
+    fn run(mut self) {
+        let mut pause = self.options.retry_first;
+        loop {
+            let opened = (self.open)();
+            let before = self.number;
+            let end = match opened {
+                Ok(mut source) => self.receive(&mut *source),
+                Err(error) => SourceEnd::Lost(error),
+            };
+            let error = match end {
+                SourceEnd::Stopped => return,
+                SourceEnd::Ended => {
+                    self.drain();
+                    return self.common.tell(true, |status| status.state = State::Ended);
+                }
+                SourceEnd::Lost(error) => error,
+            };
+            if self.number != before {
+                pause = self.options.retry_first;
+            }
+            self.tell_lost(&error);
+            if !error.is_transient || !self.pause(pause) {
+                return;
+            }
+            pause = (pause * 2).min(self.options.retry_longest);
+        }
+    }
+
+    fn tell_lost(&self, error: &SourceError) {
+        let state = if error.is_transient {
+            State::Connecting
+        } else {
+            State::Failed
+        };
+        self.common.tell(true, |status| {
+            status.state = state;
+            status.trouble = Some(error.to_string());
+            status.counts.reconnects += 1;
+        });
+    }
+
+    /// Sleeps; false where the server shall end.
+    fn pause(&self, span: Duration) -> bool {
+        let end = clock::now() + span;
+        while !self.common.stops() {
+            let left = end.remaining(clock::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(STOP_INTERVAL));
+        }
+        false
+    }
+
+    /// Waits until the decoder has taken what waits.
+    fn drain(&self) {
+        for _ in 0..100 {
+            if self.common.stops() || lock(&self.common.queue).is_empty() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The last one may be in the decoder still.
+        drop(lock(&self.common.pipeline));
+    }
+
+    fn receive(&mut self, source: &mut dyn Source) -> SourceEnd {
+        lock(&self.common.queue).clear();
+        lock(&self.common.pipeline).reset();
+        let mut is_first = true;
+        while !self.common.stops() {
+            match source.next(clock::now() + STOP_INTERVAL) {
+                Ok(Next::Unit(unit)) => self.take(&unit),
+                Ok(Next::Nothing) => continue,
+                Ok(Next::Ended) => return SourceEnd::Ended,
+                Err(error) => return SourceEnd::Lost(error),
+            }
+            if is_first {
+                is_first = false;
+                let description = source.description();
+                self.common.tell(true, |status| {
+                    status.description = description;
+                    status.trouble = None;
+                });
+            }
+        }
+        SourceEnd::Stopped
+    }
+
+    fn take(&mut self, unit: &Unit<'_>) {
+        self.number += 1 + unit.missed;
+        self.missed += unit.missed;
+        let (coding, bytes) = match unit.content {
+            Content::H264(bytes) => (Coding::H264, bytes),
+            Content::H265(bytes) => (Coding::H265, bytes),
+            Content::Jpeg(bytes) => (Coding::Jpeg, bytes),
+            Content::Picture(picture) => return self.publish(&picture, unit),
+        };
+        let content = (bytes.len(), crc32fast::hash(bytes));
+        self.duplicated += u64::from(self.previous.replace(content) == Some(content));
+        let meta = self.meta(unit);
+        lock(&self.common.queue).push(coding, bytes, unit.is_key, meta);
+        self.common.ready.notify_all();
+    }
+
+    fn publish(&self, picture: &Picture<'_>, unit: &Unit<'_>) {
+        let meta = self.meta(unit);
+        let mut pipeline = lock(&self.common.pipeline);
+        let publisher = pipeline.publisher();
+        publisher.note(&meta);
+        publisher.look_for_demand();
+        publisher.publish(picture, &meta, unit.arrival, 0);
+        self.common.tell_of(&mut pipeline);
+    }
+
+    fn meta(&self, unit: &Unit<'_>) -> Meta {
+        Meta {
+            number: self.number,
+            capture: unit.capture,
+            first_byte: unit.first_byte,
+            arrival: unit.arrival,
+            is_damaged: unit.is_damaged,
+            missed: self.missed,
+            duplicated: self.duplicated,
+        }
+    }
+}

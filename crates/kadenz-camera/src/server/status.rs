@@ -1,0 +1,151 @@
+//! What a camera server says of itself, for people and other programs.
+//!
+//! The text is JSON in the shared memory `/dev/shm/kadenz-camera-NAME`: a word with a sequence that is odd while the
+//! text is written, a word with its length, and the text from byte 16 on.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use kadenz_rt::shared::{self, Owner, SharedError, Viewer};
+use serde::{Deserialize, Serialize};
+
+use crate::picture::Size;
+
+/// What the names of all shared memory of cameras begin with.
+pub const PREFIX: &str = "kadenz-camera-";
+const WORDS: usize = 1024;
+const TEXT_AT: usize = 16;
+
+/// How a camera is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// No frame came yet, or since the last one was lost; it is being tried.
+    Connecting,
+    /// Frames come.
+    Running,
+    /// It ended by itself: a file at its end.
+    Ended,
+    /// It cannot be opened, and trying again would not help.
+    Failed,
+}
+
+/// What a server counted since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Counts {
+    /// Frames that were decoded.
+    pub frames: u64,
+    /// Frames that were lost on the way, damaged or undecodable.
+    pub missed: u64,
+    /// Frames whose bytes were those of the one before.
+    pub duplicated: u64,
+    /// Frames skipped because decoding fell behind.
+    pub skipped: u64,
+    /// How often the camera was opened again.
+    pub reconnects: u64,
+}
+
+/// What a camera server says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Where the frames come from, without credentials.
+    pub url: String,
+    /// How it is.
+    pub state: State,
+    /// The last trouble, with its remedy.
+    pub trouble: Option<String>,
+    /// What comes: `H.264 1920x1080 by RTSP over TCP`.
+    pub description: String,
+    /// The decoder's name; none where none is needed.
+    pub decoder: Option<String>,
+    /// Width and height of what the camera sends.
+    pub size: Option<Size>,
+    /// Frames a second, over the last ones.
+    pub rate_hz: f64,
+    /// The layouts that are published now.
+    pub layouts: Vec<String>,
+    /// What was counted.
+    pub counts: Counts,
+    /// The server's process number.
+    pub process: u32,
+}
+
+/// Where a server writes its status.
+#[derive(Debug)]
+pub(super) struct StatusBoard {
+    owner: Owner,
+}
+
+impl StatusBoard {
+    pub(super) fn create(name: &str) -> Result<Self, SharedError> {
+        let owner = Owner::create(&memory_name(name), WORDS)?;
+        Ok(Self { owner })
+    }
+
+    pub(super) fn write(&mut self, status: &Status) {
+        let text = serde_json::to_string(status).unwrap_or_default();
+        if text.len() > WORDS * 8 - TEXT_AT {
+            return;
+        }
+        let sequence = self.word(0).load(Ordering::Relaxed);
+        self.word(0).store(sequence | 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.word(1).store(text.len() as u64, Ordering::Relaxed);
+        self.owner
+            .bytes_mut(TEXT_AT..TEXT_AT + text.len())
+            .copy_from_slice(text.as_bytes());
+        self.word(0).store((sequence | 1) + 1, Ordering::Release);
+    }
+
+    fn word(&self, place: usize) -> &AtomicU64 {
+        &self.owner.words()[place]
+    }
+}
+
+/// The name of the shared memory in which a camera's status is.
+#[must_use]
+pub fn memory_name(camera: &str) -> String {
+    format!("{PREFIX}{camera}")
+}
+
+/// What the server of a camera says; `None` where there is none that lives.
+#[must_use]
+pub fn read(camera: &str) -> Option<Status> {
+    let viewer = Viewer::open(&memory_name(camera)).ok()?;
+    if viewer.count() != WORDS || !viewer.owner_lives() {
+        return None;
+    }
+    (0..100).find_map(|_| read_once(&viewer))
+}
+
+fn read_once(viewer: &Viewer) -> Option<Status> {
+    let before = viewer.load(0, Ordering::Acquire);
+    let length = usize::try_from(viewer.load(1, Ordering::Relaxed)).ok()?;
+    if before == 0 || before % 2 == 1 || length > WORDS * 8 - TEXT_AT {
+        std::thread::yield_now();
+        return None;
+    }
+    let mut text = vec![0; length];
+    viewer.copy_to(TEXT_AT, &mut text);
+    fence(Ordering::Acquire);
+    let is_whole = viewer.load(0, Ordering::Relaxed) == before;
+    is_whole.then(|| serde_json::from_slice(&text).ok())?
+}
+
+/// The cameras that are served on this machine, sorted by name.
+#[must_use]
+pub fn list() -> Vec<Status> {
+    let names = shared::names(PREFIX).into_iter();
+    let cameras = names.filter_map(|name| {
+        let camera = name.strip_prefix(PREFIX)?;
+        // A dot begins the name of a layout.
+        (!camera.contains('.')).then(|| read(camera))?
+    });
+    let mut cameras: Vec<Status> = cameras.collect();
+    cameras.sort_by(|one, other| one.name.cmp(&other.name));
+    cameras
+}

@@ -1,0 +1,215 @@
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::status::{self, State};
+use super::*;
+use crate::client::{Camera, FrameError, OpenCameraError, OpenOptions};
+use crate::picture::{Picture, Pixels, Plane, Range, Size};
+use crate::source::{Capture, Content, Next, Source, SourceError, Unit};
+
+/// A wait that no test reaches.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn name(of: &str) -> String {
+    format!("test-{of}-{}", std::process::id())
+}
+
+fn lost(is_transient: bool) -> SourceError {
+    SourceError {
+        cause: "the test takes it away".to_owned(),
+        remedy: "go on".to_owned(),
+        is_transient,
+    }
+}
+
+/// Gives so many gray pictures of a size, each filled with its number, and is lost then.
+struct Gray {
+    bytes: Vec<u8>,
+    size: Size,
+    left: u8,
+}
+
+impl Gray {
+    fn boxed(size: (u32, u32), frames: u8) -> Box<dyn Source> {
+        let size = Size::new(size.0, size.1).unwrap();
+        Box::new(Self {
+            bytes: vec![0; size.pixels()],
+            size,
+            left: frames,
+        })
+    }
+}
+
+impl Source for Gray {
+    fn next(&mut self, _until: MonotonicTime) -> Result<Next<'_>, SourceError> {
+        if self.left == 0 {
+            return Err(lost(true));
+        }
+        self.left -= 1;
+        std::thread::sleep(Duration::from_millis(5));
+        self.bytes.fill(self.left);
+        let y = Plane::new(
+            &self.bytes,
+            self.size.width as usize,
+            self.size.height as usize,
+            self.size.width as usize,
+        );
+        let pixels = Pixels::Gray {
+            y: y.unwrap(),
+            range: Range::Full,
+        };
+        let now = clock::now();
+        Ok(Next::Unit(Unit {
+            content: Content::Picture(Picture::new(self.size, pixels).unwrap()),
+            is_key: true,
+            capture: Capture::Local(now),
+            first_byte: now,
+            arrival: now,
+            missed: 1,
+            is_damaged: false,
+        }))
+    }
+
+    fn description(&self) -> String {
+        format!("gray {}", self.size)
+    }
+}
+
+fn options(layout: &str) -> OpenOptions {
+    OpenOptions {
+        layout: layout.parse().unwrap(),
+        patience: PATIENCE,
+        ..OpenOptions::default()
+    }
+}
+
+fn quick(name: &str) -> ServerOptions {
+    ServerOptions {
+        retry_first: Duration::from_millis(1),
+        retry_longest: Duration::from_millis(5),
+        ..ServerOptions::new(name, "test://nothing")
+    }
+}
+
+#[test]
+fn a_camera_in_this_process_gives_its_newest_frame() {
+    let mut camera = Camera::open("test://320x240@100").unwrap();
+    let frame = camera.next(PATIENCE).unwrap();
+    assert_eq!(frame.to_vec().unwrap().len(), 320 * 240 * 3);
+    let number = frame.info().number;
+    assert!(camera.next(PATIENCE).unwrap().info().number > number);
+    assert!(camera.latest(PATIENCE).is_ok());
+    let error = camera.latest(Duration::ZERO).unwrap_err();
+    assert!(matches!(error, FrameError::Stale { .. }), "{error}");
+    assert_eq!(camera.status().unwrap().state, State::Running);
+}
+
+#[test]
+fn layouts_are_published_while_somebody_wants_them() {
+    let name = name("wanted");
+    let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
+    let server = CameraServer::start(open, &quick(&name)).unwrap();
+    let gray = Camera::open_with(&name, &options("gray")).unwrap();
+    let rgb = Camera::open_with(&name, &options("rgb-column-major@4x2")).unwrap();
+    assert_eq!(rgb.ring().shape().bytes(), 24);
+    drop(gray);
+    let end = clock::now() + PATIENCE;
+    while server.status().layouts != ["rgb-column-major@4x2"] {
+        assert!(clock::now() < end, "{:?}", server.status());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(server);
+    assert!(status::read(&name).is_none());
+    let error = Camera::open_with(&name, &options("gray")).unwrap_err();
+    assert!(matches!(error, OpenCameraError::NotServed(_)), "{error}");
+}
+
+#[test]
+fn a_camera_that_comes_back_with_another_size_is_followed_on_the_same_handle() {
+    let name = name("size");
+    let opened = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&opened);
+    let open: OpenSource = Box::new(move || match counter.fetch_add(1, Ordering::Relaxed) {
+        0 => Ok(Gray::boxed((8, 4), 40)),
+        1 | 2 => Err(lost(true)),
+        _ => Ok(Gray::boxed((6, 2), u8::MAX)),
+    });
+    let server = CameraServer::start(open, &quick(&name)).unwrap();
+    let mut camera = Camera::open_with(&name, &options("gray")).unwrap();
+    let end = clock::now() + PATIENCE;
+    loop {
+        assert!(clock::now() < end, "{:?}", server.status());
+        let frame = camera.next(PATIENCE).unwrap();
+        if frame.shape().size.width == 6 {
+            break;
+        }
+    }
+    let status = server.status();
+    assert!(status.counts.reconnects >= 3, "{status:?}");
+    // Each unit says that one before it was missed.
+    assert!(status.counts.missed > 40, "{status:?}");
+    assert!(status.trouble.is_none(), "{status:?}");
+}
+
+#[test]
+fn a_server_that_is_started_again_is_found_again() {
+    let name = name("again");
+    let start = || {
+        let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
+        CameraServer::start(open, &quick(&name)).unwrap()
+    };
+    let first = start();
+    let mut camera = Camera::open_with(&name, &options("gray")).unwrap();
+    let generation = camera.ring().generation();
+    drop(first);
+    let error = camera.next(Duration::from_millis(200)).map(|_| ());
+    // What was published before its end may still be there.
+    if let Err(error) = error {
+        assert!(error.to_string().contains("start it again"), "{error}");
+    }
+    let _second = start();
+    while camera.ring().generation() == generation {
+        let _ = camera.next(PATIENCE).unwrap();
+    }
+}
+
+#[test]
+fn a_name_is_served_once() {
+    let name = name("once");
+    let open = || -> OpenSource { Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX))) };
+    let _first = CameraServer::start(open(), &quick(&name)).unwrap();
+    let second = CameraServer::start(open(), &quick(&name)).unwrap_err();
+    assert!(
+        matches!(second, ServerError::Shared(SharedError::InUse(_))),
+        "{second}"
+    );
+    for wrong in ["", "a/b", "a.b", &"x".repeat(65)] {
+        let error = CameraServer::start(open(), &quick(wrong)).unwrap_err();
+        assert!(matches!(error, ServerError::Name(_)), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_said_with_its_remedy() {
+    let open: OpenSource = Box::new(|| Err(lost(false)));
+    let error = Camera::serve(open, "test://nothing", &options("gray")).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains("the test takes it away; go on"), "{words}");
+}
+
+#[test]
+fn cameras_are_listed_by_name() {
+    let name = name("listed");
+    let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
+    let _server = CameraServer::start(open, &quick(&name)).unwrap();
+    let listed = status::list();
+    assert!(
+        listed.iter().any(|camera| camera.name == name),
+        "{listed:?}"
+    );
+}

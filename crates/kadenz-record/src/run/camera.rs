@@ -1,0 +1,63 @@
+//! What a run says of a camera: where a frame's age comes from, and what became of every frame.
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the series: how old a frame is when it stands in the reader's memory. It begins when the frame was taken
+/// or, where nobody says when that was, with its first byte.
+pub const AGE: &str = "age";
+/// Name of the series: as [`AGE`], from the time that the simulator painted into the picture.
+pub const END_TO_END: &str = "end-to-end";
+/// Name of the series: from one frame's publication to the next one's.
+pub const FRAME_INTERVAL: &str = "frame-interval";
+/// Name of the series: from the camera's stamp until the first byte came.
+pub const NETWORK: &str = "network";
+/// Name of the series: from the first byte until the frame was whole.
+pub const ASSEMBLY: &str = "assembly";
+/// Name of the series: from there until the decoder took it.
+pub const DECODER_QUEUE: &str = "decoder-queue";
+/// Name of the series: decoding.
+pub const FRAME_DECODE: &str = "frame-decode";
+/// Name of the series: conversion into the layouts that are wanted, and publication.
+pub const CONVERT: &str = "convert";
+/// Name of the series: from publication until the reader saw the frame.
+pub const PICK_UP: &str = "pick-up";
+/// Name of the series: copying the frame into the reader's memory.
+pub const HAND_OVER: &str = "hand-over";
+/// Name of the series: how long frames were away where some were missed.
+pub const GAP: &str = "gap";
+
+/// What a measurement of a camera counted, beside the times that stand in its series.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Camera {
+    /// Where the frames came from, without credentials.
+    pub url: String,
+    /// What came: `H.264 1920x1080 by RTSP over TCP`.
+    #[serde(default)]
+    pub description: String,
+    /// The decoder; absent where none was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<String>,
+    /// The layout that the reader asked for.
+    #[serde(default)]
+    pub layout: String,
+    /// Frames that the reader received.
+    pub received: u64,
+    /// Frames that were lost on the way, damaged or undecodable.
+    #[serde(default)]
+    pub missed: u64,
+    /// Frames with the bytes of the one before.
+    #[serde(default)]
+    pub duplicated: u64,
+    /// Frames skipped because decoding fell behind.
+    #[serde(default)]
+    pub skipped: u64,
+    /// Frames that the reader did not look at before they were overwritten, or before the next one.
+    #[serde(default)]
+    pub passed_over: u64,
+    /// How often the camera was opened again.
+    #[serde(default)]
+    pub reconnects: u64,
+    /// Frames in which the reader found no time that the simulator painted, where it looked for one.
+    #[serde(default)]
+    pub unreadable: u64,
+}
