@@ -19,6 +19,8 @@
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
 
+#[cfg(all(feature = "camera", target_os = "linux"))]
+pub mod camera;
 pub mod check;
 pub mod floor;
 pub mod hiccup;

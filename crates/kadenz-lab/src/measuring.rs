@@ -69,6 +69,10 @@ pub enum ExperimentError {
     /// Messages could not be measured.
     #[error(transparent)]
     Messages(#[from] MessagesError),
+    /// The camera could not be opened.
+    #[cfg(all(feature = "camera", target_os = "linux"))]
+    #[error(transparent)]
+    Camera(Box<kadenz_camera::client::OpenCameraError>),
     /// A running program cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),

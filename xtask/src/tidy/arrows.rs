@@ -14,7 +14,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kadenz-camera", &["kadenz-rt"]),
     (
         "kadenz-lab",
-        &["kadenz-rt", "kadenz-record", "kadenz-udp", "kadenz-msg"],
+        &[
+            "kadenz-rt",
+            "kadenz-record",
+            "kadenz-udp",
+            "kadenz-msg",
+            "kadenz-camera",
+        ],
     ),
     ("kadenz-report", &["kadenz-record"]),
     (

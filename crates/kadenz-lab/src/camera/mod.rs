@@ -5,12 +5,10 @@
 //! conversion) stands in the frame's own stamps. Where the frames come from the [simulator](kadenz_camera::sim), the
 //! time that it painted into the picture gives the true latency from camera to array.
 
-pub mod hand_over;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
-use kadenz_camera::barcode;
+use kadenz_camera::barcode::{self, Gray};
 use kadenz_camera::client::{Camera, FrameError, OpenCameraError};
 use kadenz_camera::layout::{Channels, Order};
 use kadenz_camera::ring::{CaptureClock, Frame, FrameInfo, Shape};
@@ -45,7 +43,7 @@ pub struct CameraPlan {
 /// # Errors
 /// [`ExperimentError`]; a camera that falls silent is no error but a warning in the run.
 pub fn experiment(
-    mut camera: Camera,
+    camera: Camera,
     plan: &CameraPlan,
     measuring: &Measuring,
     stop: &Stop,
@@ -57,22 +55,35 @@ pub fn experiment(
     let before = camera.status();
     let (member, counted) = member(camera, plan, measuring, series);
     let ended_by = measuring_threads::work(&ongoing, vec![member], stop, watch)?;
-    let (reader, after) = counted.recv().map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-    camera = reader.camera;
-    note(&ongoing, &camera, &reader.counted, before.as_ref(), after.as_ref());
+    let (reader, after) = counted
+        .recv()
+        .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
+    note(
+        &ongoing,
+        &reader.camera,
+        &reader.counted,
+        before.as_ref(),
+        after.as_ref(),
+    );
     Ok(ongoing.finish(ended_by)?)
 }
 
 /// What comes back from the thread that read.
 type Counted = mpsc::Receiver<(Reader, Option<Status>)>;
 
-fn member(camera: Camera, plan: &CameraPlan, measuring: &Measuring, series: FrameSeries) -> (Member, Counted) {
+fn member(
+    camera: Camera,
+    plan: &CameraPlan,
+    measuring: &Measuring,
+    series: FrameSeries,
+) -> (Member, Counted) {
     let (sender, counted) = mpsc::sync_channel(1);
     let plan = plan.clone();
     let mut reader = Reader {
         array: vec![0; camera.ring().shape().bytes()],
         camera,
         luma: Vec::new(),
+        codes: barcode::Reader::new(),
         series,
         counted: Counts::default(),
         previous: None,
@@ -94,20 +105,42 @@ struct FrameSeries {
 
 impl FrameSeries {
     const ALL: [(&'static str, &'static str); 10] = [
-        (names::AGE, "how old a frame was once it stood in the reader's array"),
-        (names::NETWORK, "from the camera's stamp to a frame's first byte"),
-        (names::ASSEMBLY, "from a frame's first byte until it was whole"),
+        (
+            names::AGE,
+            "how old a frame was once it stood in the reader's array",
+        ),
+        (
+            names::NETWORK,
+            "from the camera's stamp to a frame's first byte",
+        ),
+        (
+            names::ASSEMBLY,
+            "from a frame's first byte until it was whole",
+        ),
         (names::DECODER_QUEUE, "from there until the decoder took it"),
         (names::FRAME_DECODE, "decoding"),
-        (names::CONVERT, "conversion into the layouts that were wanted, and publication"),
+        (
+            names::CONVERT,
+            "conversion into the layouts that were wanted, and publication",
+        ),
         (names::PICK_UP, "from publication until the reader saw it"),
         (names::HAND_OVER, "copying it into the reader's array"),
         (names::FRAME_INTERVAL, "from one publication to the next"),
-        (names::GAP, "from the frame before to the one after where some were missed"),
+        (
+            names::GAP,
+            "from the frame before to the one after where some were missed",
+        ),
     ];
 
-    fn add(run: &mut RunWriter, measuring: &Measuring, barcode: bool) -> Result<Self, ExperimentError> {
-        let painted = (names::END_TO_END, "as age, from the time that the simulator painted into the picture");
+    fn add(
+        run: &mut RunWriter,
+        measuring: &Measuring,
+        barcode: bool,
+    ) -> Result<Self, ExperimentError> {
+        let painted = (
+            names::END_TO_END,
+            "as age, from the time that the simulator painted into the picture",
+        );
         let all = Self::ALL.into_iter().chain(barcode.then_some(painted));
         let add = |(name, description): (&str, &str)| {
             let limited = [names::AGE, names::END_TO_END].contains(&name);
@@ -128,7 +161,13 @@ impl FrameSeries {
     }
 
     /// Records a value that ended at `end`, in the series of that place.
-    fn record(&mut self, place: usize, sequence: u64, origin: MonotonicTime, (begin, end): (MonotonicTime, MonotonicTime)) {
+    fn record(
+        &mut self,
+        place: usize,
+        sequence: u64,
+        origin: MonotonicTime,
+        (begin, end): (MonotonicTime, MonotonicTime),
+    ) {
         self.recorders[place].record(Sample {
             sequence,
             intended_ns: begin.since(origin),
@@ -153,6 +192,7 @@ struct Reader {
     camera: Camera,
     array: Vec<u8>,
     luma: Vec<u8>,
+    codes: barcode::Reader,
     series: FrameSeries,
     counted: Counts,
     /// Of the frame before: its count in its ring, and what was known of it.
@@ -216,7 +256,10 @@ impl Reader {
 
     fn record(&mut self, taken: &Taken, origin: MonotonicTime) {
         let info = &taken.info;
-        if self.previous.is_some_and(|(_, before)| before.number == info.number) {
+        if self
+            .previous
+            .is_some_and(|(_, before)| before.number == info.number)
+        {
             return; // The newest is the one that was taken before.
         }
         self.counted.received += 1;
@@ -232,7 +275,8 @@ impl Reader {
             Some((info.decoded, info.published)),
             Some((info.published, taken.seen)),
             Some((taken.seen, taken.copied)),
-            self.previous.map(|(_, before)| (before.published, info.published)),
+            self.previous
+                .map(|(_, before)| (before.published, info.published)),
         ];
         for (place, span) in spans.into_iter().enumerate() {
             if let Some(span) = span {
@@ -250,19 +294,23 @@ impl Reader {
 
     /// Reads the painted time, after everything was measured.
     fn read_barcode(&mut self, taken: &Taken, origin: MonotonicTime) {
-        let (width, height) = luma_of(&self.array, &taken.shape, &mut self.luma);
-        let Some(code) = barcode::read(&self.luma, width, height, width) else {
+        luma_of(&self.array, &taken.shape, &mut self.luma);
+        let size = taken.shape.size;
+        let gray = Gray::new(&self.luma, size, size.width as usize);
+        let found = gray.map(|gray| barcode::whole(self.codes.read(&gray)));
+        let Ok(Ok(code)) = found else {
             self.counted.unreadable += 1;
             return;
         };
         let sent = MonotonicTime::from_ns(code.sent_ns(taken.copied.as_ns()));
         let place = FrameSeries::ALL.len();
-        self.series.record(place, taken.info.number, origin, (sent, taken.copied));
+        self.series
+            .record(place, taken.info.number, origin, (sent, taken.copied));
     }
 }
 
-/// A gray picture in rows, of a frame in any layout; its width and height. Green stands for luma.
-fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) -> (usize, usize) {
+/// A gray picture in rows, of a frame in any layout. Green stands for luma.
+fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) {
     let (width, height) = (shape.size.width as usize, shape.size.height as usize);
     let channels = shape.channels.count();
     let green = usize::from(shape.channels != Channels::Gray);
@@ -274,11 +322,16 @@ fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) -> (usize, usize) {
             luma.extend((0..width * height).map(|at| plane[(at % width) * height + at / width]));
         }
     }
-    (width, height)
 }
 
 /// Completes the run with what was counted.
-fn note(ongoing: &Ongoing, camera: &Camera, counted: &Counts, before: Option<&Status>, after: Option<&Status>) {
+fn note(
+    ongoing: &Ongoing,
+    camera: &Camera,
+    counted: &Counts,
+    before: Option<&Status>,
+    after: Option<&Status>,
+) {
     let counts = |status: Option<&Status>| status.map(|it| it.counts).unwrap_or_default();
     let (before_counts, after_counts) = (counts(before), counts(after));
     let status = after.or(before);
@@ -289,10 +342,14 @@ fn note(ongoing: &Ongoing, camera: &Camera, counted: &Counts, before: Option<&St
         layout: camera.layout().to_string(),
         received: counted.received,
         missed: after_counts.missed.saturating_sub(before_counts.missed),
-        duplicated: after_counts.duplicated.saturating_sub(before_counts.duplicated),
+        duplicated: after_counts
+            .duplicated
+            .saturating_sub(before_counts.duplicated),
         skipped: after_counts.skipped.saturating_sub(before_counts.skipped),
         passed_over: counted.passed_over,
-        reconnects: after_counts.reconnects.saturating_sub(before_counts.reconnects),
+        reconnects: after_counts
+            .reconnects
+            .saturating_sub(before_counts.reconnects),
         unreadable: counted.unreadable,
     };
     for warning in warnings(&noted, counted) {
@@ -326,7 +383,10 @@ fn warnings(noted: &names::Camera, counted: &Counts) -> Vec<Warning> {
     if noted.reconnects > 0 {
         warnings.push(warning(
             "camera_reconnected",
-            format!("the camera was lost and opened again {} times", noted.reconnects),
+            format!(
+                "the camera was lost and opened again {} times",
+                noted.reconnects
+            ),
             "see its power and its network",
         ));
     }
