@@ -13,5 +13,6 @@ pub mod barcode;
 pub mod decode;
 pub mod layout;
 pub mod picture;
+pub mod sim;
 pub mod source;
 pub mod wire;
