@@ -19,6 +19,7 @@ pub mod picture;
 pub mod ring;
 #[cfg(target_os = "linux")]
 pub mod server;
+pub mod sim;
 pub mod source;
 pub mod wire;
 

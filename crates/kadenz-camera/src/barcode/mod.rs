@@ -164,13 +164,8 @@ impl Painter {
     /// # Panics
     /// Where the plane is smaller than the painter's size.
     pub fn paint(&self, luma: &mut [u8], stride: usize, code: Code) {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
         let bytes = code.to_bytes();
-        let across = (COLUMNS + 2) * self.cell;
-        let down = (ROWS + 2) * self.cell;
-        let left = (width - across) / 2;
-        for third in 0..3 {
-            let top = height * (2 * third + 1) / 6 - down / 2;
+        for (left, top, across, down) in self.areas() {
             for y in 0..down {
                 let row = &mut luma[(top + y) * stride + left..][..across];
                 let cell = (y / self.cell).wrapping_sub(1);
@@ -182,5 +177,27 @@ impl Painter {
                 }
             }
         }
+    }
+
+    /// Takes the colour away from where the code is, in a chroma plane of 4:2:0.
+    ///
+    /// # Panics
+    /// Where the plane is smaller than half the painter's size.
+    pub fn clear_chroma(&self, plane: &mut [u8], stride: usize) {
+        for (left, top, across, down) in self.areas() {
+            let columns = left / 2..(left + across).div_ceil(2);
+            for row in top / 2..(top + down).div_ceil(2) {
+                plane[row * stride..][columns.clone()].fill(128);
+            }
+        }
+    }
+
+    /// Left, top, width and height of the three codes with the white around them.
+    fn areas(&self) -> [(usize, usize, usize, usize); 3] {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let across = (COLUMNS + 2) * self.cell;
+        let down = (ROWS + 2) * self.cell;
+        let left = (width - across) / 2;
+        [1, 3, 5].map(|sixth| (left, height * sixth / 6 - down / 2, across, down))
     }
 }

@@ -94,6 +94,7 @@ impl Pattern {
             for row in plane.chunks_exact_mut(width) {
                 row.copy_from_slice(&prepared[shift..shift + width]);
             }
+            self.painter.clear_chroma(plane, width);
         }
         self.painter.paint(&mut self.planes[0], 2 * width, code);
     }

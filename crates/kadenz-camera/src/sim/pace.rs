@@ -1,0 +1,115 @@
+//! When each client gets each picture.
+
+use std::io;
+use std::time::Duration;
+
+use kadenz_rt::clock::{MonotonicTime, now};
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+
+use super::Shared;
+use super::script::Random;
+use super::stream::Frame;
+
+/// A picture that was sent to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Counts pictures from the camera's start, whether somebody got them or not.
+    pub index: u64,
+    /// What is painted into it.
+    pub number: u32,
+    /// Counts clients from 1.
+    pub client: u64,
+    /// When it was meant to be sent, without faults.
+    pub intended: MonotonicTime,
+    /// Just before its first byte went to the kernel.
+    pub first_byte: MonotonicTime,
+    /// Just after its last byte went to the kernel.
+    pub last_byte: MonotonicTime,
+}
+
+/// A picture that is so much too late is not sent any more: the client goes on with the next key.
+pub const TOO_LATE: Duration = Duration::from_millis(500);
+
+/// A wait is cut into parts, between which a client may leave.
+const WAIT_PART: Duration = Duration::from_millis(20);
+
+/// The way to a client.
+pub(super) trait Client {
+    /// Makes the bytes of a picture, while there is time.
+    fn prepare(&mut self, index: u64, frame: &Frame);
+
+    /// Sends them.
+    fn send(&mut self, index: u64) -> io::Result<()>;
+}
+
+/// Sends pictures at their times, beginning with a key, until it is over or the client is gone.
+pub(super) fn pace(
+    shared: &Shared,
+    client: u64,
+    to: &mut dyn Client,
+    is_over: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let stream = &shared.stream;
+    let mut random = Random::new(shared.options.seed ^ client);
+    let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())
+        .map_err(io::Error::other)?;
+    let mut next = stream.first_after(now());
+    let mut has_key = false;
+    while !is_over() && !shared.is_over() {
+        let delay = shared
+            .options
+            .script
+            .delay(stream.elapsed(next), &mut random);
+        if now() > stream.due(next) + TOO_LATE {
+            (next, has_key) = (stream.first_after(now()), false);
+            continue;
+        }
+        let Some((index, frame)) = stream.frame(next) else {
+            continue;
+        };
+        next = index + 1;
+        has_key = (has_key || frame.is_key) && delay <= TOO_LATE;
+        if !has_key {
+            continue;
+        }
+        let intended = stream.due(index);
+        to.prepare(index, &frame);
+        if !wait(sleeper.as_mut(), intended + delay, &|| {
+            is_over() || shared.is_over()
+        }) {
+            break;
+        }
+        let first_byte = now();
+        to.send(index)?;
+        let last_byte = now();
+        let sent = Sent {
+            index,
+            number: frame.number,
+            client,
+            intended,
+            first_byte,
+            last_byte,
+        };
+        log(shared, sent);
+    }
+    Ok(())
+}
+
+fn log(shared: &Shared, sent: Sent) {
+    let mut log = shared.log();
+    if log.len() >= shared.options.log_frames.max(1) {
+        log.pop_front();
+    }
+    log.push_back(sent);
+}
+
+/// Whether the time has come before it is over.
+fn wait(sleeper: &mut dyn Sleeper, until: MonotonicTime, is_over: &dyn Fn() -> bool) -> bool {
+    while now() < until {
+        if is_over() {
+            return false;
+        }
+        sleeper.sleep_until(until.min(now() + WAIT_PART));
+    }
+    !is_over()
+}

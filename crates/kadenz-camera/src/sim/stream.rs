@@ -1,0 +1,254 @@
+//! The encoded pictures of a simulated camera: a loop that is encoded at the start, or each picture ahead of its time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use kadenz_rt::beat::{Beat, Interval};
+use kadenz_rt::clock::{MonotonicTime, now};
+
+use super::encode::Encoder;
+use super::script::Script;
+use super::{Options, SimError};
+use crate::barcode::Code;
+use crate::picture::Size;
+use crate::source::test_pattern::Pattern;
+
+/// An encoded picture.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// What is painted.
+    pub(super) number: u32,
+    pub(super) is_key: bool,
+    /// H.264: NAL units without start codes. JPEG: one.
+    pub(super) units: Vec<Vec<u8>>,
+}
+
+/// The pictures of one size.
+struct Loop {
+    size: Size,
+    frames: Vec<Arc<Frame>>,
+}
+
+/// Pictures by their number since the start, and when each is due.
+pub(super) struct Stream {
+    /// Picture k is due at beat k.
+    pub(super) beat: Beat,
+    /// When all was encoded: faults are counted from here.
+    pub(super) begun: MonotonicTime,
+    keys_every: u64,
+    script: Script,
+    kind: Kind,
+}
+
+enum Kind {
+    /// The first is the size without faults.
+    Loops(Vec<Loop>),
+    Live(Live),
+}
+
+/// The newest pictures, as an encoder on a thread of its own makes them.
+struct Live {
+    newest: Mutex<VecDeque<(u64, Arc<Frame>)>>,
+    more: Condvar,
+}
+
+/// How many pictures of a live stream are kept for those who send them.
+const KEPT: usize = 64;
+
+impl Stream {
+    /// Encodes the loops, or the first picture of a live stream.
+    pub(super) fn new(options: &Options) -> Result<Self, SimError> {
+        let interval = options.rate.interval();
+        let beat = Beat::at(now(), interval);
+        let keys_every = u64::from(options.keys_every.max(1));
+        let script = options.script.clone();
+        let Some(frames) = options.loop_frames else {
+            let newest = Mutex::new(VecDeque::new());
+            let kind = Kind::Live(Live {
+                newest,
+                more: Condvar::new(),
+            });
+            let begun = now();
+            return Ok(Self {
+                beat,
+                begun,
+                keys_every,
+                script,
+                kind,
+            });
+        };
+        // Whole groups of pictures, in whole microseconds.
+        let frames = u64::from(frames).div_ceil(keys_every).max(1) * keys_every;
+        let (numerator_ns, denominator) = interval.as_fraction();
+        let period_us =
+            u128::from(numerator_ns) * u128::from(frames) / u128::from(denominator) / 1000;
+        let too_long = |_| {
+            SimError::Options(format!(
+                "a loop of {frames} pictures is longer than an hour"
+            ))
+        };
+        let period_us = u32::try_from(period_us).map_err(too_long)?;
+        let exact = Interval::from_fraction(u64::from(period_us) * 1000, frames)
+            .map_err(|error| SimError::Options(error.to_string()))?;
+        let beat = Beat::at(beat.start(), exact);
+        let mut sizes = vec![options.size];
+        sizes.extend(script.sizes());
+        let mut loops: Vec<Loop> = Vec::new();
+        for size in sizes {
+            if loops.iter().all(|it| it.size != size) {
+                let frames = encode_loop(options, size, &beat, frames, period_us)?;
+                loops.push(Loop { size, frames });
+            }
+        }
+        let kind = Kind::Loops(loops);
+        let begun = now();
+        Ok(Self {
+            beat,
+            begun,
+            keys_every,
+            script,
+            kind,
+        })
+    }
+
+    /// How long after the beginning a picture is due; what was due before it is due at once.
+    pub(super) fn elapsed(&self, index: u64) -> Duration {
+        Duration::from_nanos(self.due(index).since(self.begun).max(0) as u64)
+    }
+
+    /// The parameter sets, where they are known before the first picture.
+    pub(super) fn parameter_sets(&self) -> Vec<&[u8]> {
+        let Kind::Loops(loops) = &self.kind else {
+            return Vec::new();
+        };
+        let units = loops[0].frames[0].units.iter().map(Vec::as_slice);
+        let is_parameters = |unit: &&[u8]| matches!(unit.first().map(|it| it & 31), Some(7 | 8));
+        units.filter(is_parameters).collect()
+    }
+
+    /// When a picture is meant to be sent.
+    pub(super) fn due(&self, index: u64) -> MonotonicTime {
+        self.beat.intended(index)
+    }
+
+    /// The first picture that is due after a time.
+    pub(super) fn first_after(&self, time: MonotonicTime) -> u64 {
+        let mut beat = Beat::at(self.beat.start(), self.beat.interval());
+        beat.skip_to(time);
+        beat.index() + 1
+    }
+
+    /// The picture `index` since the start, or the one after it where a live stream left it out. A live stream is
+    /// waited for, a while.
+    pub(super) fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
+        match &self.kind {
+            Kind::Loops(loops) => {
+                let group = index - index % self.keys_every;
+                let size = self
+                    .script
+                    .size(self.elapsed(group))
+                    .unwrap_or(loops[0].size);
+                let of_size = loops.iter().find(|it| it.size == size).unwrap_or(&loops[0]);
+                let frames = &of_size.frames;
+                let frame = &frames[(index % frames.len() as u64) as usize];
+                Some((index, Arc::clone(frame)))
+            }
+            Kind::Live(live) => live.frame(index),
+        }
+    }
+
+    /// Encodes pictures of a live stream ahead of their time, until `is_over`.
+    pub(super) fn encode_live(
+        &self,
+        options: &Options,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), SimError> {
+        let Kind::Live(live) = &self.kind else {
+            return Ok(());
+        };
+        let interval = self.beat.interval().as_duration();
+        let mut encoder = Encoder::new(options)?;
+        let mut pattern =
+            Pattern::new(options.size).map_err(|error| SimError::from_picture(&error))?;
+        let mut index = self.first_after(now() + interval);
+        while !is_over() {
+            let size = self
+                .script
+                .size(self.elapsed(index))
+                .unwrap_or(options.size);
+            if size != pattern.size() {
+                pattern = Pattern::new(size).map_err(|error| SimError::from_picture(&error))?;
+            }
+            pattern.paint(Code {
+                number: index as u32,
+                time_ns: self.due(index).as_ns(),
+                period_us: 0,
+            });
+            let (is_key, units) = encoder.encode(&pattern)?;
+            live.push(
+                index,
+                Frame {
+                    number: index as u32,
+                    is_key,
+                    units,
+                },
+            );
+            // An encoder that is too slow leaves pictures out.
+            index = self.first_after(now() + interval).max(index + 1);
+            let begin = self.due(index) - interval * 2;
+            if begin > now() {
+                std::thread::sleep(Duration::from_nanos(begin.since(now()).max(0) as u64));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Live {
+    fn push(&self, index: u64, frame: Frame) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.len() == KEPT {
+            newest.pop_front();
+        }
+        newest.push_back((index, Arc::new(frame)));
+        self.more.notify_all();
+    }
+
+    fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
+        const LONGEST_WAIT: Duration = Duration::from_millis(100);
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_ahead =
+            |newest: &mut VecDeque<(u64, _)>| newest.back().is_none_or(|it| it.0 < index);
+        let waited = self.more.wait_timeout_while(newest, LONGEST_WAIT, is_ahead);
+        let (newest, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        newest.iter().find(|it| it.0 >= index).cloned()
+    }
+}
+
+fn encode_loop(
+    options: &Options,
+    size: Size,
+    beat: &Beat,
+    frames: u64,
+    period_us: u32,
+) -> Result<Vec<Arc<Frame>>, SimError> {
+    let mut encoder = Encoder::new(options)?;
+    let mut pattern = Pattern::new(size).map_err(|error| SimError::from_picture(&error))?;
+    let encode = |index: u64| {
+        let number = index as u32;
+        let time_ns = beat.intended(index).as_ns();
+        pattern.paint(Code {
+            number,
+            time_ns,
+            period_us,
+        });
+        let (is_key, units) = encoder.encode(&pattern)?;
+        Ok(Arc::new(Frame {
+            number,
+            is_key,
+            units,
+        }))
+    };
+    (0..frames).map(encode).collect()
+}
