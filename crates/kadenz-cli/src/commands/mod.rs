@@ -1,6 +1,8 @@
 //! The commands, a file each.
 
 mod beside;
+#[cfg(all(feature = "camera", target_os = "linux"))]
+mod camera;
 mod check;
 mod child;
 mod compare;
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     Msg(msg::Msg),
     #[command(subcommand)]
     Ethercat(ethercat::Ethercat),
+    #[cfg(all(feature = "camera", target_os = "linux"))]
+    #[command(subcommand)]
+    Camera(camera::CameraCommand),
     #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
@@ -76,6 +81,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Udp(udp) => udp::run(&udp),
         Command::Msg(msg) => msg::run(&msg),
         Command::Ethercat(ethercat) => ethercat::run(&ethercat),
+        #[cfg(all(feature = "camera", target_os = "linux"))]
+        Command::Camera(command) => camera::run(&command),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
         Command::Log(log) => log::run(&log),
@@ -97,6 +104,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
     let mut schemas = vec![
+        #[cfg(feature = "camera")]
+        camera::schemas(),
         ethercat::schemas(),
         log::schemas(),
         msg::schemas(),

@@ -1,0 +1,103 @@
+//! `kadenz camera`, a file a command.
+
+mod list;
+mod record;
+mod serve;
+mod show;
+mod sim;
+
+use clap::{Args, Subcommand};
+use kadenz_camera::client::{Camera, OpenOptions};
+use kadenz_camera::layout::Layout;
+use kadenz_camera::source::SourceOptions;
+
+use crate::options::{Span, waiting};
+use crate::output::Outcome;
+
+/// The newest frame of a camera, in the layout a program wants, and how old it is.
+///
+/// A URL is rtsp://, http:// (MJPEG) or test://1920x1080@30; what `serve` serves is opened by its name, also from
+/// other languages (docs/camera-ring.md).
+#[derive(Debug, Subcommand)]
+pub(crate) enum CameraCommand {
+    Serve(Box<serve::Options>),
+    List(list::Options),
+    Show(Box<show::Options>),
+    Record(Box<record::Record>),
+    Doctor(Box<record::Doctor>),
+    Sim(Box<sim::Options>),
+}
+
+pub(crate) fn run(command: &CameraCommand) -> anyhow::Result<Outcome> {
+    match command {
+        CameraCommand::Serve(options) => serve::run(options),
+        CameraCommand::List(_) => list::run(),
+        CameraCommand::Show(options) => show::run(options),
+        CameraCommand::Record(options) => record::record(options),
+        CameraCommand::Doctor(options) => record::doctor(options),
+        CameraCommand::Sim(options) => sim::run(options),
+    }
+}
+
+/// What the commands' JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("camera", 1)
+        .answer::<list::Cameras>("list")
+        .answer::<serve::Served>("serve")
+        .answer::<show::Saved>("show")
+        .answer::<sim::Simulated>("sim")
+}
+
+/// How a camera is reached.
+#[derive(Clone, Debug, Args)]
+struct SourceOption {
+    /// How long to wait for a connection, for each answer and for the first frame
+    #[arg(long, value_name = "SPAN", default_value = "10s")]
+    timeout: Span,
+
+    /// A camera that sends nothing for so long is taken for lost, and opened again
+    #[arg(long, value_name = "SPAN", default_value = "5s")]
+    silence: Span,
+}
+
+impl SourceOption {
+    fn options(&self) -> SourceOptions {
+        SourceOptions {
+            timeout: self.timeout.0,
+            silence: self.silence.0,
+        }
+    }
+}
+
+/// A camera to read from.
+#[derive(Clone, Debug, Args)]
+struct ReaderOption {
+    /// Its URL, or the name under which `kadenz camera serve` serves it
+    #[arg(value_name = "URL|NAME")]
+    camera: String,
+
+    /// The layout of the frames: rgb, bgr, gray, or with -column-major as MATLAB has it; then a region
+    /// [WIDTHxHEIGHT+LEFT+TOP] and a size @WIDTHxHEIGHT where wanted
+    #[arg(long, value_name = "LAYOUT", default_value = "rgb")]
+    layout: Layout,
+
+    #[command(flatten)]
+    source: SourceOption,
+}
+
+impl ReaderOption {
+    /// Opens it, which takes until its first frame.
+    fn open(&self) -> anyhow::Result<Camera> {
+        let options = OpenOptions {
+            layout: self.layout,
+            patience: self.source.timeout.0,
+            source: self.source.options(),
+        };
+        let shown = kadenz_camera::source::without_credentials(&self.camera);
+        let camera = waiting(&format!("waiting for the first frame of {shown}"), || {
+            Camera::open_with(&self.camera, &options)
+        })?;
+        Ok(camera)
+    }
+}

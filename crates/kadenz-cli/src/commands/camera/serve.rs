@@ -1,0 +1,166 @@
+//! `kadenz camera serve`.
+
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_camera::layout::Layout;
+use kadenz_camera::ring::DEFAULT_SLOTS;
+use kadenz_camera::server::status::{State, Status};
+use kadenz_camera::server::{CameraServer, ServerOptions};
+use kadenz_camera::source;
+use kadenz_lab::stop::Stop;
+use kadenz_report::document::{Answer, Document, Version};
+use kadenz_report::numbers;
+use kadenz_rt::clock;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::SourceOption;
+use super::list::state_word;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// How often the state is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Decode a camera's frames and put the newest into shared memory, for programs that open it by name.
+///
+/// A layout is converted once, while a program of the same user wants it; --layout publishes one for programs that
+/// cannot ask, such as MATLAB. A camera that is lost is opened again, under the same name.
+///
+/// Exit codes: 0 ended by Ctrl-C, --duration or the file's end; 2 the camera cannot be opened.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz camera serve rtsp://10.0.0.20/stream1 --name front
+  kadenz camera serve http://10.0.0.21/video.mjpg --name left --layout gray-column-major
+  kadenz camera serve test://1920x1080@30 --duration 10s
+  kadenz camera serve rtsp://admin:secret@10.0.0.20/h264 --layout rgb@960x540 --layout gray[640x480+0+0]")]
+pub(super) struct Options {
+    /// Where the frames come from: rtsp://, http:// (MJPEG), test://1920x1080@30
+    url: String,
+
+    /// The name by which programs open it
+    #[arg(long, default_value = "camera")]
+    name: String,
+
+    /// Publish this layout whether a program asks or not; may be given more than once
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Vec<Layout>,
+
+    /// Frames that shared memory holds for each layout: how long a program may look at one without a copy
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SLOTS)]
+    slots: usize,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long, value_name = "SPAN")]
+    duration: Option<Span>,
+
+    #[command(flatten)]
+    source: SourceOption,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+/// What was served.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Served {
+    version: Version<1>,
+    #[serde(flatten)]
+    status: Status,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        (2..=64).contains(&options.slots),
+        "`--slots {}` is outside 2 to 64",
+        options.slots
+    );
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let url = options.url.clone();
+    let source = options.source.options();
+    let server = CameraServer::start(
+        Box::new(move || source::open(&url, &source)),
+        &ServerOptions {
+            layouts: options.layout.clone(),
+            slots: options.slots,
+            ..ServerOptions::new(&options.name, &source::without_credentials(&options.url))
+        },
+    )?;
+    let status = watch(&server, options, &stop);
+    let failed = status.state == State::Failed;
+    anyhow::ensure!(!failed, status.trouble.unwrap_or_default());
+    output::summary(&Served {
+        version: Version,
+        status,
+    })?;
+    Ok(Outcome::Kept)
+}
+
+/// Says what becomes of the camera until the end; how it was then.
+fn watch(server: &CameraServer, options: &Options, stop: &Stop) -> Status {
+    let end = options.duration.map(|it| clock::now() + it.0);
+    let mut said = None;
+    let mut troubled = None;
+    loop {
+        let status = server.status();
+        if said != Some(status.state) {
+            said = Some(status.state);
+            output::note(&line(&status));
+        }
+        if status.trouble != troubled {
+            if let Some(trouble) = &status.trouble {
+                output::note(&format!("{}: {trouble}", status.name));
+            }
+            troubled.clone_from(&status.trouble);
+        }
+        let is_over =
+            end.is_some_and(|end| clock::now() >= end) || stop.requested() || server.has_ended();
+        if is_over {
+            return status;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+fn line(status: &Status) -> String {
+    let what = match status.description.is_empty() {
+        true => &status.url,
+        false => &status.description,
+    };
+    let hint = match status.state {
+        State::Running => format!("; `kadenz camera show {}` shows it", status.name),
+        _ => String::new(),
+    };
+    format!(
+        "{}: {} ({what}){hint}",
+        status.name,
+        state_word(status.state)
+    )
+}
+
+impl Answer for Served {
+    fn document(&self) -> Document {
+        let counts = &self.status.counts;
+        let each = [
+            (counts.missed, "missed"),
+            (counts.skipped, "skipped"),
+            (counts.duplicated, "duplicated"),
+            (counts.reconnects, "lost and opened again"),
+        ];
+        let told = each.map(|(count, word)| format!("{} {word}", numbers::thousands(count)));
+        let frames = numbers::thousands(counts.frames);
+        format!(
+            "{frames} frames of {}; {}",
+            self.status.url,
+            told.join(", ")
+        )
+        .into()
+    }
+}

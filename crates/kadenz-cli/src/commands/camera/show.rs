@@ -1,0 +1,134 @@
+//! `kadenz camera show`: a picture into a file, or a page with the live one.
+
+mod page;
+mod png;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_camera::client::Camera;
+use kadenz_camera::layout::Order;
+use kadenz_report::document::{Answer, Document, Version};
+use kadenz_report::numbers;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ReaderOption;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Show a camera's live picture and its age on a page of this machine, or save one picture.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz camera show front                                 a page at http://127.0.0.1:8520
+  kadenz camera show rtsp://10.0.0.20/stream1 --png now.png
+  kadenz camera show test://640x480@30 --layout gray@320x240 --png small.png")]
+pub(super) struct Options {
+    #[command(flatten)]
+    reader: ReaderOption,
+
+    /// Save the newest picture, and end
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+
+    /// Port of the page on 127.0.0.1 [default: 8520, or a free one]
+    #[arg(long, value_name = "PORT", conflicts_with = "png")]
+    port: Option<u16>,
+
+    /// How long the page is served [default: until Ctrl-C]
+    #[arg(long, value_name = "SPAN", conflicts_with = "png")]
+    duration: Option<Span>,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+/// The picture that was saved.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Saved {
+    version: Version<1>,
+    file: PathBuf,
+    width: u32,
+    height: u32,
+    /// Its number since the server's start.
+    number: u64,
+    /// How old it was when it was taken out of shared memory.
+    age_ns: u64,
+}
+
+/// Where the page is where nothing else is stated.
+const PORT: u16 = 8520;
+/// The newest frame may be that old before a picture is saved.
+const MAX_AGE: Duration = Duration::from_secs(5);
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        options.reader.layout.order == Order::Interleaved,
+        "a picture is shown in rows; take --layout rgb, bgr or gray"
+    );
+    let mut camera = options.reader.open()?;
+    if let Some(file) = &options.png {
+        output::answer(&save(&mut camera, file)?)?;
+        return Ok(Outcome::Kept);
+    }
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let listener = listen(options.port)?;
+    output::note(&format!(
+        "the picture is at http://{} until Ctrl-C",
+        listener.local_addr()?
+    ));
+    page::serve(&listener, camera, options.duration.map(|it| it.0), &stop)?;
+    Ok(Outcome::Kept)
+}
+
+/// The port that was asked for, or else the usual one or any.
+fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
+    let at = |port: u16| TcpListener::bind(("127.0.0.1", port));
+    let listener = match port {
+        Some(port) => {
+            at(port).with_context(|| format!("port {port} of 127.0.0.1; take another by --port"))
+        }
+        None => at(PORT)
+            .or_else(|_| at(0))
+            .context("cannot listen on 127.0.0.1"),
+    };
+    listener
+}
+
+fn save(camera: &mut Camera, file: &Path) -> anyhow::Result<Saved> {
+    let frame = camera.latest(MAX_AGE)?;
+    let (shape, info, age) = (frame.shape(), *frame.info(), frame.age());
+    let bytes = frame.to_vec()?;
+    let png = png::encode(&bytes, &shape)?;
+    std::fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Saved {
+        version: Version,
+        file: file.to_owned(),
+        width: shape.size.width,
+        height: shape.size.height,
+        number: info.number,
+        age_ns: u64::try_from(age.as_nanos()).unwrap_or(u64::MAX),
+    })
+}
+
+impl Answer for Saved {
+    fn document(&self) -> Document {
+        let age = numbers::span(self.age_ns as f64);
+        let size = format!("{}x{}", self.width, self.height);
+        format!(
+            "{}: frame {} of {size}, {age} old",
+            self.file.display(),
+            self.number
+        )
+        .into()
+    }
+}

@@ -1,0 +1,155 @@
+//! `kadenz camera sim`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use kadenz_camera::picture::Size;
+use kadenz_camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
+use kadenz_report::document::{Answer, Document, Version};
+use kadenz_report::numbers;
+use kadenz_rt::beat::Rate;
+use kadenz_rt::clock;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::commands::interrupt;
+use crate::options::{Span, waiting};
+use crate::output::{self, Outcome};
+
+/// Be a camera: RTSP or MJPEG with the number and the time painted into each picture, and faults by script.
+///
+/// `kadenz camera record URL --barcode` reads the painted time, and so measures the true latency from camera to array,
+/// also of a camera that films the screen. Listens on the loopback address unless told otherwise.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz camera sim                                     H.264 1080p at 30 Hz, rtsp://127.0.0.1:8554/camera
+  kadenz camera sim --protocol http --size 720p --rate 60Hz
+  kadenz camera sim --script faults.toml                stalls, losses, reboots at stated times
+  kadenz camera sim --faults 5min --seed 7              random ones, the same for the same seed")]
+pub(super) struct Options {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8554")]
+    listen: SocketAddr,
+
+    /// How pictures are served
+    #[arg(long, value_name = "PROTOCOL", default_value = "rtsp")]
+    protocol: ProtocolOption,
+
+    /// Size of the pictures: 480p, 720p, 1080p, 4K or as 1280x960
+    #[arg(long, value_name = "SIZE", default_value = "1080p")]
+    size: Size,
+
+    /// Pictures a second
+    #[arg(long, value_name = "RATE", default_value = "30Hz")]
+    rate: Rate,
+
+    /// Pictures from one key to the next
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3000))]
+    keys_every: u32,
+
+    /// Encode each picture as it comes rather than a loop of ten seconds in advance: needs a CPU of its own
+    #[arg(long)]
+    live: bool,
+
+    /// What goes wrong, and when: a TOML file (docs/camera.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "faults")]
+    script: Option<PathBuf>,
+
+    /// Let things go wrong at random for so long
+    #[arg(long, value_name = "SPAN")]
+    faults: Option<Span>,
+
+    /// Settles what is left to chance
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long, value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProtocolOption {
+    /// H.264 by RTSP; the client chooses TCP or UDP
+    Rtsp,
+    /// JPEG as multipart by HTTP
+    Http,
+}
+
+/// What was simulated.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Simulated {
+    version: Version<1>,
+    url: String,
+    /// Pictures that were sent to any client, as far as the log reaches.
+    sent: usize,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let plan = plan(options)?;
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let camera = waiting("encoding the pictures", || CameraSim::start(plan))?;
+    output::note(&format!(
+        "{} ({} at {})",
+        camera.url(),
+        options.size,
+        options.rate
+    ));
+    let end = options.duration.map(|it| clock::now() + it.0);
+    while !stop.requested() && end.is_none_or(|end| clock::now() < end) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    output::summary(&Simulated {
+        version: Version,
+        url: camera.url(),
+        sent: camera.log().len(),
+    })?;
+    Ok(Outcome::Kept)
+}
+
+fn plan(options: &Options) -> anyhow::Result<SimOptions> {
+    let script = match (&options.script, options.faults) {
+        (Some(file), _) => {
+            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            Script::from_toml(&text).with_context(|| file.display().to_string())?
+        }
+        (None, Some(span)) => Script::random(options.seed, span.0, &[options.size]),
+        (None, None) => Script::default(),
+    };
+    let defaults = SimOptions::default();
+    Ok(SimOptions {
+        bind: options.listen,
+        protocol: match options.protocol {
+            ProtocolOption::Rtsp => Protocol::Rtsp,
+            ProtocolOption::Http => Protocol::Http,
+        },
+        size: options.size,
+        rate: options.rate,
+        keys_every: options.keys_every,
+        loop_frames: defaults.loop_frames.filter(|_| !options.live),
+        script,
+        seed: options.seed,
+        ..defaults
+    })
+}
+
+impl Answer for Simulated {
+    fn document(&self) -> Document {
+        format!(
+            "{} pictures were sent from {}",
+            numbers::thousands(self.sent as u64),
+            self.url
+        )
+        .into()
+    }
+}
