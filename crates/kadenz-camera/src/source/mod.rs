@@ -2,6 +2,7 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+pub mod file;
 pub mod test_pattern;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
