@@ -36,7 +36,8 @@ fn code(number: u32) -> Code {
 }
 
 /// Our own decoder, and the system's where this build has it.
-const OPENERS: [fn(Coding) -> Result<Box<dyn Decoder>, DecodeError>; 2] = [open_own, open];
+type Opener = fn(Coding) -> Result<Box<dyn Decoder>, DecodeError>;
+const OPENERS: [Opener; 2] = [open_own, open];
 
 fn jpeg(pattern: &Pattern, quality: u32) -> Vec<u8> {
     let Size { width, height } = pattern.size();
