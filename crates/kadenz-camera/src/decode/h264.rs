@@ -3,22 +3,17 @@
 use openh264::decoder::{DecodedYUV, Decoder as OpenH264};
 use openh264::formats::YUVSource;
 
+use super::references::References;
 use super::{DecodeError, Decoder, Sps, other_coding};
 use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
 use crate::source::{Content, Unit};
 
-/// Units that are passed over after an error in the hope of a key. A stream that refreshes its pictures without
-/// keys then gets its way.
-const MAX_PASSED_OVER: u32 = 300;
-
-/// A decoder of one H.264 stream. After a fault it shows nothing until the next key: what is predicted from a
-/// picture that is missing or broken is a wrong picture that looks right.
+/// A decoder of one H.264 stream.
 pub(super) struct H264 {
     decoder: OpenH264,
     /// Of the last parameter set.
     sps: Option<Sps>,
-    /// Units passed over since the fault; none where the references are whole.
-    waits: Option<u32>,
+    references: References,
 }
 
 impl H264 {
@@ -27,27 +22,8 @@ impl H264 {
         Ok(Self {
             decoder,
             sps: None,
-            waits: Some(0),
+            references: References::default(),
         })
-    }
-
-    /// Whether the unit's references are there.
-    fn is_decodable(&mut self, unit: &Unit<'_>) -> bool {
-        if unit.is_key {
-            self.waits = None;
-        } else if unit.missed > 0 && self.waits.is_none() {
-            self.waits = Some(0);
-        }
-        match &mut self.waits {
-            Some(passed_over) if *passed_over < MAX_PASSED_OVER => {
-                *passed_over += 1;
-                false
-            }
-            _ => {
-                self.waits = None;
-                true
-            }
-        }
     }
 
     /// Notes the parameter sets of a key.
@@ -82,17 +58,13 @@ impl Decoder for H264 {
         let Content::H264(stream) = unit.content else {
             return Err(other_coding("H.264"));
         };
-        if !self.is_decodable(unit) {
-            let cause = "it needs a picture that is missing; the next key mends it";
-            return Err(DecodeError::new("H.264", cause));
-        }
+        self.references.check("H.264", unit)?;
         self.note_parameters(stream)?;
         let decoded = self.decoder.decode(stream);
-        if unit.is_damaged || decoded.is_err() {
-            self.waits = Some(0);
+        if decoded.is_err() {
+            self.references.lose();
         }
         match decoded {
-            Ok(_) if unit.is_damaged => Err(DecodeError::new("H.264", "a part of it is missing")),
             Ok(Some(decoded)) => {
                 let picture = picture(&decoded, self.sps);
                 let picture = picture.map_err(|cause| DecodeError::new("H.264", cause))?;

@@ -3,9 +3,13 @@
 //! [`open`] gives the decoder for a [`Coding`]. A decoder allocates when the size of the pictures changes, and a
 //! JPEG decoder with each picture: it belongs on a thread of its own, not on a real-time path.
 
+#[cfg(feature = "ffmpeg")]
+mod ffmpeg;
 #[cfg(feature = "h264")]
 mod h264;
 mod jpeg;
+#[cfg(any(feature = "h264", feature = "ffmpeg"))]
+mod references;
 mod sps;
 
 #[cfg(test)]
@@ -51,12 +55,24 @@ pub trait Decoder: Send {
     fn name(&self) -> &'static str;
 }
 
-/// The decoder for a coding. [`Content::Picture`](crate::source::Content::Picture) needs none, and so has no
-/// coding.
+/// The decoder for a coding: libavcodec where this build has it, else the one of its own.
+/// [`Content::Picture`](crate::source::Content::Picture) needs none, and so has no coding.
 ///
 /// # Errors
-/// Where this build has none, with the feature that brings it.
+/// Where there is none, with what brings one.
 pub fn open(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
+    #[cfg(feature = "ffmpeg")]
+    if let Ok(decoder) = ffmpeg::Libavcodec::new(coding) {
+        return Ok(Box::new(decoder));
+    }
+    open_own(coding)
+}
+
+/// The decoder that needs nothing of the system.
+///
+/// # Errors
+/// Where this build has none, with what brings one.
+pub fn open_own(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     match coding {
         Coding::Jpeg => Ok(Box::new(jpeg::Jpeg::new())),
         #[cfg(feature = "h264")]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::barcode::{Code, Gray, Reader, whole};
-use crate::picture::{Matrix, Pixels, Range, Size};
+use crate::picture::{Pixels, Size};
 use crate::sim::encode::JpegEncoder;
 use crate::source::test_pattern::Pattern;
 use crate::source::{Capture, Content};
@@ -34,6 +34,10 @@ fn code(number: u32) -> Code {
         period_us: 0,
     }
 }
+
+/// Our own decoder, and the system's where this build has it.
+type Opener = fn(Coding) -> Result<Box<dyn Decoder>, DecodeError>;
+const OPENERS: [Opener; 2] = [open_own, open];
 
 fn jpeg(pattern: &Pattern, quality: u32) -> Vec<u8> {
     let Size { width, height } = pattern.size();
@@ -80,15 +84,22 @@ fn luma(picture: &Picture<'_>) -> Vec<u8> {
 
 #[test]
 fn a_jpeg_of_any_quality_and_size_shows_its_code() {
-    let mut decoder = open(Coding::Jpeg).unwrap();
+    let mut decoders = OPENERS.map(|open| open(Coding::Jpeg).unwrap());
     for (width, height) in [(320, 240), (642, 482), (64, 132), (1280, 720)] {
         let of = size(width, height);
         for quality in [30, 85, 100] {
             let mut pattern = Pattern::new(of).unwrap();
             pattern.paint(code(quality));
             let jpeg = jpeg(&pattern, quality);
-            let decoded = decode(decoder.as_mut(), &unit(Content::Jpeg(&jpeg), true));
-            assert_eq!(decoded, Ok(vec![(7, code(quality), of)]));
+            for decoder in &mut decoders {
+                let decoded = decode(decoder.as_mut(), &unit(Content::Jpeg(&jpeg), true));
+                assert_eq!(
+                    decoded,
+                    Ok(vec![(7, code(quality), of)]),
+                    "{}",
+                    decoder.name()
+                );
+            }
         }
     }
 }
@@ -98,7 +109,7 @@ fn a_jpeg_s_samples_are_those_that_were_encoded() {
     let mut pattern = Pattern::new(size(320, 240)).unwrap();
     pattern.paint(code(1));
     let jpeg = jpeg(&pattern, 100);
-    let mut decoder = open(Coding::Jpeg).unwrap();
+    let mut decoder = open_own(Coding::Jpeg).unwrap();
     let compare = &mut |_, picture: &Picture<'_>| {
         let Pixels::Rgb(rgb) = picture.pixels() else {
             panic!("colour comes as RGB");
@@ -130,18 +141,20 @@ fn a_jpeg_s_samples_are_those_that_were_encoded() {
 
 #[test]
 fn what_is_cut_off_or_of_another_coding_is_an_error_and_the_next_picture_is_whole() {
-    let mut pattern = Pattern::new(size(320, 240)).unwrap();
-    pattern.paint(code(3));
-    let whole = jpeg(&pattern, 85);
-    let mut decoder = open(Coding::Jpeg).unwrap();
-    for content in [
-        Content::Jpeg(&whole[..100]),
-        Content::Jpeg(&[]),
-        Content::H264(&whole),
-    ] {
-        assert!(decode(decoder.as_mut(), &unit(content, true)).is_err());
+    for open in OPENERS {
+        let mut pattern = Pattern::new(size(320, 240)).unwrap();
+        pattern.paint(code(3));
+        let whole = jpeg(&pattern, 85);
+        let mut decoder = open(Coding::Jpeg).unwrap();
+        for content in [
+            Content::Jpeg(&whole[..100]),
+            Content::Jpeg(&[]),
+            Content::H264(&whole),
+        ] {
+            assert!(decode(decoder.as_mut(), &unit(content, true)).is_err());
+        }
+        assert!(decode(decoder.as_mut(), &unit(Content::Jpeg(&whole), true)).is_ok());
     }
-    assert!(decode(decoder.as_mut(), &unit(Content::Jpeg(&whole), true)).is_ok());
 }
 
 #[test]
@@ -151,7 +164,7 @@ fn a_jpeg_that_states_a_huge_size_takes_no_memory() {
     let mut huge = jpeg(&pattern, 85);
     let frame = huge.windows(2).position(|it| it == [0xff, 0xc0]).unwrap();
     huge[frame + 5..frame + 9].fill(0x3f);
-    let mut decoder = open(Coding::Jpeg).unwrap();
+    let mut decoder = open_own(Coding::Jpeg).unwrap();
     let info = allocation_counter::measure(|| {
         let decoded = decode(decoder.as_mut(), &unit(Content::Jpeg(&huge), true));
         assert!(decoded.is_err());
@@ -164,15 +177,17 @@ proptest! {
     fn hostile_bytes_end_in_an_error_or_a_picture(
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
+    for open in OPENERS {
         let mut pattern = Pattern::new(size(64, 132)).unwrap();
         pattern.paint(code(0));
         let mut bytes = jpeg(&pattern, 50);
-        for (at, value) in flips {
+        for (at, value) in &flips {
             let at = at.index(bytes.len());
-            bytes[at] = value;
+            bytes[at] = *value;
         }
         let mut decoder = open(Coding::Jpeg).unwrap();
         let _ = decoder.decode(0, &unit(Content::Jpeg(&bytes), true), &mut |_, _| ());
+    }
     }
 
     #[test]
@@ -186,6 +201,7 @@ proptest! {
 #[cfg(feature = "h264")]
 mod h264 {
     use super::*;
+    use crate::picture::{Matrix, Range};
     use crate::sim::Options;
     use crate::sim::encode::H264Encoder;
 
@@ -211,42 +227,46 @@ mod h264 {
 
     #[test]
     fn every_picture_shows_its_code_also_after_the_size_has_changed() {
-        let mut decoder = open(Coding::H264).unwrap();
-        for (of, numbers) in [
-            (size(320, 240), 0..25),
-            (size(640, 480), 25..40),
-            (size(322, 242), 40..45),
-        ] {
-            for (number, (is_key, stream)) in numbers.clone().zip(encoded(of, numbers)) {
-                let decoded = decode(decoder.as_mut(), &unit(Content::H264(&stream), is_key));
-                assert_eq!(decoded, Ok(vec![(7, code(number), of)]));
+        for open in OPENERS {
+            let mut decoder = open(Coding::H264).unwrap();
+            for (of, numbers) in [
+                (size(320, 240), 0..25),
+                (size(640, 480), 25..40),
+                (size(322, 242), 40..45),
+            ] {
+                for (number, (is_key, stream)) in numbers.clone().zip(encoded(of, numbers)) {
+                    let decoded = decode(decoder.as_mut(), &unit(Content::H264(&stream), is_key));
+                    assert_eq!(decoded, Ok(vec![(7, code(number), of)]));
+                }
             }
         }
     }
 
     #[test]
     fn after_a_fault_nothing_is_shown_until_the_next_key() {
-        let stream = encoded(size(320, 240), 0..30);
-        let faults: [fn(&mut Unit<'_>); 3] = [
-            |unit| unit.missed = 1,
-            |unit| unit.is_damaged = true,
-            |unit| unit.content = Content::H264(&[0, 0, 1, 0x61, 0xff, 0xff, 0xff]),
-        ];
-        for fault in faults {
-            let mut decoder = open(Coding::H264).unwrap();
-            for (index, (is_key, bytes)) in stream.iter().enumerate() {
-                let mut unit = unit(Content::H264(bytes), *is_key);
-                if index == 14 {
-                    fault(&mut unit);
+        for open in OPENERS {
+            let stream = encoded(size(320, 240), 0..30);
+            let faults: [fn(&mut Unit<'_>); 3] = [
+                |unit| unit.missed = 1,
+                |unit| unit.is_damaged = true,
+                |unit| unit.content = Content::H264(&[0, 0, 1, 0x61, 0xff, 0xff, 0xff]),
+            ];
+            for fault in faults {
+                let mut decoder = open(Coding::H264).unwrap();
+                for (index, (is_key, bytes)) in stream.iter().enumerate() {
+                    let mut unit = unit(Content::H264(bytes), *is_key);
+                    if index == 14 {
+                        fault(&mut unit);
+                    }
+                    let is_whole = decode(decoder.as_mut(), &unit).is_ok_and(|it| it.len() == 1);
+                    assert_eq!(is_whole, !(14..20).contains(&index), "{index}");
                 }
-                let is_whole = decode(decoder.as_mut(), &unit).is_ok_and(|it| it.len() == 1);
-                assert_eq!(is_whole, !(14..20).contains(&index), "{index}");
             }
+            // Nor before the first.
+            let mut decoder = open(Coding::H264).unwrap();
+            let (is_key, bytes) = &stream[1];
+            assert!(decode(decoder.as_mut(), &unit(Content::H264(bytes), *is_key)).is_err());
         }
-        // Nor before the first.
-        let mut decoder = open(Coding::H264).unwrap();
-        let (is_key, bytes) = &stream[1];
-        assert!(decode(decoder.as_mut(), &unit(Content::H264(bytes), *is_key)).is_err());
     }
 
     #[test]
@@ -262,7 +282,7 @@ mod h264 {
                 range
             })
         );
-        let mut decoder = open(Coding::H264).unwrap();
+        let mut decoder = open_own(Coding::H264).unwrap();
         let check = &mut |_, picture: &Picture<'_>| {
             let Pixels::Yuv {
                 matrix: Matrix::Bt709,
@@ -285,6 +305,7 @@ mod h264 {
         fn broken_streams_end_in_errors_and_the_decoder_goes_on(
             flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..10),
         ) {
+    for open in OPENERS {
             let stream = encoded(size(64, 132), 0..11);
             let mut decoder = open(Coding::H264).unwrap();
             for (index, (is_key, bytes)) in stream.iter().enumerate() {
@@ -298,6 +319,7 @@ mod h264 {
                     prop_assert_eq!(decoded, Ok(()));
                 }
             }
+    }
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+pub mod ffmpeg_program;
+pub mod file;
 pub mod test_pattern;
 
 use std::time::Duration;

@@ -1,0 +1,57 @@
+//! Whether the pictures are there that a picture is predicted from.
+
+use super::DecodeError;
+use crate::source::Unit;
+
+/// Units that are passed over after a fault in the hope of a key. A stream that refreshes its pictures without keys
+/// then gets its way.
+const MAX_PASSED_OVER: u32 = 300;
+
+/// What a decoder knows of its references. After a fault it shows nothing until the next key: what is predicted from
+/// a picture that is missing or broken is a wrong picture that looks right.
+pub(super) struct References {
+    /// Units passed over since the fault; none where all is there.
+    passed_over: Option<u32>,
+}
+
+impl Default for References {
+    /// A stream that has not begun.
+    fn default() -> Self {
+        let passed_over = Some(0);
+        Self { passed_over }
+    }
+}
+
+impl References {
+    /// Whether a unit can be decoded.
+    ///
+    /// # Errors
+    /// Where it is broken, or needs what is missing.
+    pub(super) fn check(&mut self, what: &'static str, unit: &Unit<'_>) -> Result<(), DecodeError> {
+        if unit.is_damaged {
+            self.lose();
+            return Err(DecodeError::new(what, "a part of it is missing"));
+        }
+        if unit.is_key {
+            self.passed_over = None;
+        } else if unit.missed > 0 {
+            self.lose();
+        }
+        match &mut self.passed_over {
+            Some(passed_over) if *passed_over < MAX_PASSED_OVER => {
+                *passed_over += 1;
+                let cause = "it needs a picture that is missing; the next key mends it";
+                Err(DecodeError::new(what, cause))
+            }
+            _ => {
+                self.passed_over = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes a fault.
+    pub(super) fn lose(&mut self) {
+        self.passed_over.get_or_insert(0);
+    }
+}

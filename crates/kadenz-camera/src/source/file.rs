@@ -1,0 +1,374 @@
+//! Pictures from files: `film.mjpeg` (JPEG pictures one behind the other), `film.h264` (annex B), a folder of JPEG
+//! files in the order of their names; at a rate of their own.
+//!
+//! `film.mjpeg?rate=29.97Hz` states the rate, 30 Hz where none is stated. No picture is left out: who reads late gets
+//! those that are due at once.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use kadenz_rt::beat::{Beat, Rate};
+use kadenz_rt::clock::{MonotonicTime, now};
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+
+use super::{Capture, Content, Next, Source, SourceError, Unit};
+
+/// A larger picture is none: what is read is bounded.
+const MAX_UNIT: usize = 64 << 20;
+/// Bytes read at once.
+const PART: usize = 256 << 10;
+/// More files of a folder are not read.
+const MAX_FILES: usize = 1 << 20;
+
+/// How pictures lie in what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Jpeg,
+    H264,
+}
+
+/// Where the next bytes come from.
+enum Input {
+    Stream(File),
+    /// A picture a file, the next one last.
+    Folder(Vec<PathBuf>),
+}
+
+/// The source of files.
+pub struct FileSource {
+    path: PathBuf,
+    kind: Kind,
+    rate: Rate,
+    input: Input,
+    /// What was read and not given yet, behind `given` bytes that were.
+    buffer: Vec<u8>,
+    given: usize,
+    is_at_end: bool,
+    beat: Beat,
+    sleeper: Box<dyn Sleeper>,
+}
+
+impl FileSource {
+    /// Opens a file or a folder; the first picture is due at once.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is of another kind.
+    pub fn open(text: &str) -> Result<Self, SourceError> {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let path = PathBuf::from(path);
+        let refused = |cause: &dyn std::fmt::Display, remedy: &str| SourceError {
+            cause: format!("cannot read {}: {cause}", path.display()),
+            remedy: remedy.to_owned(),
+            is_transient: false,
+        };
+        let there = "name a file or folder that is there and that you may read";
+        let rate = match query.strip_prefix("rate=") {
+            Some(rate) => rate.parse(),
+            None if query.is_empty() => "30Hz".parse(),
+            None => {
+                return Err(refused(
+                    &format!("`{query}` is unknown here"),
+                    "write ?rate=30Hz",
+                ));
+            }
+        };
+        let rate: Rate = rate.map_err(|error| refused(&error, "write ?rate=30Hz"))?;
+        let extension = path
+            .extension()
+            .and_then(|it| it.to_str())
+            .unwrap_or_default();
+        let (kind, input) = if path.is_dir() {
+            let files = pictures_in(&path).map_err(|error| refused(&error, there))?;
+            (Kind::Jpeg, Input::Folder(files))
+        } else {
+            let kind = match extension.to_ascii_lowercase().as_str() {
+                "mjpeg" | "mjpg" | "jpg" | "jpeg" => Kind::Jpeg,
+                "h264" | "264" | "avc" => Kind::H264,
+                _ => {
+                    let remedy = "name a .mjpeg or .h264 file or a folder of .jpg files, or install the ffmpeg program";
+                    return Err(refused(&"its kind is unknown", remedy));
+                }
+            };
+            let file = File::open(&path).map_err(|error| refused(&error, there))?;
+            (kind, Input::Stream(file))
+        };
+        let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())
+            .map_err(|error| refused(&error, there))?;
+        Ok(Self {
+            path,
+            kind,
+            rate,
+            input,
+            buffer: Vec::new(),
+            given: 0,
+            is_at_end: false,
+            beat: Beat::at(now(), rate.interval()),
+            sleeper,
+        })
+    }
+
+    /// Makes the next picture the first in the buffer, and says how long it is; `None` at the end.
+    fn next_unit(&mut self) -> Result<Option<usize>, std::io::Error> {
+        self.buffer.drain(..self.given);
+        self.given = 0;
+        loop {
+            let length = match self.kind {
+                Kind::Jpeg => {
+                    let begin = self
+                        .buffer
+                        .windows(3)
+                        .position(|it| it == [0xff, 0xd8, 0xff]);
+                    let last = self.buffer.len().saturating_sub(2);
+                    self.buffer.drain(..begin.unwrap_or(last));
+                    jpeg_length(&self.buffer)
+                }
+                Kind::H264 => access_unit_length(&self.buffer),
+            };
+            if length.is_some() {
+                return Ok(length);
+            }
+            if self.is_at_end {
+                // The last access unit has no successor to end it; half a JPEG is none.
+                let rest = self.buffer.len();
+                return Ok((self.kind == Kind::H264 && rest > 0).then_some(rest));
+            }
+            if self.buffer.len() >= MAX_UNIT {
+                return Err(std::io::Error::other("a picture of more than 64 MiB"));
+            }
+            self.read()?;
+        }
+    }
+
+    fn read(&mut self) -> Result<(), std::io::Error> {
+        let length = match &mut self.input {
+            Input::Stream(file) => file.take(PART as u64).read_to_end(&mut self.buffer)?,
+            Input::Folder(files) => match files.pop() {
+                Some(path) => {
+                    let file = File::open(path)?;
+                    // A file whose picture is cut off must not swallow the next.
+                    self.buffer.clear();
+                    file.take(MAX_UNIT as u64)
+                        .read_to_end(&mut self.buffer)?
+                        .max(1)
+                }
+                None => 0,
+            },
+        };
+        self.is_at_end = length == 0;
+        Ok(())
+    }
+}
+
+/// The JPEG files of a folder, the last name first.
+fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)?.take(MAX_FILES) {
+        let path = entry?.path();
+        let extension = path
+            .extension()
+            .and_then(|it| it.to_str())
+            .unwrap_or_default();
+        if ["jpg", "jpeg"]
+            .iter()
+            .any(|it| extension.eq_ignore_ascii_case(it))
+        {
+            files.push(path);
+        }
+    }
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(files)
+}
+
+/// How long the JPEG picture at the beginning is (ITU-T T.81, annex B); `None` where its end is not there. Pictures
+/// within its segments (thumbnails) do not end it.
+fn jpeg_length(bytes: &[u8]) -> Option<usize> {
+    let mut at = 2;
+    loop {
+        match bytes.get(at..at + 2)? {
+            [0xff, 0xd9] => return Some(at + 2),
+            // Entropy-coded data, its stuffed bytes and restart markers, and fill bytes.
+            [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => at += 2,
+            [0xff, 0xff] => at += 1,
+            [0xff, _] => {
+                let [high, low] = bytes.get(at + 2..at + 4)? else {
+                    return None;
+                };
+                at += 2 + usize::from(u16::from_be_bytes([*high, *low])).max(2);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// How long the access unit at the beginning is (ITU-T H.264, 7.4.1.2.3); `None` where the next does not begin.
+fn access_unit_length(stream: &[u8]) -> Option<usize> {
+    let mut has_slice = false;
+    for at in 0..stream.len().saturating_sub(4) {
+        if stream[at..at + 3] != [0, 0, 1] {
+            continue;
+        }
+        let (kind, first) = (stream[at + 3] & 31, stream[at + 4]);
+        let begins_next = match kind {
+            // A slice of the first macroblock: `first_mb_in_slice` is 0.
+            1 | 5 => first & 0x80 != 0,
+            6..=9 | 14..=18 => true,
+            _ => false,
+        };
+        if has_slice && begins_next {
+            let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
+            return Some(zero.unwrap_or(at));
+        }
+        has_slice |= matches!(kind, 1..=5);
+    }
+    None
+}
+
+/// Whether there is a slice of an IDR picture.
+fn is_key(stream: &[u8]) -> bool {
+    let mut starts = stream.windows(4).filter(|it| it[..3] == [0, 0, 1]);
+    starts.any(|it| it[3] & 31 == 5)
+}
+
+impl Source for FileSource {
+    fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
+        let due = self.beat.current();
+        if due > until && due > now() {
+            self.sleeper.sleep_until(until);
+            return Ok(Next::Nothing);
+        }
+        let first_byte = now();
+        let length = self.next_unit().map_err(|error| SourceError {
+            cause: format!("cannot read {}: {error}", self.path.display()),
+            remedy: "name a file or folder that is there and that you may read".to_owned(),
+            is_transient: false,
+        })?;
+        let Some(length) = length else {
+            return Ok(Next::Ended);
+        };
+        self.given = length;
+        self.sleeper.sleep_until(due);
+        self.beat.next();
+        let bytes = &self.buffer[..length];
+        let (content, is_key) = match self.kind {
+            Kind::Jpeg => (Content::Jpeg(bytes), true),
+            Kind::H264 => (Content::H264(bytes), is_key(bytes)),
+        };
+        let arrival = now();
+        Ok(Next::Unit(Unit {
+            content,
+            is_key,
+            capture: Capture::Unknown,
+            first_byte: first_byte.max(due),
+            arrival,
+            missed: 0,
+            is_damaged: false,
+        }))
+    }
+
+    fn description(&self) -> String {
+        let kind = match self.kind {
+            Kind::Jpeg => "JPEG",
+            Kind::H264 => "H.264",
+        };
+        format!("{kind} of {} at {}", self.path.display(), self.rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+    use super::*;
+
+    const FAR: MonotonicTime = MonotonicTime::from_ns(u64::MAX);
+
+    /// All units of a file with these bytes: content and whether it is a key.
+    fn units(name: &str, bytes: &[u8]) -> Vec<(Vec<u8>, bool)> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        all(&format!("{}?rate=1MHz", path.display()))
+    }
+
+    fn all(url: &str) -> Vec<(Vec<u8>, bool)> {
+        let mut source = FileSource::open(url).unwrap();
+        let mut units = Vec::new();
+        while let Next::Unit(unit) = source.next(FAR).unwrap() {
+            let (Content::Jpeg(bytes) | Content::H264(bytes)) = unit.content else {
+                panic!("{:?}", unit.content);
+            };
+            units.push((bytes.to_vec(), unit.is_key));
+        }
+        units
+    }
+
+    fn jpeg(mark: u8) -> Vec<u8> {
+        // A thumbnail in a segment, and stuffed and restart markers in the data.
+        let mut bytes = vec![0xff, 0xd8, 0xff, 0xe1, 0, 8, 0xff, 0xd8, 1, 2, 0xff, 0xd9];
+        bytes.extend([
+            0xff, 0xda, 0, 3, 0, mark, 0xff, 0, mark, 0xff, 0xd3, mark, 0xff, 0xd9,
+        ]);
+        bytes
+    }
+
+    #[test]
+    fn pictures_of_a_file_come_one_by_one_and_what_is_between_them_is_left_out() {
+        let film = [&jpeg(1)[..], b"between", &jpeg(2), &jpeg(3)[..20]].concat();
+        assert_eq!(units("a.mjpeg", &film), [(jpeg(1), true), (jpeg(2), true)]);
+        assert_eq!(units("a.MJPG", &[]), []);
+    }
+
+    #[test]
+    fn access_units_begin_with_their_parameters_and_their_first_slice() {
+        let key = [
+            0, 0, 0, 1, 0x67, 9, 0, 0, 0, 1, 0x68, 9, 0, 0, 1, 0x65, 0x88, 7, 0, 0, 1, 0x65, 0x08,
+            7,
+        ];
+        let next = [0, 0, 1, 0x61, 0x9a, 7];
+        let film = [&key[..], &next, &next, &key].concat();
+        let expected = [
+            (key.to_vec(), true),
+            (next.to_vec(), false),
+            (next.to_vec(), false),
+            (key.to_vec(), true),
+        ];
+        assert_eq!(units("a.h264", &film), expected);
+    }
+
+    #[test]
+    fn the_files_of_a_folder_come_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, mark) in [("b.jpg", 2), ("a.jpeg", 1), ("c.JPG", 3), ("d.txt", 4)] {
+            std::fs::write(folder.path().join(name), jpeg(mark)).unwrap();
+        }
+        let units = all(&format!("file://{}?rate=1MHz", folder.path().display()));
+        assert_eq!(units, [(jpeg(1), true), (jpeg(2), true), (jpeg(3), true)]);
+    }
+
+    #[test]
+    fn a_picture_comes_when_it_is_due_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.mjpeg"), [jpeg(1), jpeg(2)].concat()).unwrap();
+        let url = format!("{}/a.mjpeg?rate=0.001Hz", folder.path().display());
+        let mut source = FileSource::open(&url).unwrap();
+        assert!(matches!(source.next(FAR), Ok(Next::Unit(_))));
+        assert!(matches!(source.next(now()), Ok(Next::Nothing)));
+    }
+
+    #[test]
+    fn what_is_no_film_is_refused_with_a_remedy() {
+        for url in [
+            "/nowhere/a.mjpeg",
+            "a.txt",
+            "a.mjpeg?rate=x",
+            "a.mjpeg?speed=2",
+        ] {
+            let Err(error) = FileSource::open(url) else {
+                panic!("{url} was opened");
+            };
+            assert!(!error.remedy.is_empty() && !error.is_transient, "{url}");
+        }
+    }
+}
