@@ -2,7 +2,13 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+mod network;
+mod rtsp;
+
 use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+pub use network::NetworkOptions;
+pub use rtsp::RtspSource;
 
 use crate::picture::Picture;
 
