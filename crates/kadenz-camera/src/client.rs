@@ -9,7 +9,7 @@ use kadenz_rt::shared::{SharedError, Wanted};
 use crate::layout::{Channels, Layout, LayoutError, Order};
 use crate::ring::{Frame, RingError, RingReader, RingState};
 use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, ring_name, status};
-use crate::source::{self, SourceError, SourceOptions};
+use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
@@ -85,7 +85,7 @@ pub struct OpenOptions {
     /// How long to wait for the first frame.
     pub patience: Duration,
     /// How its URL is opened, where it is not served already.
-    pub source: SourceOptions,
+    pub source: NetworkOptions,
 }
 
 impl Default for OpenOptions {
@@ -94,7 +94,7 @@ impl Default for OpenOptions {
         Self {
             layout: Layout::whole(Channels::Rgb, Order::Interleaved),
             patience: DEFAULT_PATIENCE,
-            source: SourceOptions::default(),
+            source: NetworkOptions::default(),
         }
     }
 }

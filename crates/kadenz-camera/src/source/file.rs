@@ -28,6 +28,16 @@ enum Kind {
     H264,
 }
 
+/// What a file holds, by its ending.
+fn kind_of(path: &Path) -> Option<Kind> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "mjpeg" | "mjpg" | "jpg" | "jpeg" => Some(Kind::Jpeg),
+        "h264" | "264" | "avc" => Some(Kind::H264),
+        _ => None,
+    }
+}
+
 /// Where the next bytes come from.
 enum Input {
     Stream(File),
@@ -50,6 +60,14 @@ pub struct FileSource {
 }
 
 impl FileSource {
+    /// Whether it reads what has this name, by its ending.
+    #[must_use]
+    pub fn is_for(text: &str) -> bool {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
+        path.is_dir() || kind_of(path).is_some()
+    }
+
     /// Opens a file or a folder; the first picture is due at once.
     ///
     /// # Errors
@@ -75,22 +93,14 @@ impl FileSource {
             }
         };
         let rate: Rate = rate.map_err(|error| refused(&error, "write ?rate=30Hz"))?;
-        let extension = path
-            .extension()
-            .and_then(|it| it.to_str())
-            .unwrap_or_default();
         let (kind, input) = if path.is_dir() {
             let files = pictures_in(&path).map_err(|error| refused(&error, there))?;
             (Kind::Jpeg, Input::Folder(files))
         } else {
-            let kind = match extension.to_ascii_lowercase().as_str() {
-                "mjpeg" | "mjpg" | "jpg" | "jpeg" => Kind::Jpeg,
-                "h264" | "264" | "avc" => Kind::H264,
-                _ => {
-                    let remedy = "name a .mjpeg or .h264 file or a folder of .jpg files, or install the ffmpeg program";
-                    return Err(refused(&"its kind is unknown", remedy));
-                }
-            };
+            let kind = kind_of(&path).ok_or_else(|| {
+                let remedy = "name a .mjpeg or .h264 file or a folder of .jpg files, or install the ffmpeg program";
+                refused(&"its kind is unknown", remedy)
+            })?;
             let file = File::open(&path).map_err(|error| refused(&error, there))?;
             (kind, Input::Stream(file))
         };
@@ -166,14 +176,7 @@ fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)?.take(MAX_FILES) {
         let path = entry?.path();
-        let extension = path
-            .extension()
-            .and_then(|it| it.to_str())
-            .unwrap_or_default();
-        if ["jpg", "jpeg"]
-            .iter()
-            .any(|it| extension.eq_ignore_ascii_case(it))
-        {
+        if kind_of(&path) == Some(Kind::Jpeg) {
             files.push(path);
         }
     }

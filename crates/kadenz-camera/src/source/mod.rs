@@ -4,11 +4,14 @@
 
 pub mod ffmpeg_program;
 pub mod file;
+mod network;
+mod rtsp;
 pub mod test_pattern;
 
-use std::time::Duration;
-
 use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+pub use network::NetworkOptions;
+pub use rtsp::RtspSource;
 
 use crate::picture::Picture;
 
@@ -103,41 +106,18 @@ pub struct SourceError {
     pub is_transient: bool,
 }
 
-/// How a source is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceOptions {
-    /// How long to wait for a connection and for each answer.
-    pub timeout: Duration,
-    /// A camera that sends nothing for so long is taken for lost.
-    pub silence: Duration,
-}
-
-impl Default for SourceOptions {
-    /// 10 s for a connection, 5 s of silence.
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(10),
-            silence: Duration::from_secs(5),
-        }
-    }
-}
-
-/// Opens what a URL names.
+/// Opens what a URL or a file's name names: rtsp://, http:// (MJPEG), test://, files and folders of pictures; what else
+/// there is by the program `ffmpeg`.
 ///
 /// # Errors
-/// [`SourceError`] where nothing is there, or the URL names nothing that this build can open.
-pub fn open(url: &str, _options: &SourceOptions) -> Result<Box<dyn Source>, SourceError> {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+/// [`SourceError`] where nothing is there, or the URL names nothing that can be opened.
+pub fn open(url: &str, options: &NetworkOptions) -> Result<Box<dyn Source>, SourceError> {
+    let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
     match scheme {
         "test" => Ok(Box::new(test_pattern::TestPattern::open(url)?)),
-        _ => Err(SourceError {
-            cause: format!(
-                "`{}` is not a URL of a camera that this build can open",
-                without_credentials(url)
-            ),
-            remedy: "write test://1920x1080@30".to_owned(),
-            is_transient: false,
-        }),
+        "rtsp" | "rtsps" => Ok(Box::new(RtspSource::open(url, options)?)),
+        "file" if file::FileSource::is_for(url) => Ok(Box::new(file::FileSource::open(url)?)),
+        _ => Ok(Box::new(ffmpeg_program::FfmpegProgram::open(url)?)),
     }
 }
 

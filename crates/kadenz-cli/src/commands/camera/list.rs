@@ -34,7 +34,8 @@ pub(super) fn run() -> anyhow::Result<Outcome> {
 impl Answer for Cameras {
     fn document(&self) -> Document {
         if self.cameras.is_empty() {
-            let none = "no camera is served here; serve one with `kadenz camera serve URL --name NAME`";
+            let none =
+                "no camera is served here; serve one with `kadenz camera serve URL --name NAME`";
             return Document::new().sentence(none);
         }
         let table = Table::new(

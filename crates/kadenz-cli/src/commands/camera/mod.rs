@@ -6,10 +6,11 @@ mod serve;
 mod show;
 mod sim;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use kadenz_camera::client::{Camera, OpenOptions};
 use kadenz_camera::layout::Layout;
-use kadenz_camera::source::SourceOptions;
+use kadenz_camera::source::NetworkOptions;
+use kadenz_camera::wire::rtsp::Transport;
 
 use crate::options::{Span, waiting};
 use crate::output::Outcome;
@@ -56,15 +57,37 @@ struct SourceOption {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     timeout: Span,
 
+    /// How the packets of rtsp:// come
+    #[arg(long, value_name = "TRANSPORT", default_value = "tcp")]
+    transport: TransportOption,
+
     /// A camera that sends nothing for so long is taken for lost, and opened again
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     silence: Span,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TransportOption {
+    /// On the connection: none is lost, and a lost one delays those behind it
+    Tcp,
+    /// As datagrams: none waits for a lost one
+    Udp,
+}
+
+impl From<TransportOption> for Transport {
+    fn from(option: TransportOption) -> Self {
+        match option {
+            TransportOption::Tcp => Self::Tcp,
+            TransportOption::Udp => Self::Udp,
+        }
+    }
+}
+
 impl SourceOption {
-    fn options(&self) -> SourceOptions {
-        SourceOptions {
-            timeout: self.timeout.0,
+    fn options(&self) -> NetworkOptions {
+        NetworkOptions {
+            transport: self.transport.into(),
+            patience: self.timeout.0,
             silence: self.silence.0,
         }
     }
