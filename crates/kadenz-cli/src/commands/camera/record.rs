@@ -25,7 +25,7 @@ Examples:
   kadenz camera record front --layout gray --policy fifo:60            a camera that is served already
   kadenz camera record front --poll 100ms                              a loop slower than the camera
   kadenz camera record test://1280x720@60 --barcode --duration 10s --json")]
-pub(super) struct Record {
+pub(crate) struct Record {
     #[command(flatten)]
     common: Common,
 }
@@ -39,7 +39,7 @@ Examples:
   kadenz camera doctor rtsp://10.0.0.20/stream1
   kadenz camera doctor front --deadline 33ms --details
   kadenz camera doctor test://1920x1080@30 --duration 3s")]
-pub(super) struct Doctor {
+pub(crate) struct Doctor {
     #[command(flatten)]
     common: Common,
 }

@@ -37,7 +37,7 @@ Examples:
   kadenz camera serve http://10.0.0.21/video.mjpg --name left --layout gray-column-major
   kadenz camera serve test://1920x1080@30 --duration 10s
   kadenz camera serve rtsp://admin:secret@10.0.0.20/h264 --layout rgb@960x540 --layout gray[640x480+0+0]")]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Where the frames come from: rtsp://, http:// (MJPEG), test://1920x1080@30
     url: String,
 

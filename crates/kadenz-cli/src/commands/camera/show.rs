@@ -28,7 +28,7 @@ Examples:
   kadenz camera show front                                 a page at http://127.0.0.1:8520
   kadenz camera show rtsp://10.0.0.20/stream1 --png now.png
   kadenz camera show test://640x480@30 --layout gray@320x240 --png small.png")]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     reader: ReaderOption,
 

@@ -29,7 +29,7 @@ Examples:
   kadenz camera sim --protocol http --size 720p --rate 60Hz
   kadenz camera sim --script faults.toml                stalls, losses, reboots at stated times
   kadenz camera sim --faults 5min --seed 7              random ones, the same for the same seed")]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8554")]
     listen: SocketAddr,
