@@ -14,6 +14,7 @@ use self::datagrams::Datagrams;
 use self::flow::Flow;
 use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
+use crate::wire::rtp::Counts;
 use crate::wire::rtsp::{Client, Event, Message, Reader, RtspError, Transport};
 use crate::wire::sdp::Encoding;
 use crate::wire::url::CameraUrl;
@@ -55,6 +56,12 @@ impl RtspSource {
         }
         let cause = format!("more than {MAX_REDIRECTIONS} redirections");
         Err(permanent(&url, &cause, "open the URL to which the camera redirects"))
+    }
+
+    /// What became of the stream's packets so far.
+    #[must_use]
+    pub fn packets(&self) -> Counts {
+        self.flow.as_ref().map(Flow::counts).unwrap_or_default()
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
@@ -305,3 +312,6 @@ fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
         RtspError::NoAnswer(_) => transient(url, error, SILENT),
     }
 }
+
+#[cfg(test)]
+mod tests;

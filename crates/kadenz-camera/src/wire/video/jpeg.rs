@@ -5,7 +5,7 @@ use super::Pictures;
 
 /// Puts pictures together.
 #[derive(Debug, Default)]
-pub struct Assembler {
+pub(super) struct Assembler {
     pub(super) pictures: Pictures,
 }
 
