@@ -43,7 +43,13 @@ impl NetworkOptions {
     /// A transport that there is not.
     pub(super) fn of_url(mut self, url: &mut CameraUrl) -> Result<Self, SourceError> {
         if let Some(transport) = url.take_query("kadenz-transport") {
-            let wrong = |cause| permanent(url, &cause, "write kadenz-transport=tcp or kadenz-transport=udp");
+            let wrong = |cause| {
+                permanent(
+                    url,
+                    &cause,
+                    "write kadenz-transport=tcp or kadenz-transport=udp",
+                )
+            };
             self.transport = transport.parse().map_err(wrong)?;
         }
         Ok(self)
@@ -51,7 +57,11 @@ impl NetworkOptions {
 }
 
 /// An error after which trying again may help.
-pub(super) fn transient(url: &CameraUrl, cause: &dyn std::fmt::Display, remedy: &str) -> SourceError {
+pub(super) fn transient(
+    url: &CameraUrl,
+    cause: &dyn std::fmt::Display,
+    remedy: &str,
+) -> SourceError {
     SourceError {
         cause: format!("{url}: {cause}"),
         remedy: remedy.to_owned(),
@@ -60,8 +70,15 @@ pub(super) fn transient(url: &CameraUrl, cause: &dyn std::fmt::Display, remedy: 
 }
 
 /// An error after which trying again does not help.
-pub(super) fn permanent(url: &CameraUrl, cause: &dyn std::fmt::Display, remedy: &str) -> SourceError {
-    SourceError { is_transient: false, ..transient(url, cause, remedy) }
+pub(super) fn permanent(
+    url: &CameraUrl,
+    cause: &dyn std::fmt::Display,
+    remedy: &str,
+) -> SourceError {
+    SourceError {
+        is_transient: false,
+        ..transient(url, cause, remedy)
+    }
 }
 
 /// A URL as a user wrote it.
@@ -71,20 +88,30 @@ pub(super) fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
             Some((cause, remedy)) => (cause.to_owned(), remedy.to_owned()),
             None => (error.to_string(), "write it as rtsp://HOST/PATH".to_owned()),
         };
-        SourceError { cause, remedy, is_transient: false }
+        SourceError {
+            cause,
+            remedy,
+            is_transient: false,
+        }
     })
 }
 
 /// Connects to the camera: to the first of its addresses that answers.
 pub(super) fn connect(url: &CameraUrl, patience: Duration) -> Result<TcpStream, SourceError> {
-    const REMEDY: &str = "see that the camera is on, that its address is right and that no firewall is between";
-    let unreachable = |error: &io::Error| transient(url, &format!("cannot connect: {error}"), REMEDY);
-    let addresses = (url.host(), url.port()).to_socket_addrs().map_err(|error| unreachable(&error))?;
+    const REMEDY: &str =
+        "see that the camera is on, that its address is right and that no firewall is between";
+    let unreachable =
+        |error: &io::Error| transient(url, &format!("cannot connect: {error}"), REMEDY);
+    let addresses = (url.host(), url.port())
+        .to_socket_addrs()
+        .map_err(|error| unreachable(&error))?;
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in addresses {
         match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => {
-                let prepared = stream.set_nodelay(true).and_then(|()| stream.set_nonblocking(true));
+                let prepared = stream
+                    .set_nodelay(true)
+                    .and_then(|()| stream.set_nonblocking(true));
                 prepared.map_err(|error| unreachable(&error))?;
                 return Ok(stream);
             }

@@ -72,7 +72,9 @@ impl Challenge {
             .filter_map(Self::of_offer)
             .max_by_key(|it| match &it.scheme {
                 Scheme::Basic => 0,
-                Scheme::Digest { algorithm, .. } => 1 + usize::from(*algorithm == Algorithm::Sha256),
+                Scheme::Digest { algorithm, .. } => {
+                    1 + usize::from(*algorithm == Algorithm::Sha256)
+                }
             })
     }
 
@@ -98,8 +100,10 @@ impl Challenge {
                         _ => return None,
                     },
                     is_session: base.is_some(),
-                    has_quality: value("qop")
-                        .is_some_and(|it| it.split(',').any(|it| it.trim().eq_ignore_ascii_case("auth"))),
+                    has_quality: value("qop").is_some_and(|it| {
+                        it.split(',')
+                            .any(|it| it.trim().eq_ignore_ascii_case("auth"))
+                    }),
                 }
             }
             _ => return None,
@@ -112,10 +116,25 @@ impl Challenge {
     }
 
     /// The value of `Authorization` for a request. `client_nonce` is anything that differs from session to session.
-    pub fn answer(&mut self, credentials: &Credentials, method: &str, uri: &str, client_nonce: &str) -> String {
+    pub fn answer(
+        &mut self,
+        credentials: &Credentials,
+        method: &str,
+        uri: &str,
+        client_nonce: &str,
+    ) -> String {
         self.count = self.count.wrapping_add(1);
         let Credentials { user, password } = credentials;
-        let Scheme::Digest { realm, nonce, opaque, stated, algorithm, is_session, has_quality } = &self.scheme else {
+        let Scheme::Digest {
+            realm,
+            nonce,
+            opaque,
+            stated,
+            algorithm,
+            is_session,
+            has_quality,
+        } = &self.scheme
+        else {
             return format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
         };
         let mut secret = algorithm.hex(&format!("{user}:{realm}:{password}"));
@@ -125,13 +144,16 @@ impl Challenge {
         let request = algorithm.hex(&format!("{method}:{uri}"));
         let count = self.count;
         let response = match has_quality {
-            true => algorithm.hex(&format!("{secret}:{nonce}:{count:08x}:{client_nonce}:auth:{request}")),
+            true => algorithm.hex(&format!(
+                "{secret}:{nonce}:{count:08x}:{client_nonce}:auth:{request}"
+            )),
             false => algorithm.hex(&format!("{secret}:{nonce}:{request}")),
         };
         let user = quoted(user);
         let (realm, nonce) = (quoted(realm), quoted(nonce));
-        let mut answer =
-            format!("Digest username={user}, realm={realm}, nonce={nonce}, uri=\"{uri}\", response=\"{response}\"");
+        let mut answer = format!(
+            "Digest username={user}, realm={realm}, nonce={nonce}, uri=\"{uri}\", response=\"{response}\""
+        );
         if let Some(stated) = stated {
             answer += &format!(", algorithm={stated}");
         }
@@ -174,7 +196,9 @@ fn offers(field: &str) -> Vec<Offer> {
             }
         };
         if let Some(offer) = offers.last_mut() {
-            offer.parameters.push((name.to_owned(), unquoted(value.trim())));
+            offer
+                .parameters
+                .push((name.to_owned(), unquoted(value.trim())));
         }
     }
     offers
@@ -221,7 +245,10 @@ mod tests {
     use super::*;
 
     fn credentials(user: &str, password: &str) -> Credentials {
-        Credentials { user: user.to_owned(), password: password.to_owned() }
+        Credentials {
+            user: user.to_owned(),
+            password: password.to_owned(),
+        }
     }
 
     fn challenge(field: &str) -> Challenge {
@@ -234,20 +261,41 @@ mod tests {
         let mut asked = challenge(
             r#"Digest realm="testrealm@host.com", qop="auth,auth-int", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41""#,
         );
-        let answer = asked.answer(&credentials("Mufasa", "Circle Of Life"), "GET", "/dir/index.html", "0a4f113b");
-        assert!(answer.contains(r#"response="6629fae49393a05397450978507c4ef1""#), "{answer}");
+        let answer = asked.answer(
+            &credentials("Mufasa", "Circle Of Life"),
+            "GET",
+            "/dir/index.html",
+            "0a4f113b",
+        );
+        assert!(
+            answer.contains(r#"response="6629fae49393a05397450978507c4ef1""#),
+            "{answer}"
+        );
         let common = r#"realm="http-auth@example.org", qop="auth, auth-int", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v""#;
         for (algorithm, response) in [
             ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
-            ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+            (
+                "SHA-256",
+                "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
+            ),
         ] {
             let mut asked = challenge(&format!("Digest {common}, algorithm={algorithm}"));
             let cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ";
-            let answer = asked.answer(&credentials("Mufasa", "Circle of Life"), "GET", "/dir/index.html", cnonce);
+            let answer = asked.answer(
+                &credentials("Mufasa", "Circle of Life"),
+                "GET",
+                "/dir/index.html",
+                cnonce,
+            );
             assert!(answer.contains(response), "{answer}");
         }
         // RFC 7617, section 2.
-        let answer = challenge("Basic realm=\"x\"").answer(&credentials("Aladdin", "open sesame"), "GET", "/", "");
+        let answer = challenge("Basic realm=\"x\"").answer(
+            &credentials("Aladdin", "open sesame"),
+            "GET",
+            "/",
+            "",
+        );
         assert_eq!(answer, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
     }
 
@@ -263,7 +311,10 @@ mod tests {
             )
             .as_bytes(),
         ));
-        assert!(answer.contains(&expected) && !answer.contains("nc="), "{answer}");
+        assert!(
+            answer.contains(&expected) && !answer.contains("nc="),
+            "{answer}"
+        );
     }
 
     #[test]
@@ -280,6 +331,9 @@ mod tests {
         assert!(strongest.is_stale);
         let strongest = Challenge::strongest(fields.into_iter().take(2)).unwrap();
         assert!(matches!(&strongest.scheme, Scheme::Digest { nonce, .. } if nonce == "1"));
-        assert_eq!(Challenge::strongest(["Negotiate", "", "=", "Digest realm=\"x\""].into_iter()), None);
+        assert_eq!(
+            Challenge::strongest(["Negotiate", "", "=", "Digest realm=\"x\""].into_iter()),
+            None
+        );
     }
 }

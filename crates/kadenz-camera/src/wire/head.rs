@@ -117,7 +117,10 @@ mod tests {
         assert_eq!(&bytes[length..], b"body");
         assert_eq!(head.status("RTSP/"), Some(200));
         assert_eq!(head.status("HTTP/"), None);
-        assert_eq!((head.field("CSEQ"), head.field("x")), (Some("3"), Some("a:b")));
+        assert_eq!(
+            (head.field("CSEQ"), head.field("x")),
+            (Some("3"), Some("a:b"))
+        );
     }
 
     #[test]

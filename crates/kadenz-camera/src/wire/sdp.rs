@@ -67,7 +67,10 @@ impl Video {
             match Self::of_section(section) {
                 Ok(video) => {
                     let session_control = session_control.map(str::to_owned);
-                    return Ok(Self { session_control, ..video });
+                    return Ok(Self {
+                        session_control,
+                        ..video
+                    });
                 }
                 Err(error) => why = error,
             }
@@ -105,12 +108,24 @@ impl Video {
         };
         let format = of_payload_type(section, "fmtp", payload_type).unwrap_or_default();
         let value = |name| super::head::parameter(format, name);
-        let number = |name| value(name).and_then(|it| it.parse::<u32>().ok()).unwrap_or(0);
+        let number = |name| {
+            value(name)
+                .and_then(|it| it.parse::<u32>().ok())
+                .unwrap_or(0)
+        };
         if number("packetization-mode") == 2 || number("sprop-max-don-diff") > 0 {
             return Err(SdpError::Interleaved);
         }
-        let sets = ["sprop-parameter-sets", "sprop-vps", "sprop-sps", "sprop-pps"];
-        let stated = sets.into_iter().filter_map(value).flat_map(|it| it.split(','));
+        let sets = [
+            "sprop-parameter-sets",
+            "sprop-vps",
+            "sprop-sps",
+            "sprop-pps",
+        ];
+        let stated = sets
+            .into_iter()
+            .filter_map(value)
+            .flat_map(|it| it.split(','));
         let rate = parts.next().and_then(|it| it.parse().ok());
         Ok(Self {
             encoding,
@@ -131,7 +146,9 @@ impl Video {
         let base = stated_base.map(str::trim).filter(|it| is_clean(it));
         let base = match base {
             Some(base) if base.starts_with("rtsp://") => base.to_owned(),
-            Some(base) if base.contains(':') && base.contains('/') && !base.contains("://") => format!("rtsp://{base}"),
+            Some(base) if base.contains(':') && base.contains('/') && !base.contains("://") => {
+                format!("rtsp://{base}")
+            }
             _ => request.to_owned(),
         };
         let session = joined(&base, self.session_control.as_deref());
@@ -153,12 +170,16 @@ fn joined(base: &str, control: Option<&str>) -> String {
 
 /// Whether a text may stand in a line of a request.
 fn is_clean(text: &str) -> bool {
-    text.bytes().all(|byte| byte > b' ' && byte != 127 && byte != b'"')
+    text.bytes()
+        .all(|byte| byte > b' ' && byte != 127 && byte != b'"')
 }
 
 /// A name from outside, for an error: short, and without control characters.
 fn shown(name: &str) -> String {
-    name.chars().filter(|it| it.is_ascii_graphic()).take(32).collect()
+    name.chars()
+        .filter(|it| it.is_ascii_graphic())
+        .take(32)
+        .collect()
 }
 
 fn attributes<'a>(section: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
@@ -229,8 +250,16 @@ mod tests {
         let request = "rtsp://h/cam?channel=1";
         for (base, control, set_up) in [
             (None, "track1", "rtsp://h/cam?channel=1/track1"),
-            (Some("rtsp://10.0.0.1/cam/"), "track1", "rtsp://10.0.0.1/cam/track1"),
-            (Some("10.0.0.1:554/cam/"), "track1", "rtsp://10.0.0.1:554/cam/track1"),
+            (
+                Some("rtsp://10.0.0.1/cam/"),
+                "track1",
+                "rtsp://10.0.0.1/cam/track1",
+            ),
+            (
+                Some("10.0.0.1:554/cam/"),
+                "track1",
+                "rtsp://10.0.0.1:554/cam/track1",
+            ),
             (Some("/cam/"), "track1", "rtsp://h/cam?channel=1/track1"),
             (Some("rtsp://h/a b\""), "*", "rtsp://h/cam?channel=1"),
             (Some("rtsp://h/cam"), "rtsp://h/other", "rtsp://h/other"),
@@ -239,7 +268,10 @@ mod tests {
             video.control = Some(control.to_owned());
             assert_eq!(video.urls(base, request).0, set_up, "{base:?} {control}");
         }
-        assert_eq!(video.urls(Some("rtsp://h/cam/"), request).1, "rtsp://h/cam/");
+        assert_eq!(
+            video.urls(Some("rtsp://h/cam/"), request).1,
+            "rtsp://h/cam/"
+        );
     }
 
     #[test]
@@ -249,12 +281,16 @@ mod tests {
         assert_eq!(error("m=audio 0 RTP/AVP 0"), SdpError::NoVideo);
         let vp8 = "m=video 0 RTP/AVP 97\r\na=rtpmap:97 VP8/90000";
         assert_eq!(error(vp8), SdpError::Encoding("VP8".to_owned()));
-        let interleaved = "m=video 0 RTP/AVP 97\r\na=rtpmap:97 H264/90000\r\na=fmtp:97 packetization-mode=2";
+        let interleaved =
+            "m=video 0 RTP/AVP 97\r\na=rtpmap:97 H264/90000\r\na=fmtp:97 packetization-mode=2";
         assert_eq!(error(interleaved), SdpError::Interleaved);
         let jpeg = Video::of_sdp(sdp("m=video 0 RTP/AVP 26").as_bytes()).unwrap();
         assert_eq!(jpeg.encoding, Encoding::Jpeg);
         let both = format!("{vp8}\r\nm=video 0 RTP/AVP 98\r\na=rtpmap:98 h265/90000");
-        assert_eq!(Video::of_sdp(sdp(&both).as_bytes()).unwrap().encoding, Encoding::H265);
+        assert_eq!(
+            Video::of_sdp(sdp(&both).as_bytes()).unwrap().encoding,
+            Encoding::H265
+        );
     }
 
     proptest! {

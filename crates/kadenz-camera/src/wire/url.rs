@@ -27,7 +27,9 @@ pub enum UrlError {
     #[error("the URL has no host; write it as SCHEME://HOST/PATH")]
     NoHost,
     /// The port is no number from 1 to 65535.
-    #[error("the URL's port is not valid; write it as SCHEME://HOST:PORT/PATH, with %40 for an @ in a password")]
+    #[error(
+        "the URL's port is not valid; write it as SCHEME://HOST:PORT/PATH, with %40 for an @ in a password"
+    )]
     Port,
     /// There is a space or a control character in it.
     #[error("the URL holds a space or a control character; write %20 for a space")]
@@ -150,10 +152,14 @@ impl CameraUrl {
     pub fn redirected(&self, location: &str) -> Result<Self, UrlError> {
         if location.starts_with('/') {
             let target = location.to_owned();
-            return Ok(Self { target, ..self.clone() });
+            return Ok(Self {
+                target,
+                ..self.clone()
+            });
         }
         let mut other = Self::parse(location)?;
-        let is_same_host = other.scheme == self.scheme && other.host.eq_ignore_ascii_case(&self.host);
+        let is_same_host =
+            other.scheme == self.scheme && other.host.eq_ignore_ascii_case(&self.host);
         if other.credentials.is_none() && is_same_host {
             other.credentials.clone_from(&self.credentials);
         }
@@ -173,7 +179,10 @@ fn credentials_of(text: &str) -> Credentials {
 fn place_of(place: &str) -> Result<(String, Option<u16>), UrlError> {
     let host_end = place.find(']').map_or(0, |bracket| bracket + 1);
     let (host, port) = match place[host_end..].find(':') {
-        Some(colon) => (&place[..host_end + colon], Some(&place[host_end + colon + 1..])),
+        Some(colon) => (
+            &place[..host_end + colon],
+            Some(&place[host_end + colon + 1..]),
+        ),
         None => (place, None),
     };
     if host.trim_matches(['[', ']']).is_empty() {
@@ -235,18 +244,36 @@ mod tests {
     fn the_parts_of_a_url_are_found_and_the_credentials_hidden() {
         let camera = url("RTSP://us%65r:p@ss%20word@[fe80::1]:8554/a/b?c=d#e");
         let credentials = camera.credentials().unwrap();
-        assert_eq!((credentials.user.as_str(), credentials.password.as_str()), ("user", "p@ss word"));
+        assert_eq!(
+            (credentials.user.as_str(), credentials.password.as_str()),
+            ("user", "p@ss word")
+        );
         assert_eq!((camera.host(), camera.port()), ("fe80::1", 8554));
         assert_eq!(camera.to_string(), "rtsp://[fe80::1]:8554/a/b?c=d");
         let shown = format!("{camera} {camera:?} {credentials:?}");
-        assert!(!shown.contains("ss word") && !shown.contains("user"), "{shown}");
+        assert!(
+            !shown.contains("ss word") && !shown.contains("user"),
+            "{shown}"
+        );
         assert_eq!(url("http://camera?x").target(), "/?x");
-        assert_eq!((url("rtsp://camera").port(), url("http://camera:").port()), (554, 80));
+        assert_eq!(
+            (url("rtsp://camera").port(), url("http://camera:").port()),
+            (554, 80)
+        );
     }
 
     #[test]
     fn what_is_no_url_is_refused_without_repeating_it() {
-        let wrong = ["", "camera", "://x", "rtsp://", "rtsp://u:secret@", "rtsp://h:0/", "rtsp://h:secret/", "rtsp://a b/"];
+        let wrong = [
+            "",
+            "camera",
+            "://x",
+            "rtsp://",
+            "rtsp://u:secret@",
+            "rtsp://h:0/",
+            "rtsp://h:secret/",
+            "rtsp://a b/",
+        ];
         for text in wrong {
             let error = CameraUrl::parse(text).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
@@ -256,18 +283,29 @@ mod tests {
     #[test]
     fn a_key_is_taken_out_of_the_query() {
         let mut camera = url("rtsp://h/p?channel=1&kadenz-transport=udp&subtype=0");
-        assert_eq!(camera.take_query("kadenz-transport").as_deref(), Some("udp"));
+        assert_eq!(
+            camera.take_query("kadenz-transport").as_deref(),
+            Some("udp")
+        );
         assert_eq!(camera.take_query("kadenz-transport"), None);
         assert_eq!(camera.to_string(), "rtsp://h/p?channel=1&subtype=0");
         let mut camera = url("rtsp://h/p?kadenz-transport=tcp");
-        assert_eq!(camera.take_query("kadenz-transport").as_deref(), Some("tcp"));
+        assert_eq!(
+            camera.take_query("kadenz-transport").as_deref(),
+            Some("tcp")
+        );
         assert_eq!(camera.to_string(), "rtsp://h/p");
     }
 
     #[test]
     fn credentials_follow_a_redirection_to_the_same_host_only() {
         let camera = url("rtsp://u:p@h/a");
-        for (location, follow) in [("/b", true), ("rtsp://H:1/b", true), ("rtsp://other/b", false), ("http://h/b", false)] {
+        for (location, follow) in [
+            ("/b", true),
+            ("rtsp://H:1/b", true),
+            ("rtsp://other/b", false),
+            ("http://h/b", false),
+        ] {
             let redirected = camera.redirected(location).unwrap();
             assert_eq!(redirected.credentials().is_some(), follow, "{location}");
         }

@@ -31,7 +31,8 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn open(url: &CameraUrl, patience: Duration) -> Result<Self, SourceError> {
         let stream = connect(url, patience)?;
-        let watch = Watch::new().map_err(|error| transient(url, &error, "close other programs' files"))?;
+        let watch =
+            Watch::new().map_err(|error| transient(url, &error, "close other programs' files"))?;
         Ok(Self {
             stream,
             watch,
@@ -53,7 +54,11 @@ impl Connection {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
                 Ok(count) => drop(self.unsent.drain(..count)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock && self.unsent.len() < MAX_UNSENT => break,
+                Err(error)
+                    if error.kind() == ErrorKind::WouldBlock && self.unsent.len() < MAX_UNSENT =>
+                {
+                    break;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(transient(url, &format!("cannot send: {error}"), CLOSED)),
             }
@@ -62,9 +67,17 @@ impl Connection {
     }
 
     /// Waits for bytes until a time at the latest and reads them once; whether some came.
-    pub(super) fn receive(&mut self, url: &CameraUrl, until: MonotonicTime) -> Result<bool, SourceError> {
+    pub(super) fn receive(
+        &mut self,
+        url: &CameraUrl,
+        until: MonotonicTime,
+    ) -> Result<bool, SourceError> {
         self.watch.clear();
-        let interest = if self.unsent.is_empty() { Interest::Read } else { Interest::ReadAndWrite };
+        let interest = if self.unsent.is_empty() {
+            Interest::Read
+        } else {
+            Interest::ReadAndWrite
+        };
         let place = self.watch.add(&self.stream, interest);
         let lost = |error| transient(url, &format!("the connection is lost: {error}"), CLOSED);
         self.watch.wait(Wait::Until(until)).map_err(lost)?;
@@ -78,7 +91,11 @@ impl Connection {
                 self.reader.filled(count);
                 Ok(true)
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Ok(false)
+            }
             Err(error) => Err(lost(error)),
         }
     }

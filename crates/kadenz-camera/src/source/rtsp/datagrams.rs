@@ -41,14 +41,25 @@ pub(super) struct Datagrams {
 }
 
 impl Datagrams {
-    pub(super) fn open(url: &CameraUrl, addresses: Option<(IpAddr, IpAddr)>) -> Result<Self, SourceError> {
+    pub(super) fn open(
+        url: &CameraUrl,
+        addresses: Option<(IpAddr, IpAddr)>,
+    ) -> Result<Self, SourceError> {
         const REMEDY: &str = "use kadenz-transport=tcp";
         let Some((local, camera)) = addresses else {
-            return Err(transient(url, &"the camera closed the connection", "open it again"));
+            return Err(transient(
+                url,
+                &"the camera closed the connection",
+                "open it again",
+            ));
         };
         let pair = pair(local).map_err(|error| transient(url, &error, REMEDY))?;
         let Some((rtp, rtcp)) = pair else {
-            return Err(transient(url, &"no two UDP ports side by side are free", REMEDY));
+            return Err(transient(
+                url,
+                &"no two UDP ports side by side are free",
+                REMEDY,
+            ));
         };
         Ok(Self {
             rtp,
@@ -64,7 +75,10 @@ impl Datagrams {
     }
 
     pub(super) fn ports(&self) -> (u16, u16) {
-        (self.rtp.local_address().port(), self.rtcp.local_address().port())
+        (
+            self.rtp.local_address().port(),
+            self.rtcp.local_address().port(),
+        )
     }
 
     /// The camera is ready to send. A packet to each of its ports opens the way back through a router or a firewall.
@@ -75,7 +89,9 @@ impl Datagrams {
             let mut bytes = vec![0x80, 20, 0, 0, 0, 0, 0, 0];
             bytes.extend_from_slice(&our_ssrc.to_be_bytes());
             // Where it cannot be sent, the camera's packets may come all the same.
-            let _ = self.rtp.send_to(&bytes, SocketAddr::from((self.camera, port)));
+            let _ = self
+                .rtp
+                .send_to(&bytes, SocketAddr::from((self.camera, port)));
         }
         self.report(&rtcp::empty_report(our_ssrc));
     }
@@ -83,7 +99,9 @@ impl Datagrams {
     /// Sends RTCP. What is lost of it is sent again in the next report.
     pub(super) fn report(&mut self, bytes: &[u8]) {
         if let Some((_, port)) = self.ports {
-            let _ = self.rtcp.send_to(bytes, SocketAddr::from((self.camera, port)));
+            let _ = self
+                .rtcp
+                .send_to(bytes, SocketAddr::from((self.camera, port)));
         }
     }
 
@@ -95,7 +113,11 @@ impl Datagrams {
         let _ = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));
         self.bridge.observe();
         let now = clock::now();
-        if self.rtcp.receive_batch(&mut self.control, Wait::Poll).is_ok() {
+        if self
+            .rtcp
+            .receive_batch(&mut self.control, Wait::Poll)
+            .is_ok()
+        {
             let (camera, source) = (self.camera, self.source);
             for datagram in self.control.datagrams() {
                 if is_from(datagram.from, camera, source) {
@@ -112,7 +134,8 @@ impl Datagrams {
         while let Some(datagram) = self.inbox.datagram(self.next) {
             self.next += 1;
             let arrival = arrival(&mut self.bridge, datagram.stamps, now);
-            let is_welcome = is_from(datagram.from, self.camera, self.source) && !datagram.truncated();
+            let is_welcome =
+                is_from(datagram.from, self.camera, self.source) && !datagram.truncated();
             if is_welcome && flow.packet(datagram.bytes, true, arrival) {
                 return true;
             }

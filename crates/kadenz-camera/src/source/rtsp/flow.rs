@@ -100,7 +100,11 @@ impl Flow {
         let is_theirs = |ssrc| counts.received == 0 || ssrc == theirs;
         for it in said(bytes) {
             match it {
-                Said::Report { ssrc, ntp, timestamp } if is_theirs(ssrc) => {
+                Said::Report {
+                    ssrc,
+                    ntp,
+                    timestamp,
+                } if is_theirs(ssrc) => {
                     self.reports.heard(ntp, timestamp, arrival);
                 }
                 Said::Goodbye { ssrc } if is_theirs(ssrc) => self.has_ended = true,

@@ -20,7 +20,8 @@ use crate::wire::sdp::Encoding;
 use crate::wire::url::CameraUrl;
 use crate::wire::video::Encoded;
 
-const SILENT: &str = "see that the camera is on and reachable; over UDP, that no firewall keeps its packets away";
+const SILENT: &str =
+    "see that the camera is on and reachable; over UDP, that no firewall keeps its packets away";
 
 /// A camera that speaks RTSP.
 #[derive(Debug)]
@@ -51,11 +52,21 @@ impl RtspSource {
             let Some(location) = source.redirection.take() else {
                 return Ok(source);
             };
-            let wrong = |error| permanent(&source.url, &format!("a redirection: {error}"), "open the right URL itself");
+            let wrong = |error| {
+                permanent(
+                    &source.url,
+                    &format!("a redirection: {error}"),
+                    "open the right URL itself",
+                )
+            };
             url = source.url.redirected(&location).map_err(wrong)?;
         }
         let cause = format!("more than {MAX_REDIRECTIONS} redirections");
-        Err(permanent(&url, &cause, "open the URL to which the camera redirects"))
+        Err(permanent(
+            &url,
+            &cause,
+            "open the URL to which the camera redirects",
+        ))
     }
 
     /// What became of the stream's packets so far.
@@ -67,7 +78,11 @@ impl RtspSource {
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
         if url.scheme() != "rtsp" {
             let cause = format!("{}:// is not spoken here", url.scheme());
-            return Err(permanent(&url, &cause, "turn on RTSP without TLS at the camera, and write rtsp://"));
+            return Err(permanent(
+                &url,
+                &cause,
+                "turn on RTSP without TLS at the camera, and write rtsp://",
+            ));
         }
         let connection = Connection::open(&url, options.patience)?;
         let datagrams = match options.transport {
@@ -107,7 +122,9 @@ impl RtspSource {
     /// Sends what is due.
     fn attend(&mut self) -> Result<(), SourceError> {
         let now = clock::now();
-        self.client.time(now).map_err(|error| self.refused(&error))?;
+        self.client
+            .time(now)
+            .map_err(|error| self.refused(&error))?;
         if let Some(flow) = &mut self.flow
             && let Some(report) = flow.due(now)
         {
@@ -123,18 +140,28 @@ impl RtspSource {
     fn messages(&mut self) -> Result<bool, SourceError> {
         let (arrival, now) = (self.connection.arrival, clock::now());
         loop {
-            let Self { connection: Connection { reader, .. }, client, flow, .. } = self;
+            let Self {
+                connection: Connection { reader, .. },
+                client,
+                flow,
+                ..
+            } = self;
             let event = match next_message(&self.url, reader)? {
                 None => return Ok(false),
                 Some(Message::Frame { channel, bytes }) => {
-                    if flow.as_mut().is_some_and(|flow| flow.frame(channel, bytes, arrival)) {
+                    if flow
+                        .as_mut()
+                        .is_some_and(|flow| flow.frame(channel, bytes, arrival))
+                    {
                         self.heard = arrival;
                         client.media_came();
                         return Ok(true);
                     }
                     Ok(None)
                 }
-                Some(Message::Response { status, head, body }) => client.response(status, &head, body, now),
+                Some(Message::Response { status, head, body }) => {
+                    client.response(status, &head, body, now)
+                }
                 Some(Message::Request(head)) => Ok(client.request(&head)),
             };
             let event = event.map_err(|error| self.refused(&error))?;
@@ -216,7 +243,11 @@ impl RtspSource {
                 return Ok(Came::End);
             }
             if self.redirection.is_some() {
-                return Err(transient(&self.url, &"the camera sends elsewhere", "open it again"));
+                return Err(transient(
+                    &self.url,
+                    &"the camera sends elsewhere",
+                    "open it again",
+                ));
             }
             self.attend()?;
             let came = self.receive(until.min(self.deadline()))?;
@@ -276,7 +307,11 @@ impl Source for RtspSource {
             Some(Encoding::Jpeg) => "JPEG",
             None => "video",
         };
-        let transport = if self.datagrams.is_some() { Transport::Udp } else { Transport::Tcp };
+        let transport = if self.datagrams.is_some() {
+            Transport::Udp
+        } else {
+            Transport::Tcp
+        };
         format!("{encoding} by RTSP over {transport}")
     }
 }
@@ -289,9 +324,14 @@ impl Drop for RtspSource {
     }
 }
 
-fn next_message<'a>(url: &CameraUrl, reader: &'a mut Reader) -> Result<Option<Message<'a>>, SourceError> {
+fn next_message<'a>(
+    url: &CameraUrl,
+    reader: &'a mut Reader,
+) -> Result<Option<Message<'a>>, SourceError> {
     let remedy = "see that the URL's host and port are those of an RTSP server";
-    reader.message().map_err(|error| transient(url, &error, remedy))
+    reader
+        .message()
+        .map_err(|error| transient(url, &error, remedy))
 }
 
 fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
@@ -299,15 +339,30 @@ fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
     match error {
         RtspError::NoPassword | RtspError::WrongPassword => permanent(url, error, password),
         RtspError::Authentication => permanent(url, error, "turn on Digest at the camera"),
-        RtspError::Status { status: 403, .. } => permanent(url, error, "give the user the right to watch at the camera"),
-        RtspError::Status { status: 404 | 454, .. } => {
-            transient(url, error, "see that the URL's path is the one that the camera's manual names")
+        RtspError::Status { status: 403, .. } => {
+            permanent(url, error, "give the user the right to watch at the camera")
         }
-        RtspError::Status { status: 400..=452 | 455..=499, .. } => {
-            permanent(url, error, "see that the URL is the one that the camera's manual names")
+        RtspError::Status {
+            status: 404 | 454, ..
+        } => transient(
+            url,
+            error,
+            "see that the URL's path is the one that the camera's manual names",
+        ),
+        RtspError::Status {
+            status: 400..=452 | 455..=499,
+            ..
+        } => permanent(
+            url,
+            error,
+            "see that the URL is the one that the camera's manual names",
+        ),
+        RtspError::Status { .. } => {
+            transient(url, error, "see whether too many watch the camera already")
         }
-        RtspError::Status { .. } => transient(url, error, "see whether too many watch the camera already"),
-        RtspError::Transport(_) => permanent(url, error, "add the key kadenz-transport=udp to the URL"),
+        RtspError::Transport(_) => {
+            permanent(url, error, "add the key kadenz-transport=udp to the URL")
+        }
         RtspError::Sdp(_) => permanent(url, error, "set the camera to H.264, H.265 or JPEG"),
         RtspError::NoAnswer(_) => transient(url, error, SILENT),
     }

@@ -41,7 +41,9 @@ impl<'a> Packet<'a> {
             let padding = usize::from(*payload.last()?);
             payload = payload.get(..payload.len().checked_sub(padding)?)?;
         }
-        let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let word = |at: usize| {
+            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
         Some(Self {
             marker: header[1] & 0x80 != 0,
             payload_type: header[1] & 0x7f,

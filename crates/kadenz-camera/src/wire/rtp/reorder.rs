@@ -103,7 +103,10 @@ impl Reorder {
         let mut places = Vec::new();
         places.resize_with(PLACES, Place::default);
         Self {
-            patience: Patience { packets, ..patience },
+            patience: Patience {
+                packets,
+                ..patience
+            },
             places: places.into(),
             expected: None,
             ssrc: 0,
@@ -175,7 +178,8 @@ impl Reorder {
             if is_patient && self.deadline()? > now {
                 return None;
             }
-            let first = (1..PLACES as u64).find(|ahead| self.places[at(expected + ahead)].is_filled)?;
+            let first =
+                (1..PLACES as u64).find(|ahead| self.places[at(expected + ahead)].is_filled)?;
             self.skip(first);
             expected += first;
         }
@@ -190,14 +194,22 @@ impl Reorder {
         let arrival = place.arrival;
         // What is held was parsed when it came.
         let packet = Packet::parse(&place.bytes)?;
-        Some(Sequenced { packet, arrival, lost_before, is_restart })
+        Some(Sequenced {
+            packet,
+            arrival,
+            lost_before,
+            is_restart,
+        })
     }
 
     /// When the packet that is waited for is given up; `None` where none is waited for.
     #[must_use]
     pub fn deadline(&self) -> Option<MonotonicTime> {
         let filled = self.places.iter().filter(|place| place.is_filled);
-        filled.map(|place| place.arrival).min().map(|first| first + self.patience.time)
+        filled
+            .map(|place| place.arrival)
+            .min()
+            .map(|first| first + self.patience.time)
     }
 
     fn restart(&mut self, packet: &Packet<'_>) -> u64 {

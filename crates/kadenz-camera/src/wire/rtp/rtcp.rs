@@ -103,7 +103,11 @@ impl Reports {
     /// Takes a sender report. One whose seconds have no high bit tells the time since the camera's start, not the time
     /// of day (RFC 3550, section 4), and one of zero tells nothing.
     pub fn heard(&mut self, ntp: u64, timestamp: u32, arrival: MonotonicTime) {
-        self.last = Some(SenderReport { ntp, timestamp, arrival });
+        self.last = Some(SenderReport {
+            ntp,
+            timestamp,
+            arrival,
+        });
     }
 
     /// Takes note of when a packet came.
@@ -126,7 +130,9 @@ impl Reports {
         let fraction_ns = ((last.ntp & 0xffff_ffff) * 1_000_000_000) >> 32;
         let ticks = i64::from(timestamp.wrapping_sub(last.timestamp) as i32);
         let since_ns = ticks * 1_000_000_000 / i64::from(self.clock_rate);
-        Some(WallTime::from_unix_ns(seconds * 1_000_000_000 + fraction_ns as i64 + since_ns))
+        Some(WallTime::from_unix_ns(
+            seconds * 1_000_000_000 + fraction_ns as i64 + since_ns,
+        ))
     }
 
     /// When the next report of ours is due.
@@ -150,14 +156,23 @@ impl Reports {
         let lost = counts.lost.min(0x7f_ffff) as u32;
         let (sent, since) = match self.last {
             Some(last) => {
-                let since = u128::from(now.since(last.arrival).max(0).unsigned_abs()) * 65_536 / 1_000_000_000;
+                let since = u128::from(now.since(last.arrival).max(0).unsigned_abs()) * 65_536
+                    / 1_000_000_000;
                 ((last.ntp >> 16) as u32, since as u32)
             }
             None => (0, 0),
         };
         let jitter = (self.jitter.sixteenfold / 16) as u32;
         let mut out = vec![0x81, RECEIVER_REPORT, 0, 7];
-        for word in [our_ssrc, their_ssrc, fraction << 24 | lost, highest, jitter, sent, since] {
+        for word in [
+            our_ssrc,
+            their_ssrc,
+            fraction << 24 | lost,
+            highest,
+            jitter,
+            sent,
+            since,
+        ] {
             out.extend_from_slice(&word.to_be_bytes());
         }
         out.extend_from_slice(&description(our_ssrc));
@@ -205,8 +220,15 @@ mod tests {
         let mut bytes = sender_report(7, 1 << 63 | 5, 9);
         bytes.extend_from_slice(&description(7));
         bytes.extend_from_slice(&[0x81, GOODBYE, 0, 1, 0, 0, 0, 7, 0x81, GOODBYE, 0, 9, 0]);
-        let report = Said::Report { ssrc: 7, ntp: 1 << 63 | 5, timestamp: 9 };
-        assert_eq!(said(&bytes).collect::<Vec<_>>(), [report, Said::Goodbye { ssrc: 7 }]);
+        let report = Said::Report {
+            ssrc: 7,
+            ntp: 1 << 63 | 5,
+            timestamp: 9,
+        };
+        assert_eq!(
+            said(&bytes).collect::<Vec<_>>(),
+            [report, Said::Goodbye { ssrc: 7 }]
+        );
         assert_eq!(said(&[0; 40]).count(), 0);
     }
 
@@ -223,7 +245,10 @@ mod tests {
         assert_eq!(at(u32::MAX - 44_999), unix * second + second / 2);
         assert_eq!(at(0), unix * second + second);
         assert_eq!(at(u32::MAX - 89_999), unix * second);
-        assert_eq!(reports.capture(0, now + REPORT_LASTS + REPORT_INTERVAL), None);
+        assert_eq!(
+            reports.capture(0, now + REPORT_LASTS + REPORT_INTERVAL),
+            None
+        );
         // The time since the camera's start is no time of day.
         reports.heard(1234 << 32, 0, now);
         assert_eq!(reports.capture(0, now), None);
@@ -244,12 +269,26 @@ mod tests {
         reports.heard(0x1111_2222_3333_4444, 0, start);
         assert_eq!(reports.due(&reorder, 5, start), None);
         let report = reports.due(&reorder, 5, start + REPORT_INTERVAL).unwrap();
-        let words: Vec<u32> = report.chunks(4).map(|it| u32::from_be_bytes(it.try_into().unwrap())).collect();
+        let words: Vec<u32> = report
+            .chunks(4)
+            .map(|it| u32::from_be_bytes(it.try_into().unwrap()))
+            .collect();
         let (lost, fraction) = (1, 256 / 5);
-        let expected = [0x81c9_0007, 5, 7, fraction << 24 | lost, 65_538, 0, 0x2222_3333, 5 << 16];
+        let expected = [
+            0x81c9_0007,
+            5,
+            7,
+            fraction << 24 | lost,
+            65_538,
+            0,
+            0x2222_3333,
+            5 << 16,
+        ];
         assert_eq!(words[..8], expected);
         assert_eq!(reports.due(&reorder, 5, start + REPORT_INTERVAL), None);
-        let next = reports.due(&reorder, 5, start + REPORT_INTERVAL * 2).unwrap();
+        let next = reports
+            .due(&reorder, 5, start + REPORT_INTERVAL * 2)
+            .unwrap();
         assert_eq!(next[12], 0);
     }
 }

@@ -133,7 +133,11 @@ impl Client {
         now: MonotonicTime,
     ) -> Self {
         let request_url = url.to_string();
-        let transport = if client_ports.is_some() { Transport::Udp } else { Transport::Tcp };
+        let transport = if client_ports.is_some() {
+            Transport::Udp
+        } else {
+            Transport::Tcp
+        };
         let mut client = Self {
             set_up_url: request_url.clone(),
             session_url: request_url.clone(),
@@ -212,9 +216,9 @@ impl Client {
             }
             (200..=299, method) => self.succeeded(method, head, body, now),
             (401, method) => self.challenged(method, pending.is_repeated, head, now),
-            (300..=399, _) if head.field("Location").is_some() => {
-                Ok(head.field("Location").map(|it| Event::Redirected(it.to_owned())))
-            }
+            (300..=399, _) if head.field("Location").is_some() => Ok(head
+                .field("Location")
+                .map(|it| Event::Redirected(it.to_owned()))),
             // Not every camera sends over UDP; over TCP all do.
             (461, Method::SetUp) if self.transport == Transport::Udp => {
                 self.transport = Transport::Tcp;
@@ -234,7 +238,8 @@ impl Client {
 
     /// Answers a request of the camera's.
     pub fn request(&mut self, head: &Head) -> Option<Event> {
-        self.output.extend_from_slice(message::answer(head).as_bytes());
+        self.output
+            .extend_from_slice(message::answer(head).as_bytes());
         let is_redirection = head.first_line().starts_with("REDIRECT ");
         let location = head.field("Location").filter(|_| is_redirection)?;
         Some(Event::Redirected(location.to_owned()))
@@ -287,7 +292,9 @@ impl Client {
         match method {
             Method::Describe => {
                 let video = Video::of_sdp(body)?;
-                let base = head.field("Content-Base").or(head.field("Content-Location"));
+                let base = head
+                    .field("Content-Base")
+                    .or(head.field("Content-Location"));
                 (self.set_up_url, self.session_url) = video.urls(base, &self.request_url);
                 self.video = Some(video);
                 self.ask(Method::SetUp, false, now);
@@ -307,7 +314,10 @@ impl Client {
                 Ok(Some(Event::Playing))
             }
             Method::Options => {
-                let public = head.field("Public").unwrap_or_default().to_ascii_uppercase();
+                let public = head
+                    .field("Public")
+                    .unwrap_or_default()
+                    .to_ascii_uppercase();
                 if public.contains("GET_PARAMETER") {
                     self.keep_alive_by = Method::GetParameter;
                 }
@@ -360,7 +370,9 @@ impl Client {
             _ => &self.session_url,
         };
         let transport = match (self.transport, self.client_ports) {
-            (Transport::Udp, Some((rtp, rtcp))) => format!("RTP/AVP;unicast;client_port={rtp}-{rtcp}"),
+            (Transport::Udp, Some((rtp, rtcp))) => {
+                format!("RTP/AVP;unicast;client_port={rtp}-{rtcp}")
+            }
             _ => "RTP/AVP/TCP;unicast;interleaved=0-1".to_owned(),
         };
         let mut fields: Vec<(&str, &str)> = Vec::with_capacity(4);
@@ -386,7 +398,12 @@ impl Client {
         self.output.extend_from_slice(text.as_bytes());
         self.last_request = now;
         let (sequence, since) = (self.sequence, now);
-        self.pending = Some(Pending { method, sequence, since, is_repeated });
+        self.pending = Some(Pending {
+            method,
+            sequence,
+            since,
+            is_repeated,
+        });
     }
 }
 

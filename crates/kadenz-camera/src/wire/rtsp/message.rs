@@ -83,7 +83,10 @@ impl Reader {
     /// # Panics
     /// Where the room was not as long.
     pub fn filled(&mut self, count: usize) {
-        assert!(count <= self.bytes.len() - self.end, "more than there was room");
+        assert!(
+            count <= self.bytes.len() - self.end,
+            "more than there was room"
+        );
         self.end += count;
     }
 
@@ -152,8 +155,14 @@ pub fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) 
 #[must_use]
 pub fn answer(request: &Head) -> String {
     let is_known = ["OPTIONS ", "REDIRECT "];
-    let is_known = is_known.iter().any(|method| request.first_line().starts_with(method));
-    let status = if is_known { "200 OK" } else { "501 Not Implemented" };
+    let is_known = is_known
+        .iter()
+        .any(|method| request.first_line().starts_with(method));
+    let status = if is_known {
+        "200 OK"
+    } else {
+        "501 Not Implemented"
+    };
     let sequence = request.field("CSeq").unwrap_or("0");
     format!("RTSP/1.0 {status}\r\nCSeq: {sequence}\r\nPublic: OPTIONS\r\n\r\n")
 }
@@ -186,10 +195,14 @@ mod tests {
     }
 
     fn stream() -> Vec<u8> {
-        let mut bytes = b"$\x00\x00\x03abc\r\nRTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: 4\r\n\r\n$bod".to_vec();
+        let mut bytes =
+            b"$\x00\x00\x03abc\r\nRTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: 4\r\n\r\n$bod"
+                .to_vec();
         bytes.extend_from_slice(b"$\x01\xff\xff");
         bytes.extend_from_slice(&[7; 65_535]);
-        bytes.extend_from_slice(b"OPTIONS * RTSP/1.0\nCSeq: 9\n\n$\x02\x00\x00RTSP/1.0 404 Not\r\n\r\n");
+        bytes.extend_from_slice(
+            b"OPTIONS * RTSP/1.0\nCSeq: 9\n\n$\x02\x00\x00RTSP/1.0 404 Not\r\n\r\n",
+        );
         bytes
     }
 
@@ -210,7 +223,10 @@ mod tests {
     #[test]
     fn what_is_no_rtsp_or_too_long_is_an_error() {
         assert_eq!(all(b"\x16\x03\x01", &[]), Err(MessageError::NotRtsp));
-        assert_eq!(all(b"HTTP/1.1 400 Bad Request\r\n\r\n", &[]), Err(MessageError::NotRtsp));
+        assert_eq!(
+            all(b"HTTP/1.1 400 Bad Request\r\n\r\n", &[]),
+            Err(MessageError::NotRtsp)
+        );
         let long = b"RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n";
         assert_eq!(all(long, &[]), Err(MessageError::Body));
         let endless = b"RTSP/1.0 200 OK\r\nX: y\r\n".repeat(10_000);
@@ -219,7 +235,9 @@ mod tests {
 
     #[test]
     fn a_request_of_the_server_is_answered_with_its_number() {
-        let (head, _) = Head::parse(b"SET_PARAMETER rtsp://h RTSP/1.0\r\nCSeq: 31\r\n\r\n").unwrap().unwrap();
+        let (head, _) = Head::parse(b"SET_PARAMETER rtsp://h RTSP/1.0\r\nCSeq: 31\r\n\r\n")
+            .unwrap()
+            .unwrap();
         assert!(answer(&head).starts_with("RTSP/1.0 501 Not Implemented\r\nCSeq: 31\r\n"));
     }
 }

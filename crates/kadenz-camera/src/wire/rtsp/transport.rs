@@ -55,7 +55,11 @@ impl Granted {
     /// than was asked for, and it is not TCP.
     pub(super) fn of_answer(value: Option<&str>, asked: Transport) -> Option<Self> {
         let value = value.unwrap_or_default();
-        let first = value.split(';').next().unwrap_or_default().to_ascii_uppercase();
+        let first = value
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_uppercase();
         let channels = head::parameter(value, "interleaved").and_then(pair);
         let server_ports = head::parameter(value, "server_port").and_then(pair);
         let is_tcp = first.contains("/TCP") || channels.is_some();
@@ -90,11 +94,23 @@ mod tests {
     fn answers_of_cameras_are_understood() {
         let granted = |value, asked| Granted::of_answer(value, asked);
         let channels = |value| granted(Some(value), Transport::Tcp).map(|it| it.channels);
-        assert_eq!(channels("RTP/AVP/TCP;ssrc=22345684;interleaved=0-1"), Some((0, 1)));
-        assert_eq!(channels("RTP/AVP/TCP;unicast;interleaved=2;ssrc= d6d6627"), Some((2, 3)));
+        assert_eq!(
+            channels("RTP/AVP/TCP;ssrc=22345684;interleaved=0-1"),
+            Some((0, 1))
+        );
+        assert_eq!(
+            channels("RTP/AVP/TCP;unicast;interleaved=2;ssrc= d6d6627"),
+            Some((2, 3))
+        );
         assert_eq!(channels("RTP/AVP;unicast;interleaved=1-0"), Some((1, 0)));
-        assert_eq!(channels("RTP/AVP;unicast;client_port=0-1;server_port=6970-6971"), None);
-        assert_eq!(granted(None, Transport::Udp).map(|it| it.transport), Some(Transport::Udp));
+        assert_eq!(
+            channels("RTP/AVP;unicast;client_port=0-1;server_port=6970-6971"),
+            None
+        );
+        assert_eq!(
+            granted(None, Transport::Udp).map(|it| it.transport),
+            Some(Transport::Udp)
+        );
         let udp = granted(
             Some("RTP/AVP/UDP;unicast;source=10.0.0.7;client_port=4-5;server_port=6970-6971"),
             Transport::Udp,
@@ -107,6 +123,9 @@ mod tests {
         };
         assert_eq!(udp, Some(expected));
         let other = granted(Some("RTP/AVP/TCP;interleaved=255"), Transport::Udp);
-        assert_eq!(other.map(|it| (it.transport, it.channels)), Some((Transport::Tcp, (0, 1))));
+        assert_eq!(
+            other.map(|it| (it.transport, it.channels)),
+            Some((Transport::Tcp, (0, 1)))
+        );
     }
 }

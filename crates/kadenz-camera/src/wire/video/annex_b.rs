@@ -62,29 +62,49 @@ impl Format {
             return Kind::Other;
         };
         let is_random_access = self.is_random_access(first);
-        let bits = |from: usize| Bits { bytes: nal.get(from..).unwrap_or_default(), at: 0 };
+        let bits = |from: usize| Bits {
+            bytes: nal.get(from..).unwrap_or_default(),
+            at: 0,
+        };
         match self {
             Self::H264 if self.is_slice(first) => {
                 // slice_header(): first_mb_in_slice, slice_type; 2, 4, 7 and 9 are I and SI.
                 let mut header = bits(1);
                 let is_first = header.number() == Some(0);
                 let is_intra = matches!(header.number(), Some(2 | 4 | 7 | 9));
-                Kind::Slice(Slice { is_first, is_random_access, is_intra: is_intra || is_random_access })
+                Kind::Slice(Slice {
+                    is_first,
+                    is_random_access,
+                    is_intra: is_intra || is_random_access,
+                })
             }
             Self::H265 if self.is_slice(first) => {
                 let is_first = nal.get(2).is_some_and(|byte| byte & 0x80 != 0);
                 let is_intra = is_random_access;
-                Kind::Slice(Slice { is_first, is_random_access, is_intra })
+                Kind::Slice(Slice {
+                    is_first,
+                    is_random_access,
+                    is_intra,
+                })
             }
             Self::H264 => match first & 0x1f {
-                7 => Kind::Set { rank: 1, id: bits(4).number().unwrap_or(0) },
-                8 => Kind::Set { rank: 2, id: bits(1).number().unwrap_or(0) },
+                7 => Kind::Set {
+                    rank: 1,
+                    id: bits(4).number().unwrap_or(0),
+                },
+                8 => Kind::Set {
+                    rank: 2,
+                    id: bits(1).number().unwrap_or(0),
+                },
                 _ => Kind::Other,
             },
             Self::H265 => match first >> 1 & 0x3f {
                 32 => Kind::Set { rank: 0, id: 0 },
                 33 => Kind::Set { rank: 1, id: 0 },
-                34 => Kind::Set { rank: 2, id: bits(2).number().unwrap_or(0) },
+                34 => Kind::Set {
+                    rank: 2,
+                    id: bits(2).number().unwrap_or(0),
+                },
                 _ => Kind::Other,
             },
         }
@@ -146,14 +166,23 @@ mod tests {
 
     #[test]
     fn slices_and_parameter_sets_are_told_apart() {
-        let slice = |is_first, is_random_access, is_intra| Kind::Slice(Slice { is_first, is_random_access, is_intra });
+        let slice = |is_first, is_random_access, is_intra| {
+            Kind::Slice(Slice {
+                is_first,
+                is_random_access,
+                is_intra,
+            })
+        };
         let h264 = |nal: &[u8]| Format::H264.kind(nal);
         // ue(0) is 1, ue(7) is 0001000, ue(5) is 00110.
         assert_eq!(h264(&[0x65, 0b1000_1000]), slice(true, true, true));
         assert_eq!(h264(&[0x41, 0b1000_1000]), slice(true, false, true));
         assert_eq!(h264(&[0x41, 0b1001_1000]), slice(true, false, false));
         assert_eq!(h264(&[0x41, 0b0100_0110, 0]), slice(false, false, false));
-        assert_eq!(h264(&[0x67, 77, 0, 31, 0b1000_0000]), Kind::Set { rank: 1, id: 0 });
+        assert_eq!(
+            h264(&[0x67, 77, 0, 31, 0b1000_0000]),
+            Kind::Set { rank: 1, id: 0 }
+        );
         assert_eq!(h264(&[0x68, 0b0100_0000]), Kind::Set { rank: 2, id: 1 });
         assert_eq!((h264(&[6]), h264(&[])), (Kind::Other, Kind::Other));
         let h265 = |nal: &[u8]| Format::H265.kind(nal);

@@ -145,7 +145,9 @@ impl Pictures {
         }
         match self.step {
             // What is not behind by half the range is a time stamp that went back.
-            Some(usual) if step < 1 << 31 => u64::from((step + usual / 2) / usual).saturating_sub(1),
+            Some(usual) if step < 1 << 31 => {
+                u64::from((step + usual / 2) / usual).saturating_sub(1)
+            }
             _ => 0,
         }
     }

@@ -152,7 +152,10 @@ impl Assembler {
         };
         let bytes = std::mem::take(&mut self.open.bytes);
         let nal = bytes.get(begin..).unwrap_or_default();
-        if nal.first().is_some_and(|first| self.format.is_slice(*first)) {
+        if nal
+            .first()
+            .is_some_and(|first| self.format.is_slice(*first))
+        {
             self.understand(nal);
         } else {
             // Some cameras send a byte stream where a NAL unit belongs: parameter sets and the slice in one.
@@ -227,7 +230,10 @@ impl Assembler {
     fn discard(&mut self) {
         let mut bytes = std::mem::take(&mut self.open.bytes);
         bytes.clear();
-        self.open = Open { bytes, ..Open::default() };
+        self.open = Open {
+            bytes,
+            ..Open::default()
+        };
     }
 
     /// Parameter sets that the access unit lacks so far.

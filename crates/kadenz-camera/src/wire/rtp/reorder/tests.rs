@@ -6,7 +6,14 @@ use super::*;
 
 fn packet(sequence: u16, ssrc: u32) -> Vec<u8> {
     let payload = sequence.to_be_bytes();
-    let packet = Packet { marker: false, payload_type: 96, sequence, timestamp: 0, ssrc, payload: &payload };
+    let packet = Packet {
+        marker: false,
+        payload_type: 96,
+        sequence,
+        timestamp: 0,
+        ssrc,
+        payload: &payload,
+    };
     let mut bytes = Vec::new();
     packet.write(&mut bytes);
     bytes
@@ -43,7 +50,12 @@ fn numbers(out: &[(u16, u64)]) -> Vec<u16> {
 fn packets_come_in_order_across_the_wrap() {
     let (out, counts) = given(Patience::UDP, &[65_533, 65_535, 65_534, 1, 0, 1, 2]);
     assert_eq!(numbers(&out), [65_533, 65_534, 65_535, 0, 1, 2]);
-    let expected = Counts { received: 6, duplicated: 1, reordered: 2, ..Counts::default() };
+    let expected = Counts {
+        received: 6,
+        duplicated: 1,
+        reordered: 2,
+        ..Counts::default()
+    };
     assert_eq!(counts, expected);
 }
 
@@ -64,13 +76,22 @@ fn a_missing_packet_is_given_up_after_its_time() {
     reorder.push(&packet(11, 1), at_ms(52));
     reorder.push(&packet(12, 1), at_ms(53));
     drain(&mut reorder, at_ms(53), &mut out);
-    let expected = Counts { received: 3, lost: 1, late: 1, duplicated: 1, ..Counts::default() };
+    let expected = Counts {
+        received: 3,
+        lost: 1,
+        late: 1,
+        duplicated: 1,
+        ..Counts::default()
+    };
     assert_eq!((out.len(), reorder.counts()), (3, expected));
 }
 
 #[test]
 fn a_missing_packet_is_given_up_for_many_behind_it() {
-    let few = Patience { packets: 2, time: Duration::from_secs(9) };
+    let few = Patience {
+        packets: 2,
+        time: Duration::from_secs(9),
+    };
     let (mut reorder, mut out) = (Reorder::new(few), Vec::new());
     for sequence in [1, 3, 4] {
         reorder.push(&packet(sequence, 1), at_ms(0));

@@ -55,7 +55,14 @@ impl Stream {
     /// A packet comes, a millisecond after the one before; `at` counts pictures.
     fn packet(&mut self, at: u32, marker: bool, payload: &[u8]) {
         let (timestamp, sequence) = (at.wrapping_mul(3000), self.sequence);
-        let packet = Packet { marker, payload_type: 96, sequence, timestamp, ssrc: 1, payload };
+        let packet = Packet {
+            marker,
+            payload_type: 96,
+            sequence,
+            timestamp,
+            ssrc: 1,
+            payload,
+        };
         let mut bytes = Vec::new();
         packet.write(&mut bytes);
         self.lose(1);
@@ -95,11 +102,15 @@ impl Stream {
 }
 
 fn annex_b(nals: &[&[u8]]) -> Vec<u8> {
-    nals.iter().flat_map(|nal| [&[0, 0, 0, 1], *nal].concat()).collect()
+    nals.iter()
+        .flat_map(|nal| [&[0, 0, 0, 1], *nal].concat())
+        .collect()
 }
 
 fn aggregate(nals: &[&[u8]]) -> Vec<u8> {
-    let units = nals.iter().flat_map(|nal| [&(nal.len() as u16).to_be_bytes(), *nal].concat());
+    let units = nals
+        .iter()
+        .flat_map(|nal| [&(nal.len() as u16).to_be_bytes(), *nal].concat());
     [24].into_iter().chain(units).collect()
 }
 
@@ -111,7 +122,10 @@ fn a_picture_comes_with_its_marker() {
     let picture = stream.one();
     assert_eq!(picture.bytes, annex_b(&[SPS, PPS, SEI, IDR]));
     assert!(picture.is_key && !picture.is_damaged);
-    assert_eq!((picture.first_byte.as_ns(), picture.arrival.as_ns()), (1, 4));
+    assert_eq!(
+        (picture.first_byte.as_ns(), picture.arrival.as_ns()),
+        (1, 4)
+    );
     stream.packet(1, true, P);
     let picture = stream.one();
     assert_eq!(picture.bytes, annex_b(&[P]));
@@ -153,7 +167,10 @@ fn without_markers_the_next_time_stamp_ends_a_picture() {
     stream.packet(1, false, P);
     let picture = stream.one();
     assert_eq!(picture.bytes, annex_b(&[IDR, P_REST]));
-    assert_eq!((picture.first_byte.as_ns(), picture.arrival.as_ns()), (1, 2));
+    assert_eq!(
+        (picture.first_byte.as_ns(), picture.arrival.as_ns()),
+        (1, 2)
+    );
 }
 
 #[test]
@@ -163,7 +180,10 @@ fn markers_on_each_packet_are_seen_through() {
     stream.packet(0, true, SEI);
     stream.packet(0, true, &[0x7c, 0x85, 0x88]);
     stream.packet(0, true, &[0x7c, 0x45, 9]);
-    assert_eq!(stream.one().bytes, annex_b(&[SEI, SPS, PPS, &[0x65, 0x88, 9]]));
+    assert_eq!(
+        stream.one().bytes,
+        annex_b(&[SEI, SPS, PPS, &[0x65, 0x88, 9]])
+    );
     // On each slice it is too early: after the first such picture it is ignored.
     stream.packet(1, true, P);
     stream.packet(1, true, P_REST);
@@ -211,7 +231,10 @@ fn a_lost_fragment_damages_its_picture_and_no_other() {
     // Its marker stands in a fragment that is left out.
     let pictures = stream.take();
     assert_eq!(pictures[0].bytes, annex_b(&[P, &[0x61, 0b0100_0110, 0]]));
-    let told: Vec<_> = pictures.iter().map(|it| (it.timestamp, it.is_damaged, it.missed)).collect();
+    let told: Vec<_> = pictures
+        .iter()
+        .map(|it| (it.timestamp, it.is_damaged, it.missed))
+        .collect();
     assert_eq!(told, [(6000, true, 0), (9000, false, 0)]);
 }
 
@@ -220,13 +243,19 @@ fn pictures_between_which_packets_are_lost_are_told() {
     let mut stream = Stream::h264(&[SPS, PPS]);
     let told = |stream: &mut Stream| {
         let pictures = stream.take();
-        pictures.iter().map(|it| (it.timestamp / 3000, it.is_damaged, it.missed)).collect::<Vec<_>>()
+        pictures
+            .iter()
+            .map(|it| (it.timestamp / 3000, it.is_damaged, it.missed))
+            .collect::<Vec<_>>()
     };
     stream.packet(0, true, IDR);
     stream.packet(1, true, P);
     stream.lose(2);
     stream.packet(4, true, P);
-    assert_eq!(told(&mut stream), [(0, false, 0), (1, false, 0), (4, false, 2)]);
+    assert_eq!(
+        told(&mut stream),
+        [(0, false, 0), (1, false, 0), (4, false, 2)]
+    );
     // A gap in time alone is the camera's own.
     stream.packet(7, true, P);
     assert_eq!(told(&mut stream), [(7, false, 0)]);
@@ -235,7 +264,10 @@ fn pictures_between_which_packets_are_lost_are_told() {
     stream.packet(9, false, P);
     stream.lose(2);
     stream.packet(10, true, P_REST);
-    assert_eq!(told(&mut stream), [(8, false, 0), (9, true, 0), (10, true, 0)]);
+    assert_eq!(
+        told(&mut stream),
+        [(8, false, 0), (9, true, 0), (10, true, 0)]
+    );
 }
 
 #[test]
