@@ -2,11 +2,14 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+mod connection;
+mod mjpeg;
 mod network;
 mod rtsp;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
+pub use mjpeg::MjpegSource;
 pub use network::NetworkOptions;
 pub use rtsp::RtspSource;
 

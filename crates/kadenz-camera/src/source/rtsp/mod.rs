@@ -3,15 +3,14 @@
 //! Everything happens on the thread that calls [`Source::next`]. Packets are stamped when they come: over TCP when the
 //! read that brought them returned, over UDP by the kernel.
 
-mod connection;
 mod datagrams;
 mod flow;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use self::connection::Connection;
 use self::datagrams::Datagrams;
 use self::flow::Flow;
+use super::connection::Connection;
 use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::rtp::Counts;
@@ -29,6 +28,9 @@ pub struct RtspSource {
     url: CameraUrl,
     options: NetworkOptions,
     connection: Connection,
+    reader: Reader,
+    /// When the last bytes came over the connection.
+    arrival: MonotonicTime,
     client: Client,
     datagrams: Option<Datagrams>,
     flow: Option<Flow>,
@@ -97,6 +99,8 @@ impl RtspSource {
             url,
             options,
             connection,
+            reader: Reader::default(),
+            arrival: now,
             client,
             datagrams,
             flow: None,
@@ -112,7 +116,7 @@ impl RtspSource {
             self.attend()?;
             if !self.messages()? && !self.client.is_playing() {
                 let until = self.client.deadline();
-                self.connection.receive(&self.url, until)?;
+                self.read(until)?;
             }
         }
         self.heard = clock::now();
@@ -138,14 +142,9 @@ impl RtspSource {
 
     /// Takes messages out of what came over the connection until one brought a packet of the stream; whether one did.
     fn messages(&mut self) -> Result<bool, SourceError> {
-        let (arrival, now) = (self.connection.arrival, clock::now());
+        let (arrival, now) = (self.arrival, clock::now());
         loop {
-            let Self {
-                connection: Connection { reader, .. },
-                client,
-                flow,
-                ..
-            } = self;
+            let Self { reader, client, flow, .. } = self;
             let event = match next_message(&self.url, reader)? {
                 None => return Ok(false),
                 Some(Message::Frame { channel, bytes }) => {
@@ -187,10 +186,21 @@ impl RtspSource {
         }
     }
 
+    /// Waits for bytes of the connection until a time at the latest; whether some came.
+    fn read(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
+        let room = self.reader.room();
+        let count = self.connection.receive(&self.url, room, until)?;
+        if count > 0 {
+            self.arrival = clock::now();
+            self.reader.filled(count);
+        }
+        Ok(count > 0)
+    }
+
     /// Waits for packets until a time at the latest; whether some came.
     fn receive(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
         let Some(datagrams) = &mut self.datagrams else {
-            return Ok(self.connection.receive(&self.url, until)? && self.messages()?);
+            return Ok(self.read(until)? && self.messages()?);
         };
         let came = match &mut self.flow {
             Some(flow) => datagrams.receive(flow, until),
@@ -199,7 +209,7 @@ impl RtspSource {
         if came {
             self.heard = clock::now();
         }
-        self.connection.receive(&self.url, clock::now())?;
+        self.read(clock::now())?;
         self.messages()?;
         Ok(came)
     }
