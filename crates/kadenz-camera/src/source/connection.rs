@@ -68,7 +68,11 @@ impl Connection {
         until: MonotonicTime,
     ) -> Result<usize, SourceError> {
         self.watch.clear();
-        let interest = if self.unsent.is_empty() { Interest::Read } else { Interest::ReadAndWrite };
+        let interest = if self.unsent.is_empty() {
+            Interest::Read
+        } else {
+            Interest::ReadAndWrite
+        };
         let place = self.watch.add(&self.stream, interest);
         let lost = |error| transient(url, &format!("the connection is lost: {error}"), CLOSED);
         self.watch.wait(Wait::Until(until)).map_err(lost)?;
@@ -78,7 +82,11 @@ impl Connection {
         match self.stream.read(room) {
             Ok(0) => Err(transient(url, &"the camera closed the connection", CLOSED)),
             Ok(count) => Ok(count),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Ok(0)
+            }
             Err(error) => Err(lost(error)),
         }
     }

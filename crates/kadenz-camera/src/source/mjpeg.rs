@@ -12,7 +12,8 @@ use crate::wire::multipart::{Multipart, Part};
 use crate::wire::url::CameraUrl;
 
 const SILENT: &str = "see that the camera is on and reachable";
-const OTHER_URL: &str = "see that the URL is the one that the camera's manual names for an MJPEG stream";
+const OTHER_URL: &str =
+    "see that the URL is the one that the camera's manual names for an MJPEG stream";
 /// What one read takes, in bytes; a head and what came with it fit.
 const ROOM: usize = 64 << 10;
 
@@ -59,21 +60,34 @@ impl MjpegSource {
                     url = source.url.clone();
                 }
                 Answer::Redirection(location) => {
-                    let wrong =
-                        |error| permanent(&source.url, &format!("a redirection: {error}"), "open the right URL itself");
+                    let wrong = |error| {
+                        permanent(
+                            &source.url,
+                            &format!("a redirection: {error}"),
+                            "open the right URL itself",
+                        )
+                    };
                     url = source.url.redirected(&location).map_err(wrong)?;
                     challenge = None;
                 }
             }
         }
         let cause = format!("more than {MAX_REDIRECTIONS} redirections");
-        Err(permanent(&url, &cause, "open the URL to which the camera redirects"))
+        Err(permanent(
+            &url,
+            &cause,
+            "open the URL to which the camera redirects",
+        ))
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
         if url.scheme() != "http" {
             let cause = format!("{}:// is not spoken here", url.scheme());
-            return Err(permanent(&url, &cause, "turn on HTTP without TLS at the camera, and write http://"));
+            return Err(permanent(
+                &url,
+                &cause,
+                "turn on HTTP without TLS at the camera, and write http://",
+            ));
         }
         let connection = Connection::open(&url, options.patience)?;
         let now = clock::now();
@@ -94,7 +108,10 @@ impl MjpegSource {
 
     fn ask(&mut self, challenge: Option<&mut Challenge>) -> Result<Answer, SourceError> {
         let target = self.url.target();
-        let mut request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Kadenz\r\n", self.url.authority());
+        let mut request = format!(
+            "GET {target} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Kadenz\r\n",
+            self.url.authority()
+        );
         request += "Accept: multipart/x-mixed-replace, image/jpeg\r\n";
         if let (Some(challenge), Some(credentials)) = (challenge, self.url.credentials()) {
             let nonce = format!("{:016x}", network::unpredictable());
@@ -122,20 +139,38 @@ impl MjpegSource {
     fn answer(&mut self, head: &Head) -> Result<Answer, SourceError> {
         let url = &self.url;
         let Some(status) = head.status("HTTP/") else {
-            return Err(permanent(url, &"what answers does not speak HTTP", OTHER_URL));
+            return Err(permanent(
+                url,
+                &"what answers does not speak HTTP",
+                OTHER_URL,
+            ));
         };
         let location = head.field("Location");
         match status {
             200 => {
-                let content = head.field("Content-Type").unwrap_or_default().to_ascii_lowercase();
+                let content = head
+                    .field("Content-Type")
+                    .unwrap_or_default()
+                    .to_ascii_lowercase();
                 if content.starts_with("image/") {
-                    return Err(permanent(url, &"the camera answers by one picture, not by a stream", OTHER_URL));
+                    return Err(permanent(
+                        url,
+                        &"the camera answers by one picture, not by a stream",
+                        OTHER_URL,
+                    ));
                 }
                 if content.starts_with("text/") {
-                    return Err(permanent(url, &"the camera answers by a page, not by pictures", OTHER_URL));
+                    return Err(permanent(
+                        url,
+                        &"the camera answers by a page, not by pictures",
+                        OTHER_URL,
+                    ));
                 }
                 let coding = head.field("Transfer-Encoding").unwrap_or_default();
-                self.chunked = coding.to_ascii_lowercase().contains("chunked").then(Chunked::default);
+                self.chunked = coding
+                    .to_ascii_lowercase()
+                    .contains("chunked")
+                    .then(Chunked::default);
                 self.heard = clock::now();
                 Ok(Answer::Stream)
             }
@@ -146,9 +181,19 @@ impl MjpegSource {
                     Err(permanent(url, &cause, "turn on Digest at the camera"))
                 }
             },
-            300..=399 if location.is_some() => Ok(Answer::Redirection(location.unwrap_or_default().to_owned())),
-            404 | 408 | 429 | 500.. => Err(transient(url, &format!("the camera answers by {status}"), OTHER_URL)),
-            _ => Err(permanent(url, &format!("the camera answers by {status}"), OTHER_URL)),
+            300..=399 if location.is_some() => {
+                Ok(Answer::Redirection(location.unwrap_or_default().to_owned()))
+            }
+            404 | 408 | 429 | 500.. => Err(transient(
+                url,
+                &format!("the camera answers by {status}"),
+                OTHER_URL,
+            )),
+            _ => Err(permanent(
+                url,
+                &format!("the camera answers by {status}"),
+                OTHER_URL,
+            )),
         }
     }
 
@@ -167,7 +212,9 @@ impl MjpegSource {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
         }
-        let count = self.connection.receive(&self.url, &mut self.bytes[self.end..], until)?;
+        let count = self
+            .connection
+            .receive(&self.url, &mut self.bytes[self.end..], until)?;
         self.end += count;
         if count > 0 {
             self.arrival = clock::now();
@@ -190,7 +237,9 @@ impl MjpegSource {
             };
             // A copy of the place, for a picture may end within a chunk.
             let mut ahead = chunked.clone();
-            let body = ahead.body(bytes).map_err(|error| transient(&self.url, &error, OTHER_URL));
+            let body = ahead
+                .body(bytes)
+                .map_err(|error| transient(&self.url, &error, OTHER_URL));
             let (body, used) = body?;
             let (taken, part) = self.multipart.push(body, self.arrival);
             if taken == body.len() {
@@ -206,7 +255,11 @@ impl MjpegSource {
                 return Ok(part);
             }
             if self.chunked.as_ref().is_some_and(Chunked::has_ended) {
-                return Err(transient(&self.url, &"the camera ended the stream", "open it again"));
+                return Err(transient(
+                    &self.url,
+                    &"the camera ended the stream",
+                    "open it again",
+                ));
             }
         }
         Ok(None)

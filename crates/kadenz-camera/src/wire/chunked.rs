@@ -106,7 +106,11 @@ mod tests {
 
     #[test]
     fn what_is_no_chunk_is_an_error() {
-        for bytes in [&b"x"[..], b"ffffffffffffffffff\r\n", &b" ".repeat(MAX_LINE + 1)] {
+        for bytes in [
+            &b"x"[..],
+            b"ffffffffffffffffff\r\n",
+            &b" ".repeat(MAX_LINE + 1),
+        ] {
             assert_eq!(all(bytes, &[]), Err(NotChunked));
         }
     }

@@ -58,7 +58,10 @@ impl Scanner {
                 }
                 State::Outside | State::Entropy if !self.last_was_ff && bytes[at] != 0xff => {
                     let rest = &bytes[at..];
-                    at += rest.iter().position(|byte| *byte == 0xff).unwrap_or(rest.len());
+                    at += rest
+                        .iter()
+                        .position(|byte| *byte == 0xff)
+                        .unwrap_or(rest.len());
                     continue;
                 }
                 _ => {}
@@ -92,7 +95,12 @@ impl Scanner {
                 (true, code) => return self.code(code, false, at),
                 (false, _) => return Some(self.broken(at)),
             },
-            State::LengthHigh { begins_scan } => self.state = State::LengthLow { high: byte, begins_scan },
+            State::LengthHigh { begins_scan } => {
+                self.state = State::LengthLow {
+                    high: byte,
+                    begins_scan,
+                }
+            }
             State::LengthLow { high, begins_scan } => {
                 let length = usize::from(u16::from_be_bytes([high, byte]));
                 let Some(left) = length.checked_sub(2) else {
@@ -138,7 +146,11 @@ impl Scanner {
             0x01 | 0xd0..=0xd7 => self.state = State::Marker,
             // Another picture within a picture, and what there is not.
             0x00 | 0xd8 => return Some(self.broken(at)),
-            code => self.state = State::LengthHigh { begins_scan: code == 0xda },
+            code => {
+                self.state = State::LengthHigh {
+                    begins_scan: code == 0xda,
+                }
+            }
         }
         None
     }
@@ -157,12 +169,13 @@ mod tests {
 
     /// A picture whose thumbnail holds a picture, with stuffed and restart bytes and fill bytes before the end.
     pub(crate) const PICTURE: &[u8] = &[
-        0xff, 0xd8, 0xff, 0xe1, 0, 8, 0xff, 0xd8, 0xff, 0xd9, 1, 2, 0xff, 0xfe, 0, 2, 0xff, 0xda, 0, 3, 0xff, 5, 0xff, 0, 6,
-        0xff, 0xd3, 7, 0xff, 0xff, 0xd9,
+        0xff, 0xd8, 0xff, 0xe1, 0, 8, 0xff, 0xd8, 0xff, 0xd9, 1, 2, 0xff, 0xfe, 0, 2, 0xff, 0xda,
+        0, 3, 0xff, 5, 0xff, 0, 6, 0xff, 0xd3, 7, 0xff, 0xff, 0xd9,
     ];
 
     fn ends(bytes: &[u8], pieces: &[usize]) -> Vec<Found> {
-        let (mut scanner, mut found, mut rest, mut before) = (Scanner::default(), Vec::new(), bytes, 0);
+        let (mut scanner, mut found, mut rest, mut before) =
+            (Scanner::default(), Vec::new(), bytes, 0);
         for piece in pieces.iter().copied().chain([usize::MAX]) {
             let mut now;
             (now, rest) = rest.split_at(piece.min(rest.len()));

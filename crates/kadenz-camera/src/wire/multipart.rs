@@ -85,7 +85,9 @@ impl Multipart {
         if !self.scanner.is_inside() {
             return available;
         }
-        let end = self.length.map(|length| length.saturating_add(BOUNDARY_SEEN));
+        let end = self
+            .length
+            .map(|length| length.saturating_add(BOUNDARY_SEEN));
         let left = |end: usize| end.checked_sub(self.picture.len()).filter(|left| *left > 0);
         let stated = end.and_then(left).unwrap_or(usize::MAX);
         available.min(stated).min(left(MAX_PICTURE).unwrap_or(1))
@@ -100,7 +102,9 @@ impl Multipart {
             return false;
         }
         let behind = &self.picture[length..];
-        let is_boundary = [&b"--"[..], b"\n--", b"\r\n--"].iter().any(|it| behind.starts_with(it));
+        let is_boundary = [&b"--"[..], b"\n--", b"\r\n--"]
+            .iter()
+            .any(|it| behind.starts_with(it));
         if is_boundary {
             self.text.extend_from_slice(behind);
             self.picture.truncate(length);
@@ -121,9 +125,16 @@ impl Multipart {
         let field = |name: &str| {
             let lines = text.lines().rev();
             let mut fields = lines.filter_map(|line| line.split_once(':'));
-            fields.find_map(|(found, value)| found.trim().eq_ignore_ascii_case(name).then(|| value.trim().to_owned()))
+            fields.find_map(|(found, value)| {
+                found
+                    .trim()
+                    .eq_ignore_ascii_case(name)
+                    .then(|| value.trim().to_owned())
+            })
         };
-        self.length = field("Content-Length").and_then(|it| it.parse().ok()).filter(|it| *it > 2);
+        self.length = field("Content-Length")
+            .and_then(|it| it.parse().ok())
+            .filter(|it| *it > 2);
         self.capture = field("X-Timestamp").and_then(|it| unix_time(&it));
         self.text.clear();
         self.picture.clear();
@@ -152,12 +163,17 @@ impl Multipart {
 /// Seconds since 1970 with their fraction, as mjpg-streamer writes them; a small number is the time since a start.
 fn unix_time(text: &str) -> Option<WallTime> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let seconds: i64 = seconds.parse().ok().filter(|it| (1_000_000_000..10_000_000_000).contains(it))?;
+    let seconds: i64 = seconds
+        .parse()
+        .ok()
+        .filter(|it| (1_000_000_000..10_000_000_000).contains(it))?;
     let digits = fraction.bytes().take(9).take_while(u8::is_ascii_digit);
     let (value, scale) = digits.fold((0, 1_000_000_000), |(value, scale), digit| {
         (value * 10 + i64::from(digit - b'0'), scale / 10)
     });
-    Some(WallTime::from_unix_ns(seconds * 1_000_000_000 + value * scale))
+    Some(WallTime::from_unix_ns(
+        seconds * 1_000_000_000 + value * scale,
+    ))
 }
 
 #[cfg(test)]
@@ -224,7 +240,11 @@ mod tests {
 
     #[test]
     fn a_picture_without_end_is_given_up() {
-        let mut stream = [&[0xff, 0xd8, 0xff, 0xda, 0, 2][..], &vec![1; MAX_PICTURE + 9]].concat();
+        let mut stream = [
+            &[0xff, 0xd8, 0xff, 0xda, 0, 2][..],
+            &vec![1; MAX_PICTURE + 9],
+        ]
+        .concat();
         stream.extend_from_slice(PICTURE);
         let parts = all(&stream, &[]);
         assert_eq!(parts.len(), 1);

@@ -114,7 +114,7 @@ impl RtspSource {
     fn play(&mut self) -> Result<(), SourceError> {
         while !self.client.is_playing() && self.redirection.is_none() {
             self.attend()?;
-            if !self.messages()? && !self.client.is_playing() {
+            if !self.messages()? && !self.client.is_playing() && self.redirection.is_none() {
                 let until = self.client.deadline();
                 self.read(until)?;
             }
@@ -144,7 +144,12 @@ impl RtspSource {
     fn messages(&mut self) -> Result<bool, SourceError> {
         let (arrival, now) = (self.arrival, clock::now());
         loop {
-            let Self { reader, client, flow, .. } = self;
+            let Self {
+                reader,
+                client,
+                flow,
+                ..
+            } = self;
             let event = match next_message(&self.url, reader)? {
                 None => return Ok(false),
                 Some(Message::Frame { channel, bytes }) => {
@@ -179,7 +184,8 @@ impl RtspSource {
                 if let Some(datagrams) = &mut self.datagrams {
                     datagrams.meet(&granted, our_ssrc);
                 }
-                self.flow = Some(Flow::new(video, granted, our_ssrc, clock::now()));
+                let (reordering, now) = (self.options.reordering, clock::now());
+                self.flow = Some(Flow::new(video, granted, our_ssrc, reordering, now));
             }
             (Some(Event::Redirected(location)), _) => self.redirection = Some(location),
             _ => {}
@@ -228,7 +234,11 @@ impl RtspSource {
     fn take(&mut self) -> Option<Encoded> {
         loop {
             let flow = self.flow.as_mut()?;
-            if let Some(picture) = flow.take(clock::now()) {
+            let horizon = self
+                .datagrams
+                .as_ref()
+                .map_or_else(clock::now, Datagrams::horizon);
+            if let Some(picture) = flow.take(horizon) {
                 return Some(picture);
             }
             if !self.datagrams.as_mut()?.next(flow) {

@@ -107,6 +107,7 @@ fn options() -> NetworkOptions {
     NetworkOptions {
         patience: Duration::from_secs(60),
         silence: Duration::from_secs(60),
+        reordering: Duration::from_secs(60),
         ..NetworkOptions::default()
     }
 }
