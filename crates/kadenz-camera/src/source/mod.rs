@@ -2,14 +2,17 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+mod connection;
 pub mod ffmpeg_program;
 pub mod file;
+mod mjpeg;
 mod network;
 mod rtsp;
 pub mod test_pattern;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
+pub use mjpeg::MjpegSource;
 pub use network::NetworkOptions;
 pub use rtsp::RtspSource;
 
@@ -116,6 +119,7 @@ pub fn open(url: &str, options: &NetworkOptions) -> Result<Box<dyn Source>, Sour
     match scheme {
         "test" => Ok(Box::new(test_pattern::TestPattern::open(url)?)),
         "rtsp" | "rtsps" => Ok(Box::new(RtspSource::open(url, options)?)),
+        "http" => Ok(Box::new(MjpegSource::open(url, options)?)),
         "file" if file::FileSource::is_for(url) => Ok(Box::new(file::FileSource::open(url)?)),
         _ => Ok(Box::new(ffmpeg_program::FfmpegProgram::open(url)?)),
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::SourceError;
+use crate::wire::rtp::Patience;
 use crate::wire::rtsp::Transport;
 use crate::wire::url::CameraUrl;
 
@@ -24,6 +25,8 @@ pub struct NetworkOptions {
     pub patience: Duration,
     /// A camera that sends nothing for so long is given up.
     pub silence: Duration,
+    /// How long a missing packet is waited for over UDP, where those behind it may have overtaken it.
+    pub reordering: Duration,
 }
 
 impl Default for NetworkOptions {
@@ -32,6 +35,7 @@ impl Default for NetworkOptions {
             transport: Transport::Tcp,
             patience: Duration::from_secs(10),
             silence: Duration::from_secs(5),
+            reordering: Patience::UDP.time,
         }
     }
 }

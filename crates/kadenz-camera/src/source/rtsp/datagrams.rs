@@ -38,6 +38,9 @@ pub(super) struct Datagrams {
     ports: Option<(u16, u16)>,
     /// Which datagram of the inbox is next.
     next: usize,
+    /// What came until then was taken out of the kernel, and out of the inbox, too.
+    emptied: MonotonicTime,
+    horizon: MonotonicTime,
 }
 
 impl Datagrams {
@@ -61,6 +64,7 @@ impl Datagrams {
                 REMEDY,
             ));
         };
+        let now = clock::now();
         Ok(Self {
             rtp,
             rtcp,
@@ -71,6 +75,8 @@ impl Datagrams {
             source: None,
             ports: None,
             next: 0,
+            emptied: now,
+            horizon: now,
         })
     }
 
@@ -79,6 +85,13 @@ impl Datagrams {
             self.rtp.local_address().port(),
             self.rtcp.local_address().port(),
         )
+    }
+
+    /// All that came until this time was given to the flow: what is missing before may be given up.
+    ///
+    /// A thread that did not run for a while finds packets in the kernel that were in time.
+    pub(super) fn horizon(&self) -> MonotonicTime {
+        self.horizon
     }
 
     /// The camera is ready to send. A packet to each of its ports opens the way back through a router or a firewall.
@@ -107,7 +120,8 @@ impl Datagrams {
 
     /// Waits for packets until a time at the latest, and gives the first one to the flow; whether there was one.
     pub(super) fn receive(&mut self, flow: &mut Flow, until: MonotonicTime) -> bool {
-        let until = until.min(clock::now() + LOOK);
+        let before = clock::now();
+        let until = until.min(before + LOOK);
         self.next = 0;
         // What the network says of packets of ours that came to a closed port means nothing for the camera's.
         let _ = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));
@@ -140,6 +154,7 @@ impl Datagrams {
                 return true;
             }
         }
+        self.horizon = self.emptied;
         false
     }
 }

@@ -1,5 +1,7 @@
 //! From packets to pictures, with the reports between camera and client.
 
+use std::time::Duration;
+
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::wire::rtp::rtcp::{Reports, Said, said};
@@ -25,10 +27,19 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(video: &Video, granted: Granted, our_ssrc: u32, now: MonotonicTime) -> Self {
+    pub(super) fn new(
+        video: &Video,
+        granted: Granted,
+        our_ssrc: u32,
+        reordering: Duration,
+        now: MonotonicTime,
+    ) -> Self {
         let patience = match granted.transport {
             Transport::Tcp => Patience::NONE,
-            Transport::Udp => Patience::UDP,
+            Transport::Udp => Patience {
+                time: reordering,
+                ..Patience::UDP
+            },
         };
         Self {
             encoding: video.encoding,

@@ -3,17 +3,17 @@
 //! Everything happens on the thread that calls [`Source::next`]. Packets are stamped when they come: over TCP when the
 //! read that brought them returned, over UDP by the kernel.
 
-mod connection;
 mod datagrams;
 mod flow;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use self::connection::Connection;
 use self::datagrams::Datagrams;
 use self::flow::Flow;
+use super::connection::Connection;
 use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
+use crate::wire::rtp::Counts;
 use crate::wire::rtsp::{Client, Event, Message, Reader, RtspError, Transport};
 use crate::wire::sdp::Encoding;
 use crate::wire::url::CameraUrl;
@@ -28,6 +28,9 @@ pub struct RtspSource {
     url: CameraUrl,
     options: NetworkOptions,
     connection: Connection,
+    reader: Reader,
+    /// When the last bytes came over the connection.
+    arrival: MonotonicTime,
     client: Client,
     datagrams: Option<Datagrams>,
     flow: Option<Flow>,
@@ -68,6 +71,12 @@ impl RtspSource {
         ))
     }
 
+    /// What became of the stream's packets so far.
+    #[must_use]
+    pub fn packets(&self) -> Counts {
+        self.flow.as_ref().map(Flow::counts).unwrap_or_default()
+    }
+
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
         if url.scheme() != "rtsp" {
             let cause = format!("{}:// is not spoken here", url.scheme());
@@ -90,6 +99,8 @@ impl RtspSource {
             url,
             options,
             connection,
+            reader: Reader::default(),
+            arrival: now,
             client,
             datagrams,
             flow: None,
@@ -103,9 +114,9 @@ impl RtspSource {
     fn play(&mut self) -> Result<(), SourceError> {
         while !self.client.is_playing() && self.redirection.is_none() {
             self.attend()?;
-            if !self.messages()? && !self.client.is_playing() {
+            if !self.messages()? && !self.client.is_playing() && self.redirection.is_none() {
                 let until = self.client.deadline();
-                self.connection.receive(&self.url, until)?;
+                self.read(until)?;
             }
         }
         self.heard = clock::now();
@@ -131,10 +142,10 @@ impl RtspSource {
 
     /// Takes messages out of what came over the connection until one brought a packet of the stream; whether one did.
     fn messages(&mut self) -> Result<bool, SourceError> {
-        let (arrival, now) = (self.connection.arrival, clock::now());
+        let (arrival, now) = (self.arrival, clock::now());
         loop {
             let Self {
-                connection: Connection { reader, .. },
+                reader,
                 client,
                 flow,
                 ..
@@ -173,17 +184,29 @@ impl RtspSource {
                 if let Some(datagrams) = &mut self.datagrams {
                     datagrams.meet(&granted, our_ssrc);
                 }
-                self.flow = Some(Flow::new(video, granted, our_ssrc, clock::now()));
+                let (reordering, now) = (self.options.reordering, clock::now());
+                self.flow = Some(Flow::new(video, granted, our_ssrc, reordering, now));
             }
             (Some(Event::Redirected(location)), _) => self.redirection = Some(location),
             _ => {}
         }
     }
 
+    /// Waits for bytes of the connection until a time at the latest; whether some came.
+    fn read(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
+        let room = self.reader.room();
+        let count = self.connection.receive(&self.url, room, until)?;
+        if count > 0 {
+            self.arrival = clock::now();
+            self.reader.filled(count);
+        }
+        Ok(count > 0)
+    }
+
     /// Waits for packets until a time at the latest; whether some came.
     fn receive(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
         let Some(datagrams) = &mut self.datagrams else {
-            return Ok(self.connection.receive(&self.url, until)? && self.messages()?);
+            return Ok(self.read(until)? && self.messages()?);
         };
         let came = match &mut self.flow {
             Some(flow) => datagrams.receive(flow, until),
@@ -192,7 +215,7 @@ impl RtspSource {
         if came {
             self.heard = clock::now();
         }
-        self.connection.receive(&self.url, clock::now())?;
+        self.read(clock::now())?;
         self.messages()?;
         Ok(came)
     }
@@ -211,7 +234,11 @@ impl RtspSource {
     fn take(&mut self) -> Option<Encoded> {
         loop {
             let flow = self.flow.as_mut()?;
-            if let Some(picture) = flow.take(clock::now()) {
+            let horizon = self
+                .datagrams
+                .as_ref()
+                .map_or_else(clock::now, Datagrams::horizon);
+            if let Some(picture) = flow.take(horizon) {
                 return Some(picture);
             }
             if !self.datagrams.as_mut()?.next(flow) {
@@ -360,3 +387,6 @@ fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
         RtspError::NoAnswer(_) => transient(url, error, SILENT),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
 
 /// Whose NAL units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     /// ITU-T H.264.
     H264,
     /// ITU-T H.265.
@@ -141,7 +141,8 @@ impl Bits<'_> {
     }
 }
 
-/// The NAL units of a byte stream, without start codes; what stands before the first one counts as one, too.
+/// The NAL units of a byte stream, without start codes and the zeroes before them; what stands before the first one
+/// counts as one, too.
 pub(super) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -153,9 +154,10 @@ pub(super) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
             None => (bytes, &[][..]),
         };
         bytes = rest;
-        Some(unit)
+        let end = unit.iter().rposition(|byte| *byte != 0);
+        Some(&unit[..end.map_or(0, |last| last + 1)])
     })
-    .filter(|unit| unit.iter().any(|byte| *byte != 0))
+    .filter(|unit| !unit.is_empty())
 }
 
 #[cfg(test)]
@@ -193,6 +195,6 @@ mod tests {
     #[test]
     fn units_stand_between_start_codes() {
         let found: Vec<&[u8]> = units(&[7, 1, 0, 0, 1, 8, 0, 0, 0, 1, 0, 0, 1, 5, 0, 2]).collect();
-        assert_eq!(found, [&[7, 1][..], &[8, 0], &[5, 0, 2]]);
+        assert_eq!(found, [&[7, 1][..], &[8], &[5, 0, 2]]);
     }
 }

@@ -40,10 +40,11 @@ pub struct Encoded {
 
 /// Puts pictures together. It holds at most one that is not whole, and two that are.
 #[derive(Debug)]
-pub enum Depacketizer {
-    /// H.264 or H.265.
+pub struct Depacketizer(Format);
+
+#[derive(Debug)]
+enum Format {
     Nal(nal::Assembler),
-    /// JPEG.
     Jpeg(jpeg::Assembler),
 }
 
@@ -56,20 +57,20 @@ impl Depacketizer {
             for set in &video.parameter_sets {
                 assembler.parameter_set(set);
             }
-            Self::Nal(assembler)
+            Format::Nal(assembler)
         };
-        match video.encoding {
+        Self(match video.encoding {
             Encoding::H264 => assembler(annex_b::Format::H264),
             Encoding::H265 => assembler(annex_b::Format::H265),
-            Encoding::Jpeg => Self::Jpeg(jpeg::Assembler::default()),
-        }
+            Encoding::Jpeg => Format::Jpeg(jpeg::Assembler::default()),
+        })
     }
 
     /// Takes a packet. [`Depacketizer::take`] must be called until it gives none before the next one.
     pub fn push(&mut self, packet: &Sequenced<'_>) {
-        match self {
-            Self::Nal(assembler) => assembler.push(packet),
-            Self::Jpeg(assembler) => assembler.push(packet),
+        match &mut self.0 {
+            Format::Nal(assembler) => assembler.push(packet),
+            Format::Jpeg(assembler) => assembler.push(packet),
         }
     }
 
@@ -84,9 +85,9 @@ impl Depacketizer {
     }
 
     fn pictures(&mut self) -> &mut Pictures {
-        match self {
-            Self::Nal(assembler) => &mut assembler.pictures,
-            Self::Jpeg(assembler) => &mut assembler.pictures,
+        match &mut self.0 {
+            Format::Nal(assembler) => &mut assembler.pictures,
+            Format::Jpeg(assembler) => &mut assembler.pictures,
         }
     }
 }

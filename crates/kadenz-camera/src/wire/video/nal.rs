@@ -32,7 +32,7 @@ struct Open {
 
 /// Puts access units together: what is common to H.264 and H.265.
 #[derive(Debug)]
-pub struct Assembler {
+pub(super) struct Assembler {
     format: Format,
     open: Open,
     /// Fragments are left out until a NAL unit begins: the one before them is lost.

@@ -1,16 +1,15 @@
-//! The connection of questions and answers.
+//! A connection by TCP to a camera.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::{Interest, Watch};
 
-use super::super::SourceError;
-use super::super::network::{connect, transient};
-use crate::wire::rtsp::Reader;
+use super::SourceError;
+use super::network::{connect, transient};
 use crate::wire::url::CameraUrl;
 
 const CLOSED: &str = "see whether the camera restarted, or too many watch it already";
@@ -22,9 +21,6 @@ const MAX_UNSENT: usize = 64 << 10;
 pub(super) struct Connection {
     stream: TcpStream,
     watch: Watch,
-    pub(super) reader: Reader,
-    /// When the last bytes came.
-    pub(super) arrival: MonotonicTime,
     unsent: Vec<u8>,
 }
 
@@ -36,8 +32,6 @@ impl Connection {
         Ok(Self {
             stream,
             watch,
-            reader: Reader::default(),
-            arrival: clock::now(),
             unsent: Vec::new(),
         })
     }
@@ -66,12 +60,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for bytes until a time at the latest and reads them once; whether some came.
+    /// Waits for bytes until a time at the latest and reads them once into the room; how many came.
     pub(super) fn receive(
         &mut self,
         url: &CameraUrl,
+        room: &mut [u8],
         until: MonotonicTime,
-    ) -> Result<bool, SourceError> {
+    ) -> Result<usize, SourceError> {
         self.watch.clear();
         let interest = if self.unsent.is_empty() {
             Interest::Read
@@ -82,19 +77,15 @@ impl Connection {
         let lost = |error| transient(url, &format!("the connection is lost: {error}"), CLOSED);
         self.watch.wait(Wait::Until(until)).map_err(lost)?;
         if !self.watch.readable(place) {
-            return Ok(false);
+            return Ok(0);
         }
-        match self.stream.read(self.reader.room()) {
+        match self.stream.read(room) {
             Ok(0) => Err(transient(url, &"the camera closed the connection", CLOSED)),
-            Ok(count) => {
-                self.arrival = clock::now();
-                self.reader.filled(count);
-                Ok(true)
-            }
+            Ok(count) => Ok(count),
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
             {
-                Ok(false)
+                Ok(0)
             }
             Err(error) => Err(lost(error)),
         }
