@@ -26,7 +26,7 @@ const MAX_MARKS: usize = 64;
 /// Fewer levels between dark and light are noise.
 const MIN_CONTRAST: u8 = 30;
 /// Rows that are looked at.
-const SCANNED_ROWS: usize = 400;
+const SCANNED_ROWS: usize = 240;
 
 /// Middles of the marks of a code, in cells.
 pub(super) const ACROSS: f32 = (COLUMNS - MARK) as f32;
@@ -143,13 +143,13 @@ fn marks(gray: &Gray<'_>) -> Vec<Mark> {
             let Some((middle, cell)) = runs.take(x, is_dark) else {
                 continue;
             };
-            let is_known = marks
-                .iter()
-                .any(|mark| distance(mark.at, point(middle, y)) < 2.0 * mark.cell);
-            if is_known {
+            let is_known = |at: Point| marks.iter().any(|it| distance(it.at, at) < 2.0 * it.cell);
+            if is_known(point(middle, y)) {
                 continue;
             }
-            if let Some(mark) = checked(gray, &thresholds, middle, y, cell) {
+            let mark = checked(gray, &thresholds, middle, y, cell);
+            // Another row may lead to the same mark.
+            if let Some(mark) = mark.filter(|mark| !is_known(mark.at)) {
                 marks.push(mark);
                 if marks.len() == MAX_MARKS {
                     return marks;

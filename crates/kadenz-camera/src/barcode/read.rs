@@ -128,14 +128,24 @@ impl Reader {
         let (known, found) = (&mut self.known, &mut self.found);
         each_code(gray, |corners| {
             let code = code_at(gray, &corners);
-            if let Some(code) = code.filter(|_| found.len() < MAX_CODES) {
-                known.push(corners);
-                found.push(code);
+            if let Some(code) = code {
+                // A mark may be found twice, and its code with it.
+                let is_new = known.iter().all(|it| !is_same_place(it, &corners));
+                if is_new && found.len() < MAX_CODES {
+                    known.push(corners);
+                    found.push(code);
+                }
             }
             code.is_some()
         });
         &self.found
     }
+}
+
+/// Whether two codes are less than a quarter of a code's width apart.
+fn is_same_place(a: &Corners, b: &Corners) -> bool {
+    let (dx, dy) = (a[0].x - b[0].x, a[0].y - b[0].y);
+    dx.hypot(dy) < (a[1].x - a[0].x).abs() / 4.0
 }
 
 fn code_at(gray: &Gray<'_>, corners: &Corners) -> Option<Found> {

@@ -110,6 +110,16 @@ fn filmed(
 }
 
 #[test]
+fn a_code_of_the_largest_pictures_is_read_once() {
+    for of in [size(3840, 2160), size(4096, 2304)] {
+        assert_eq!(read(&painted(of, CODE), of).len(), 3, "{of}");
+        let mut pattern = crate::source::test_pattern::Pattern::new(of).unwrap();
+        pattern.paint(CODE);
+        assert_eq!(read(pattern.planes()[0], of).len(), 3, "{of}");
+    }
+}
+
+#[test]
 fn a_picture_of_half_the_size_and_one_with_its_borders_cut_off_are_read() {
     let full = size(640, 480);
     let luma = painted(full, CODE);

@@ -87,7 +87,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 1080p at 30 Hz by RTSP on loopback, a loop of ten seconds, a key every second.
+    /// 1080p at 30 Hz by RTSP on loopback, a loop of five seconds, a key every second.
     fn default() -> Self {
         let [_, _, (_, full_hd), _] = Size::NAMED;
         let rate = Interval::from_fraction(1_000_000_000, 30).map(Rate::of_interval);
@@ -98,7 +98,7 @@ impl Default for Options {
             size: full_hd,
             rate,
             keys_every: 30,
-            loop_frames: Some(300),
+            loop_frames: Some(150),
             credentials: None,
             reports_every: Duration::from_secs(5),
             script: Script::default(),

@@ -23,7 +23,7 @@ pub struct Sent {
     pub intended: MonotonicTime,
     /// Just before its first byte went to the kernel.
     pub first_byte: MonotonicTime,
-    /// Just after its last byte went to the kernel.
+    /// Just after its last byte went to the kernel; until then, the same as `first_byte`.
     pub last_byte: MonotonicTime,
 }
 
@@ -79,18 +79,26 @@ pub(super) fn pace(
         }) {
             break;
         }
+        // A client may have seen the picture before the call that sends it returns.
         let first_byte = now();
+        log(
+            shared,
+            Sent {
+                index,
+                number: frame.number,
+                client,
+                intended,
+                first_byte,
+                last_byte: first_byte,
+            },
+        );
         to.send(index)?;
         let last_byte = now();
-        let sent = Sent {
-            index,
-            number: frame.number,
-            client,
-            intended,
-            first_byte,
-            last_byte,
-        };
-        log(shared, sent);
+        let mut log = shared.log();
+        let mut backwards = log.iter_mut().rev();
+        if let Some(sent) = backwards.find(|it| (it.index, it.client) == (index, client)) {
+            sent.last_byte = last_byte;
+        }
     }
     Ok(())
 }
