@@ -450,6 +450,28 @@ fn drive_faulty(folder: &std::path::Path, faults: &str, more: &[&str]) -> Said {
 }
 
 #[test]
+fn verbose_tells_each_event() {
+    let told = |more: &[&str]| {
+        let folder = folder();
+        let said = drive_faulty(folder.path(), "", &[&["--duration", "1s"], more].concat());
+        assert_ended_well(&said);
+        let devices = said.err.lines().filter(|it| it.contains(" (left knee): "));
+        (
+            said.err.contains("all 12 devices are in OP"),
+            devices.count(),
+        )
+    };
+    assert_eq!(
+        told(&[]),
+        (true, 0),
+        "that each device comes up is one line"
+    );
+    let (_, in_full) = told(&["-v"]);
+    assert!(in_full > 0);
+    assert_eq!(run(&["doctor", "-q", "-v"]).code, 2, "both at once");
+}
+
+#[test]
 fn a_flap_while_devices_are_configured_is_waited_out() {
     for frame in [100, 1500, 5000] {
         let folder = folder();

@@ -229,6 +229,35 @@ fn files_are_compared_with_the_confidence_of_folders() {
 }
 
 #[test]
+fn the_page_of_a_file_has_as_much_as_that_of_a_folder() {
+    let folder = folder();
+    let file = folder.path().join("night.csv");
+    samples(&file, 1);
+    let out = folder.path().join("night.run");
+    assert_eq!(run(&["import", text(&file), "--out", text(&out)]).code, 0);
+    let page = |of: &Path| {
+        let page = folder.path().join("page.html");
+        let said = run(&["report", text(of), "--modes", "--out", text(&page)]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        // The page names what it is of.
+        let page = std::fs::read_to_string(page).unwrap();
+        page.replace("night.csv", "night.run")
+    };
+    let (of_file, of_folder) = (page(&file), page(&out));
+    let sections = |page: &str| -> Vec<String> {
+        let ids = page.split("<section id=\"").skip(1);
+        ids.filter_map(|it| it.split('"').next().map(str::to_owned))
+            .collect()
+    };
+    assert!(sections(&of_folder).contains(&"modes".to_owned()));
+    assert_eq!(sections(&of_file), sections(&of_folder));
+    assert_eq!(
+        of_file.len().abs_diff(of_folder.len()) * 100 / of_folder.len(),
+        0
+    );
+}
+
+#[test]
 fn a_deadline_stated_afterwards_decides() {
     let folder = folder();
     let file = folder.path().join("late.csv");

@@ -115,7 +115,8 @@ fn a_disk_that_stays_full_leaves_whole_lines_and_a_clear_word() {
     let reader = RunReader::open(folder.path()).expect("opens");
     assert!(!reader.complete());
     let run = reader.run();
-    assert_eq!(run.series[0].counts.recorded, 1000);
+    let counts = run.series[0].counts;
+    assert_eq!((counts.recorded, counts.dropped), (1000, 1000));
     let text = &run.warnings.last().expect("a warning").text;
     assert!(text.contains("disk was full"), "{text}");
     assert!(!intervals(&reader, "wakeup").truncated, "no part of a line");
@@ -144,7 +145,10 @@ fn child_that_fills_its_disk() {
         .finish(EndedBy::Finished)
         .expect_err("no room for 3 MB");
     let counted = error.run().expect("counted").series[0].counts;
-    println!("recorded {}, {error}", counted.recorded);
+    println!(
+        "recorded {}, dropped {}, {error}",
+        counted.recorded, counted.dropped
+    );
 }
 
 /// Runs the child with `shell` before it, and looks at what it left.
@@ -167,6 +171,8 @@ fn measure_into_a_small_disk(shell: &str, dir: &Path) {
     assert!(!intervals(&reader, "wakeup").truncated, "no part of a line");
     let (sequences, truncated) = sequences(&reader, "wakeup");
     assert!(truncated && !sequences.is_empty());
+    let dropped = format!("dropped {},", 100_000 - sequences.len());
+    assert!(text.contains(&dropped), "{dropped} {text}");
     // The child is faster than the drain at first: samples may have been dropped, but never mixed.
     assert!(sequences.windows(2).all(|pair| pair[0] < pair[1]));
 }

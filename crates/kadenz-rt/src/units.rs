@@ -57,9 +57,10 @@ pub struct Kind {
 
 /// Why a text is not a quantity of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {what}: {why}, for example {example}")]
+#[error("`{text}` is {judged} {what}: {why}, for example {example}")]
 pub struct ParseQuantityError {
     text: String,
+    judged: &'static str,
     what: &'static str,
     why: String,
     example: &'static str,
@@ -75,11 +76,12 @@ impl Kind {
     pub fn read(&self, text: &str) -> Result<u64, ParseQuantityError> {
         let (number, scale) = self.split(text)?;
         let product = number.digits.checked_mul(scale.into());
-        let product = product.ok_or_else(|| self.error(text, "it is too large"))?;
+        let product = product.ok_or_else(|| self.error(text, "it is too large; take less"))?;
         if !product.is_multiple_of(number.divisor) {
             return Err(self.error(text, "it has digits below the smallest unit"));
         }
-        u64::try_from(product / number.divisor).map_err(|_| self.error(text, "it is too large"))
+        let read = u64::try_from(product / number.divisor);
+        read.map_err(|_| self.error(text, "it is too large; take less"))
     }
 
     /// The error for a text that is a quantity and out of range.
@@ -87,9 +89,18 @@ impl Kind {
     pub fn error(&self, text: &str, why: impl Into<String>) -> ParseQuantityError {
         ParseQuantityError {
             text: text.chars().take(40).collect(),
+            judged: "out of range for a",
             what: self.what,
             why: why.into(),
             example: self.example,
+        }
+    }
+
+    /// The error for a text that is no quantity of this kind.
+    fn misread(&self, text: &str, why: impl Into<String>) -> ParseQuantityError {
+        ParseQuantityError {
+            judged: "not a",
+            ..self.error(text, why)
         }
     }
 
@@ -98,13 +109,13 @@ impl Kind {
         let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'));
         let (number, unit) = trimmed.split_at(end.unwrap_or(trimmed.len()));
         if number.is_empty() {
-            return Err(self.error(
+            return Err(self.misread(
                 text,
                 "it does not begin with a number; write it with a unit",
             ));
         }
         let number = Decimal::read(number)
-            .ok_or_else(|| self.error(text, "it is not a decimal number of at most 20 digits"))?;
+            .ok_or_else(|| self.misread(text, "it is not a decimal number of at most 20 digits"))?;
         let unit = unit.trim();
         let known = self.units.iter().find(|(name, _)| *name == unit);
         let (_, scale) = known.ok_or_else(|| {
@@ -113,7 +124,7 @@ impl Kind {
                 _ => "its unit is unknown",
             };
             let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
-            self.error(text, format!("{why}; use one of {}", names.join(", ")))
+            self.misread(text, format!("{why}; use one of {}", names.join(", ")))
         })?;
         Ok((number, *scale))
     }
@@ -167,7 +178,7 @@ pub fn duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let ps_divisor = number.divisor * 1000;
     let total_ns = (number.digits * u128::from(ps) + ps_divisor / 2) / ps_divisor;
     if total_ns > i64::MAX as u128 {
-        return Err(DURATION.error(text, "it is longer than 292 years"));
+        return Err(DURATION.error(text, "it is longer than 292 years; take less"));
     }
     Ok(Duration::from_nanos(total_ns as u64))
 }
@@ -234,7 +245,7 @@ impl ByteSize {
     pub fn in_memory(self, option: &str) -> Result<usize, ParseQuantityError> {
         let bytes = usize::try_from(self.0).ok().filter(|_| self.0 < 1 << 40);
         let text = || format!("{option} {self}");
-        bytes.ok_or_else(|| SIZE.error(&text(), "it is more than a memory holds"))
+        bytes.ok_or_else(|| SIZE.error(&text(), "it is more than a memory holds; take less"))
     }
 }
 
@@ -245,7 +256,7 @@ impl FromStr for ByteSize {
         let bytes = SIZE.read(text)?;
         let fits = i64::try_from(bytes).is_ok();
         fits.then_some(Self(bytes))
-            .ok_or_else(|| SIZE.error(text, "it is larger than any disk"))
+            .ok_or_else(|| SIZE.error(text, "it is larger than any disk; take less"))
     }
 }
 
@@ -322,7 +333,12 @@ mod tests {
             );
         }
         let long = duration("9999999d").unwrap_err().to_string();
-        assert!(long.contains("longer than 292 years"), "{long}");
+        assert_eq!(
+            long,
+            "`9999999d` is out of range for a duration: it is longer than 292 years; take less, for example 400us"
+        );
+        let digits = SIZE.read("0.5B").unwrap_err().to_string();
+        assert!(digits.contains("out of range for a size"), "{digits}");
     }
 
     #[test]

@@ -248,3 +248,68 @@ fn totals(findings: &[Finding], all: bool) -> String {
         if all { "" } else { " (--all shows everything)" },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(severity: Severity) -> Finding {
+        Finding {
+            id: "throttle",
+            severity,
+            title: "the kernel takes time from real-time threads".to_owned(),
+            cost: "up to fifty milliseconds in each second, which a beat does not survive"
+                .to_owned(),
+            evidence: "/proc/sys/kernel/sched_rt_runtime_us is 950000".to_owned(),
+            remedy: Some("echo -1 | sudo tee /proc/sys/kernel/sched_rt_runtime_us".to_owned()),
+        }
+    }
+
+    #[test]
+    fn findings_are_wrapped_at_words() {
+        let style = Style {
+            width: 60,
+            ..Style::plain()
+        };
+        let text = page(&[finding(Severity::Spoils)], false, style);
+        let said = finding(Severity::Spoils);
+        let remedy = said.remedy.unwrap();
+        let words = [&said.title, &said.cost, &said.evidence, &remedy];
+        for word in words.iter().flat_map(|it| it.split(' ')) {
+            assert!(text.contains(word), "{word} is broken: {}", &*text);
+        }
+        assert!(
+            text.lines().all(|it| it.chars().count() <= 60),
+            "{}",
+            &*text
+        );
+        assert!(text.lines().count() > 6, "wrapped: {}", &*text);
+        assert!(!text.contains('\u{1b}'), "a plain style has no colours");
+    }
+
+    #[test]
+    fn severities_have_colours() {
+        let rich = Style {
+            rich: true,
+            ..Style::plain()
+        };
+        let colour = |severity| {
+            let text = page(&[finding(severity)], true, rich);
+            let line = text.lines().next().unwrap().to_owned();
+            let at = line.find(word(severity)).unwrap();
+            assert!(at > 0, "{line}");
+            line[..at].to_owned()
+        };
+        let all = [
+            Severity::Spoils,
+            Severity::Costs,
+            Severity::Note,
+            Severity::Fine,
+        ]
+        .map(colour);
+        for (at, one) in all.iter().enumerate() {
+            assert!(one.starts_with('\u{1b}'), "{one:?}");
+            assert!(!all[..at].contains(one), "two severities look alike");
+        }
+    }
+}

@@ -60,7 +60,7 @@ pub use running::{RunningLoad, start};
 pub(crate) use timer::allowed_cpus;
 
 use rates::Counter;
-use workers::Trouble;
+use workers::{Site, Trouble};
 
 /// One kind of work. Dropping it ends its work and removes what it made.
 trait Generator: Send {
@@ -72,6 +72,25 @@ trait Generator: Send {
 
     /// What kept it from its work, if anything did.
     fn trouble(&self) -> &Trouble;
+}
+
+/// Starts the threads of one kind; they wait before the site's gate.
+fn open(
+    kind: LoadKind,
+    options: &LoadOptions,
+    site: &Site,
+) -> Result<Box<dyn Generator>, StartLoadError> {
+    Ok(match kind {
+        LoadKind::Cpu => Box::new(cpu::Busy::start(options, site)?),
+        LoadKind::Disk => Box::new(disk::Writers::start(options, site)?),
+        LoadKind::Processes => Box::new(processes::Processes::start(options, site)?),
+        LoadKind::Network => Box::new(network::Flood::start(options, site)?),
+        LoadKind::Files => Box::new(files::Walk::start(options, site)?),
+        LoadKind::Memory => Box::new(memory::Traffic::start(options, site)?),
+        LoadKind::Timer => Box::new(timer::Alarms::start(options, site)?),
+        // `kind::parts_of` has taken it apart.
+        LoadKind::Heavy => return Err(StartLoadError::Nothing),
+    })
 }
 
 // The kinds of load.

@@ -60,13 +60,23 @@ fn of_runs<'p, 'a>(
 }
 
 /// A figure of the trend.
-type Figure = (&'static str, fn(&SeriesOnPage<'_>) -> Option<i64>);
+type Figure = (
+    &'static str,
+    Option<Percent>,
+    fn(&SeriesOnPage<'_>) -> Option<i64>,
+);
 
 const FIGURES: [Figure; 4] = [
-    ("50 %", |it| it.summary.percentile(Percent::P50)),
-    ("99 %", |it| it.summary.percentile(Percent::P99)),
-    ("99.9 %", |it| it.summary.percentile(Percent::P99_9)),
-    ("Largest", |it| it.summary.max_ns),
+    ("50 %", Some(Percent::P50), |it| {
+        it.summary.percentile(Percent::P50)
+    }),
+    ("99 %", Some(Percent::P99), |it| {
+        it.summary.percentile(Percent::P99)
+    }),
+    ("99.9 %", Some(Percent::P99_9), |it| {
+        it.summary.percentile(Percent::P99_9)
+    }),
+    ("Largest", None, |it| it.summary.max_ns),
 ];
 
 /// The section; nothing for fewer than three runs.
@@ -88,7 +98,7 @@ fn table(out: &mut Markup, page: &Page<'_>, name: &str) {
     out.attr("aria-label", format!("Trend of {name}"));
     out.tag("><table class=\"rows\"><caption>").text(name);
     out.tag("</caption><thead><tr><th scope=\"col\">Run</th>");
-    for (title, _) in FIGURES {
+    for (title, ..) in FIGURES {
         out.tag("<th scope=\"col\">").text(title).tag("</th>");
     }
     out.tag("<th scope=\"col\">Misses</th></tr></thead><tbody>");
@@ -96,15 +106,20 @@ fn table(out: &mut Markup, page: &Page<'_>, name: &str) {
         out.tag("<tr><th scope=\"row\">")
             .text(&page.runs[one.run].label)
             .tag("</th>");
-        for (_, figure) in FIGURES {
-            out.element("td", figure(one).map_or_else(|| "—".to_owned(), span));
+        for (_, percent, figure) in FIGURES {
+            let mut of_percent = one.summary.percentiles.iter();
+            let found = of_percent.find(|it| Some(it.percent) == percent);
+            let is_coarse = found.is_some_and(|it| it.coarseness().is_some());
+            let edge = if is_coarse { "≤\u{a0}" } else { "" };
+            let told = figure(one).map(|ns| format!("{edge}{}", span(ns)));
+            out.element("td", told.unwrap_or_else(|| "—".to_owned()));
         }
         let misses = one.summary.verdict.map(|it| count(it.misses));
         out.element("td", misses.unwrap_or_else(|| "—".to_owned()))
             .tag("</tr>");
     }
     out.tag("<tr class=\"whole\"><th scope=\"row\">First to last</th>");
-    for (title, figure) in FIGURES {
+    for (title, _, figure) in FIGURES {
         let values: Option<Vec<i64>> = series.iter().map(|it| figure(it)).collect();
         out.tag("<td>");
         match values {

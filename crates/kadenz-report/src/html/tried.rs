@@ -143,3 +143,35 @@ fn is_same(one: &Path, other: &Path) -> bool {
     };
     whole(one).is_some_and(|it| Some(it) == whole(other))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::run_of;
+
+    #[test]
+    fn the_page_of_the_matrix_is_linked_where_it_lies_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = folder.path();
+        std::fs::create_dir(check.join(TUNING)).unwrap();
+        let runs = [run_of("check", Vec::new())];
+        let written = |beside: Option<&Path>| {
+            let page = Page {
+                beside,
+                ..Page::of(&runs)
+            };
+            let mut out = Markup::default();
+            whole(&mut out, &page, check);
+            out.finish()
+        };
+        let command = "<code>kadenz report ";
+        assert!(
+            written(Some(check)).contains(command),
+            "no page is there yet"
+        );
+        std::fs::write(check.join(TUNING).join("report.html"), "").unwrap();
+        let link = "<a href=\"tuning/report.html\">";
+        assert!(written(Some(check)).contains(link));
+        assert!(written(None).contains(command), "the page lies elsewhere");
+    }
+}

@@ -8,6 +8,7 @@ use super::page::{Page, SeriesOnPage};
 use super::what_if;
 use crate::numbers;
 use crate::summary::Summary;
+use crate::verdict::words::bounded;
 use crate::verdict::{Answer, Headline, Standing, Verdict, answer};
 
 /// How a standing looks and reads.
@@ -155,7 +156,8 @@ fn basis(verdict: &Verdict) -> String {
     let bound = bound(verdict.upper_bound_95);
     match verdict.standing {
         Standing::Kept => format!(
-            "At 95 % confidence fewer than {bound} miss. That is as much as this many samples can say."
+            "At 95 % confidence fewer than {bound} miss, {}. That is as much as this many samples can say.",
+            verdict.assumption
         ),
         Standing::TooFew if verdict.count == 0 => {
             String::from("Nothing was recorded, so nothing can be said.")
@@ -170,8 +172,9 @@ fn basis(verdict: &Verdict) -> String {
                 None => String::new(),
             };
             format!(
-                "{} of all samples; at most {bound} at 95 % confidence. Longest run: {run}.{hourly}",
-                rate(verdict.rate)
+                "{} of all samples; {}. Longest run: {run}.{hourly}",
+                rate(verdict.rate),
+                bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
     }
@@ -213,13 +216,25 @@ mod tests {
 
     #[test]
     fn the_words_name_what_they_rest_on() {
-        assert!(basis(&verdict(Standing::Kept, 0)).contains("fewer than 50 in a million"));
+        assert!(
+            basis(&verdict(Standing::Kept, 0))
+                .contains("fewer than 50 in a million miss, if each is independent")
+        );
         let missed = basis(&verdict(Standing::Missed, 3));
         assert!(
             missed.contains("50 in a million of all samples"),
             "{missed}"
         );
         assert!(missed.contains("3 misses in a row"), "{missed}");
+        let grouped = Verdict {
+            assumption: crate::verdict::Assumption::Blocks(60),
+            ..verdict(Standing::Missed, 3)
+        };
+        let grouped = basis(&grouped);
+        assert!(
+            grouped.contains("at 95 % confidence, by the spread over 60 parts of the run."),
+            "{grouped}"
+        );
     }
 
     #[test]

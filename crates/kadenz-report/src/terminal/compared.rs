@@ -3,7 +3,7 @@
 use super::comparison::{ratio, shown};
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
-use super::{Style, round_trips};
+use super::{Style, round_trips, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
 use crate::statistics::Percent;
 use crate::summary::Summary;
@@ -37,8 +37,8 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         parts.push(lines.join("\n").into());
     }
     let (header, rows) = match comparison.runs.len() {
-        0..=2 => figures(comparison),
-        _ => trend(comparison),
+        0..=2 => figures(comparison, runs),
+        _ => trend(comparison, runs),
     };
     let any_marked = comparison
         .series
@@ -61,6 +61,10 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         if any_marked {
             lines.push("^ slower, v faster: chance hardly explains it.".into());
         }
+        lines.extend(sheet::coarse_note(
+            runs.iter().flat_map(|run| &run.series),
+            style,
+        ));
         parts.push(Text::join(lines, "\n"));
     }
     let notes = comparison.unread.iter().chain(&comparison.alone);
@@ -93,7 +97,7 @@ type Rows = (Vec<String>, Vec<Vec<Cell>>);
 
 /// A row for each main figure of the candidate; of several series only the highest percentile and
 /// the maximum, so that each has its rows.
-fn figures(comparison: &Comparison) -> Rows {
+fn figures(comparison: &Comparison, runs: &[Summary]) -> Rows {
     let mut rows = Vec::new();
     let one = comparison.series.len() == 1;
     for series in &comparison.series {
@@ -109,11 +113,14 @@ fn figures(comparison: &Comparison) -> Rows {
                 true => figure.metric.to_string(),
                 false => format!("{} {}", series.name, figure.metric),
             };
-            let value = |value| Cell::new(shown(figure.metric, Some(value)));
+            let value = |value, run: usize, place: usize| {
+                let series = runs.get(run).and_then(|run| run.series.get(place));
+                Cell::new(shown(figure.metric, value, series))
+            };
             rows.push(vec![
                 Cell::new(name),
-                value(figure.baseline),
-                value(figure.candidate),
+                value(figure.baseline, 0, series.baseline),
+                value(figure.candidate, candidate.run, candidate.series),
                 ratio(figure),
             ]);
         }
@@ -136,7 +143,7 @@ fn highest(candidate: &Candidate) -> Option<Metric> {
 }
 
 /// A row a run, series by series: the highest percentile, the maximum, and the ratio to the first.
-fn trend(comparison: &Comparison) -> Rows {
+fn trend(comparison: &Comparison, runs: &[Summary]) -> Rows {
     let mut rows = Vec::new();
     for series in &comparison.series {
         for (index, candidate) in series.candidates.iter().enumerate() {
@@ -147,18 +154,30 @@ fn trend(comparison: &Comparison) -> Rows {
             let (Some(figure), max) = (find(metric), find(Metric::Max)) else {
                 continue;
             };
-            let mut row = |run: usize, value: &dyn Fn(&FigureComparison) -> f64, ratio: Cell| {
+            let mut row = |(run, place): (usize, usize),
+                           value: &dyn Fn(&FigureComparison) -> f64,
+                           ratio: Cell| {
+                let of_run = runs.get(run).and_then(|run| run.series.get(place));
+                let max = max.map(|it| Metric::Max.show(value(it)));
                 rows.push(vec![
                     Cell::new(format!("{} {}", comparison.runs[run], series.name)),
-                    Cell::new(format!("{metric} {}", metric.show(value(figure)))),
-                    Cell::new(shown(Metric::Max, max.map(value))),
+                    Cell::new(format!("{metric} {}", shown(metric, value(figure), of_run))),
+                    Cell::new(max.unwrap_or_default()),
                     ratio,
                 ]);
             };
             if index == 0 {
-                row(0, &|figure| figure.baseline, Cell::new(""));
+                row(
+                    (0, series.baseline),
+                    &|figure| figure.baseline,
+                    Cell::new(""),
+                );
             }
-            row(candidate.run, &|figure| figure.candidate, ratio(figure));
+            row(
+                (candidate.run, candidate.series),
+                &|figure| figure.candidate,
+                ratio(figure),
+            );
         }
     }
     let header = ["run", "percentile", "max", "ratio to the first"];

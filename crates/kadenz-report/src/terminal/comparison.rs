@@ -2,9 +2,10 @@
 
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
-use super::{Style, round_trips};
+use super::{Style, round_trips, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
-use crate::summary::Summary;
+use crate::statistics::Percentile;
+use crate::summary::{SeriesSummary, Summary};
 
 /// A comparison of `runs`: what differs between them, a table a series, what stands alone.
 ///
@@ -55,6 +56,10 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
             );
         }
         parts.extend((!note.is_empty()).then(|| wrap(&note, style.width).into()));
+        parts.extend(sheet::coarse_note(
+            runs.iter().flat_map(|run| &run.series),
+            style,
+        ));
     }
     parts.extend(
         (comparison.alone.iter())
@@ -144,12 +149,14 @@ fn table(
             })
             .collect();
         let baseline = found.iter().flatten().next().map(|figure| figure.baseline);
-        let mut row = vec![Cell::new(metric), Cell::new(shown(metric, baseline))];
-        for figure in found {
-            row.push(Cell::new(shown(
-                metric,
-                figure.map(|figure| figure.candidate),
-            )));
+        let told = |run: usize, place: usize, figure: Option<f64>| {
+            let series = runs.get(run).and_then(|run| run.series.get(place));
+            Cell::new(figure.map_or_else(String::new, |it| shown(metric, it, series)))
+        };
+        let mut row = vec![Cell::new(metric), told(0, series.baseline, baseline)];
+        for (figure, candidate) in found.into_iter().zip(candidates) {
+            let value = figure.map(|figure| figure.candidate);
+            row.push(told(candidate.run, candidate.series, value));
             row.push(figure.map_or_else(|| Cell::new(""), ratio));
         }
         table.add_row(row);
@@ -158,8 +165,13 @@ fn table(
     table.text()
 }
 
-pub(super) fn shown(metric: Metric, figure: Option<f64>) -> String {
-    figure.map_or_else(String::new, |figure| metric.show(figure))
+/// A figure of a series, marked where a coarse log gives an upper bound only.
+pub(super) fn shown(metric: Metric, figure: f64, series: Option<&SeriesSummary>) -> String {
+    let is_coarse =
+        |it: &&Percentile| metric == Metric::Percentile(it.percent) && it.coarseness().is_some();
+    let coarse = series.and_then(|it| it.percentiles.iter().find(is_coarse));
+    let edge = coarse.map_or("", |_| "<= ");
+    format!("{edge}{}", metric.show(figure))
 }
 
 /// Every metric that some candidate shares with the baseline.

@@ -38,17 +38,7 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
         );
         tables.push(wrap(&note, style.width).into());
     }
-    let coarsest = (series.iter().flat_map(|it| &it.percentiles))
-        .filter_map(Percentile::coarseness)
-        .fold(0.0, f64::max);
-    if coarsest > 0.0 {
-        let share = numbers::percentage(coarsest);
-        let note = format!(
-            "<=: the log is coarse, and this is the upper edge of what it counts as one; the value may lie \
-             up to {share} lower."
-        );
-        tables.push(wrap(&note, style.width).into());
-    }
+    tables.extend(coarse_note(series.iter().copied(), style));
     tables.extend(
         series
             .iter()
@@ -56,6 +46,23 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
             .map(Text::from),
     );
     Text::join(tables, "\n\n")
+}
+
+/// What the mark of a coarse log's percentiles says; nothing where there is none.
+pub(super) fn coarse_note<'s>(
+    series: impl IntoIterator<Item = &'s SeriesSummary>,
+    style: Style,
+) -> Option<Text> {
+    let percentiles = series.into_iter().flat_map(|it| &it.percentiles);
+    let coarsest = percentiles
+        .filter_map(Percentile::coarseness)
+        .reduce(f64::max)?;
+    let share = numbers::percentage(coarsest);
+    let note = format!(
+        "<=: the log is coarse, and this is the upper edge of what it counts as one; the value may lie \
+         up to {share} lower."
+    );
+    Some(wrap(&note, style.width).into())
 }
 
 /// How many of the first columns fit beside the labels; at least one.

@@ -1,10 +1,15 @@
 //! Misses that come in groups: how much less a run says of them than of independent ones.
 
+use std::fmt;
+
 use super::bound::upper_bound;
+use crate::numbers::thousands;
 use crate::statistics::student::two_sided;
 
-/// Fewer parts of a run than this tell too little of how the misses vary between them.
-const MIN_BLOCKS: usize = 8;
+/// Fewer parts of a run than this tell nothing of how the misses vary between them.
+const MIN_BLOCKS: usize = 3;
+/// Parts are not joined to fewer than this, of which each would widen the bound.
+const MIN_JOINED: usize = 8;
 
 /// A part of a run: one interval of its log, or several in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,17 @@ pub enum Assumption {
     Blocks(u32),
     /// The longest row of misses is one event, and every event is as long; for a run too short to be cut.
     Rows(u64),
+}
+
+/// "by the spread over 60 parts of the run", as it stands behind a bound.
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Independent => f.write_str("if each is independent"),
+            Self::Blocks(parts) => write!(f, "by the spread over {parts} parts of the run"),
+            Self::Rows(row) => write!(f, "taking {} in a row as one event", thousands(*row)),
+        }
+    }
 }
 
 /// One-sided 95 % upper bound of the miss rate, with what it takes for granted.
@@ -78,9 +94,8 @@ fn shrunk(count: u64, misses: u64, shrink: f64) -> f64 {
 
 /// By how much the samples shrink, at the block length at which they shrink most.
 fn largest_shrinkage(mut blocks: Vec<Block>) -> f64 {
-    let mut largest = 1.0_f64;
-    while blocks.len() >= MIN_BLOCKS {
-        largest = largest.max(shrinkage(&blocks));
+    let mut largest = shrinkage(&blocks);
+    while blocks.len() >= 2 * MIN_JOINED {
         blocks = blocks
             .chunks(2)
             .map(|pair| Block {
@@ -88,6 +103,7 @@ fn largest_shrinkage(mut blocks: Vec<Block>) -> f64 {
                 misses: pair.iter().map(|it| it.misses).sum(),
             })
             .collect();
+        largest = largest.max(shrinkage(&blocks));
     }
     largest
 }
@@ -210,6 +226,15 @@ mod tests {
     #[test]
     fn the_bound_covers_the_rate_however_misses_are_grouped() {
         for (process, seconds) in [
+            // In short runs only groups that are as short come often enough to be told of.
+            (Process::Independent, 2),
+            (Process::Independent, 3),
+            (Process::Rows(3.0), 4),
+            (Process::Phases(10.0), 4),
+            (Process::Autoregressive(3.0), 4),
+            (Process::Rows(3.0), 6),
+            (Process::Phases(20.0), 6),
+            (Process::Autoregressive(5.0), 6),
             (Process::Independent, 10),
             (Process::Rows(10.0), 10),
             (Process::Phases(100.0), 10),

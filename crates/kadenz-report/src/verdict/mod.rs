@@ -11,7 +11,7 @@ pub mod packets;
 mod plan;
 pub mod testbed;
 pub mod wire;
-mod words;
+pub(crate) mod words;
 
 pub use bound::{CONFIDENCE, upper_bound};
 pub use groups::{Assumption, Block};

@@ -56,19 +56,12 @@ pub fn describe(verdict: &Verdict) -> String {
 }
 
 /// "fewer than 5.8 in a thousand at 95 % confidence, by the spread over 60 parts of the run".
-pub(super) fn bounded(bound: f64, assumption: Assumption) -> String {
+pub(crate) fn bounded(bound: f64, assumption: Assumption) -> String {
     let bound = numbers::in_a_million(bound);
     if bound == "all" {
         return "no bound below all of them can be told".to_owned();
     }
-    let by = match assumption {
-        Assumption::Independent => "if each is independent".to_owned(),
-        Assumption::Blocks(parts) => format!("by the spread over {parts} parts of the run"),
-        Assumption::Rows(row) => {
-            format!("taking {} in a row as one event", numbers::thousands(row))
-        }
-    };
-    format!("fewer than {bound} at 95 % confidence, {by}")
+    format!("fewer than {bound} at 95 % confidence, {assumption}")
 }
 
 /// The answer in words to what the run asked: one sentence a deadline, the series that keep it

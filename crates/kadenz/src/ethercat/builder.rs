@@ -362,7 +362,7 @@ impl<'a> NetworkBuilder<'a> {
 
     /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each asks for, so much later than each
     /// whole cycle of the [`reference_clock`](Self::reference_clock), by which the loop then goes. The
-    /// shift must be shorter than the cycle: longer ones are not checked here.
+    /// shift must be shorter than the cycle; bringing the network up fails otherwise.
     pub fn sync0(mut self, shift: Duration) -> Self {
         self.plan.sync0 = Some(shift);
         self.reference_clock()
@@ -442,6 +442,10 @@ impl<'a> NetworkBuilder<'a> {
         let mut plan = self.plan;
         if plan.follows_reference && plan.missing == Missing::JoinLater {
             return Err(BringUpNetworkError::ClockOfMissing);
+        }
+        let cycle = plan.interval.as_duration();
+        if let Some(shift) = plan.sync0.filter(|it| *it >= cycle) {
+            return Err(BringUpNetworkError::Shift { shift, cycle });
         }
         match self.connection {
             Connection::Interface(port) => {

@@ -98,6 +98,16 @@ pub enum BringUpNetworkError {
         "no device of this segment has a clock that the loop could follow; let it go by this computer's"
     )]
     NoClock,
+    /// Pulses would come later than the cycle that they belong to.
+    #[error(
+        "a shift of SYNC0 of {shift:?} is not shorter than the cycle of {cycle:?}; take one from 0 to less than the cycle"
+    )]
+    Shift {
+        /// What was asked for.
+        shift: Duration,
+        /// The loop's.
+        cycle: Duration,
+    },
     /// No device pulses.
     #[error(
         "no device of this segment asks for pulses in its memory or its ESI file; leave SYNC0 out"
@@ -256,9 +266,6 @@ pub enum RunNetworkError {
     /// The run cannot have the series.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
-    /// The loop was never begun.
-    #[error("the loop was not run; give it to a thread that runs it")]
-    NotRun,
     /// The loop ended for want of time.
     #[error(
         "cycle {0} was not done when the next was due, which ends the loop by Overrun::Stop; take a lower rate"

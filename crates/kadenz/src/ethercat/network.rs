@@ -329,7 +329,9 @@ impl<'a> Network<'a> {
             network_loop.run(None, sleeper.as_mut(), law);
         };
         let ((), report) = self.with_loop(work)?;
-        let report = report.ok_or(RunNetworkError::NotRun)?;
+        let Some(report) = report else {
+            unreachable!("the work above runs the loop, which leaves its outcome")
+        };
         match report.ended.by {
             EndedBy::Overrun => Err(RunNetworkError::Overrun(report.ended.cycles)),
             _ => Ok(report),

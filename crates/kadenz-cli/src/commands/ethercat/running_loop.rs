@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use kadenz_ethercat::control::control_socket::{self, Client, ClientError, LoopExchange};
 use kadenz_ethercat::control::supervisor::DeviceStatus;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers};
 use kadenz_ethercat::main_device::layout::Demand;
 use kadenz_ethercat::main_device::survey::{self, Surveyed};
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
@@ -66,11 +66,16 @@ impl RunningLoop {
         let mut all = Vec::new();
         for status in self.client.devices()? {
             let device = self.sub_device(&status)?;
-            let met = status.position.and_then(|_| {
+            let met = status.position.map(|_| {
                 let station = Configured(status.station);
                 let mut exchange = LoopExchange::new(&mut self.client, status.device, station);
-                survey::look_at_known(&mut Registers::by(&mut exchange), device.clone()).ok()
+                survey::look_at_known(&mut Registers::by(&mut exchange), device.clone())
             });
+            // A device that does not answer is gone; a loop that does not is an error.
+            let met = match met.transpose() {
+                Err(ExchangeError::WorkingCounter { .. }) => None,
+                met => met.with_context(|| Device::from(&status).label())?,
+            };
             all.push(met.unwrap_or(Surveyed {
                 device,
                 status: AlStatus(0),
@@ -114,7 +119,34 @@ fn only(running: &[String]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use kadenz_ethercat::control::control_socket::{Answer, Question, Reply};
+
+    use super::scripted::with_a_server;
     use super::*;
+
+    /// What a survey of two devices says where every register gets this reply.
+    fn surveyed(reply: &Reply) -> Result<Vec<u16>, String> {
+        let answer = |question| match question {
+            Question::Sii { .. } => Reply::Ok(Answer::Bytes(Vec::new())),
+            _ => reply.clone(),
+        };
+        with_a_server(2, answer, |mut running| {
+            let states = |all: Vec<Surveyed>| all.iter().map(|it| it.status.0).collect();
+            let surveyed = running.survey().map(states);
+            surveyed.map_err(|it| format!("{it:#}"))
+        })
+    }
+
+    #[test]
+    fn devices_that_do_not_answer_are_gone_and_a_loop_that_does_not_is_an_error() {
+        let silent = Reply::Error("it does not answer".to_owned());
+        assert_eq!(surveyed(&silent), Ok(vec![0, 0]));
+        let ended = surveyed(&Reply::Bye("the loop ends".to_owned())).unwrap_err();
+        assert!(
+            ended.contains("device-0") && ended.contains("ended"),
+            "{ended}"
+        );
+    }
 
     #[test]
     fn one_loop_needs_no_name_and_none_or_several_are_errors() {

@@ -57,8 +57,8 @@ pub(crate) struct Part {
     #[arg(short = 'v', long, requires = "channels")]
     pub(crate) invert: bool,
 
-    /// The option of all commands without its letter, which inverts here as in lcm-logger
-    #[arg(long, hide = true, action = clap::ArgAction::Count)]
+    /// Say more on standard error; without the letter of other commands, which inverts here as in lcm-logger
+    #[arg(long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 

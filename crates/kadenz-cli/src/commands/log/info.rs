@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::input::LimitOptions;
 use super::moment;
+use crate::options::waiting;
 use crate::output::{self, Outcome};
 
 /// Say what is in a log: its format, span and channels, and whether it is whole.
@@ -88,13 +89,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut logs = Vec::new();
     for path in &options.logs {
         let said = || format!("cannot read {}", path.display());
-        let mut reader = options.limits.open(path)?;
-        let info = if options.thorough {
-            log::survey(reader.as_mut())
-        } else {
-            reader.info()
-        };
-        logs.push(DescribedLog::of(path, info.with_context(said)?));
+        let info = waiting(&format!("reading {}", path.display()), || {
+            let mut reader = options.limits.open(path)?;
+            let info = match options.thorough {
+                true => log::survey(reader.as_mut()),
+                false => reader.info(),
+            };
+            info.with_context(said)
+        });
+        logs.push(DescribedLog::of(path, info?));
     }
     let any_broken = logs.iter().any(DescribedLog::is_broken);
     output::answer(&Logs {

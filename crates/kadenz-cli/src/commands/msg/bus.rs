@@ -76,7 +76,7 @@ const QUEUE: usize = 1000;
 /// How soon a stop is heard.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// After so long without a message a user is told where to look.
-const SILENCE: Duration = Duration::from_secs(3);
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Listens until the time is over, Ctrl-C, or a log's end.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use super::table::{
     MESSAGES, RATE, TYPE,
 };
 use super::types::TypesOption;
-use crate::options::Span;
+use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
 /// How often do messages come, how evenly, and how many are lost?
@@ -92,7 +92,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut whole = options.watcher(Duration::MAX, MAX_MESSAGES);
     let began = clock::now();
     let mut due = began + Duration::from_secs(1);
-    let ended = loop {
+    let mut listen = || loop {
         match ears.next(Some(due)) {
             Came::Message(raw) if known.is_about_types(raw.channel) => {}
             Came::Message(raw) => {
@@ -111,6 +111,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
                 break now;
             }
         }
+    };
+    // People see a line a second of what is heard.
+    let ended = match output::is_json() {
+        true => waiting(&format!("listening on {}", options.bus.url()), listen),
+        false => listen(),
     };
     let losses = ears.bus.losses();
     let figures = whole.figures_with(ended, &losses);

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::bus::{BusOption, Came, Ears};
 use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
 use super::types::TypesOption;
-use crate::options::Span;
+use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Which channels are there, of which types, and how fast?
@@ -66,17 +66,20 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         window: options.duration.0,
         ..WatchOptions::default()
     });
-    loop {
-        match ears.next(None) {
-            Came::Message(raw) if known.is_about_types(raw.channel) => {}
-            Came::Message(raw) => {
-                known.ask(raw.fingerprint());
-                watcher.hear(&(&raw).into());
+    let listening = format!("listening on {}", options.bus.url());
+    waiting(&listening, || {
+        loop {
+            match ears.next(None) {
+                Came::Message(raw) if known.is_about_types(raw.channel) => {}
+                Came::Message(raw) => {
+                    known.ask(raw.fingerprint());
+                    watcher.hear(&(&raw).into());
+                }
+                Came::Nothing => {}
+                Came::End => break,
             }
-            Came::Nothing => {}
-            Came::End => break,
         }
-    }
+    });
     let figures = watcher.figures_with(clock::now(), &ears.bus.losses());
     let url = options.bus.url();
     output::answer(&Channels {

@@ -88,9 +88,6 @@ pub(super) struct Served {
     left: u64,
     /// Who was connected at the end.
     clients: Vec<ClientCounters>,
-    /// The same counts, for people.
-    #[serde(skip)]
-    counters: ServerCounters,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -122,7 +119,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         refused: counters.refused,
         left: counters.left,
         clients: server.clients(),
-        counters,
     })?;
     Ok(match counters.dropped {
         0 => Outcome::Kept,
@@ -258,6 +254,14 @@ fn words(counters: &ServerCounters) -> String {
 
 impl Answer for Served {
     fn document(&self) -> Document {
-        words(&self.counters).into()
+        words(&ServerCounters {
+            messages: self.messages,
+            delivered: self.delivered,
+            dropped: self.dropped,
+            refused: self.refused,
+            left: self.left,
+            clients: self.clients.len() as u64,
+        })
+        .into()
     }
 }

@@ -5,9 +5,10 @@
 //! say who may do what: connect to one by its address, and let it do the rest.
 //!
 //! What it guarantees: the order of each sender; no loss while the network keeps up and the inlet's
-//! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing does
-//! not wait for a slow network or subscriber; no history; programs find each other by multicast, or by
-//! the address of a router or a peer.
+//! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing never
+//! waits for a slow subscriber, and for the network, where [`TX_BATCHES`] parts of 64 KiB wait already,
+//! at most [`LONGEST_WAIT`], before it gives the message up; no history; programs find each other by
+//! multicast, or by the address of a router or a peer.
 //!
 //! What it costs: Zenoh's own threads and executor stand between both ends, and allocate for every
 //! message: this is no way for a control loop's thread. It is what one outgrows one machine with.
@@ -21,7 +22,7 @@
 //! | `connect` | further endpoints to connect to, with commas between | none |
 //! | `multicast` | whether peers are looked for by multicast | `yes` without an address, else `no` |
 //! | `prefix` | what keys begin with | `kadenz` |
-//! | `config` | a file of Zenoh's configuration, read first | none |
+//! | `config` | a file of Zenoh's configuration, read first; how long publishing waits is then as it says | none |
 //! | `queue` | messages that wait in an inlet | 1024 |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
@@ -31,6 +32,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use zenoh::Wait as _;
 use zenoh::pubsub::Publisher;
@@ -45,6 +47,14 @@ use super::{
     ProviderError, PublishError,
 };
 use crate::channel::Channel;
+
+/// Parts of 64 KiB that wait for Zenoh's thread. Zenoh's own two are full before a thread that is held up
+/// runs again, and one message of 200 KB was lost so; this is the most that Zenoh takes.
+const TX_BATCHES: u32 = 16;
+
+/// How long publishing waits where all parts are full, before the message is dropped. Zenoh's own 50 ms
+/// are less than a busy machine keeps a thread from running.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// A network of Zenoh.
 #[derive(Debug, Clone)]
@@ -77,6 +87,19 @@ fn failed(address: &Address, error: &zenoh::Error) -> ProviderError {
     address.failed(format!("Zenoh says {error}"), remedy)
 }
 
+/// Zenoh's configuration, with room and time for a thread that a busy machine holds up.
+fn patient() -> Result<Config, zenoh::Error> {
+    let mut config = Config::default();
+    let queue = "transport/link/tx/queue";
+    let wait_us = (LONGEST_WAIT / 2).as_micros(); // Of the first part, and of all the others.
+    let drop = format!("{queue}/congestion_control/drop");
+    config.insert_json5(&format!("{queue}/size/data"), &TX_BATCHES.to_string())?;
+    config.insert_json5(&format!("{drop}/wait_before_drop"), &wait_us.to_string())?;
+    let fragments = format!("{drop}/max_wait_before_drop_fragments");
+    config.insert_json5(&fragments, &wait_us.to_string())?;
+    Ok(config)
+}
+
 impl Zenoh {
     /// Joins the network. Not real-time safe; starts Zenoh's threads.
     ///
@@ -94,7 +117,7 @@ impl Zenoh {
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let mut parameters = address.parameters();
         let mut config = match parameters.text("config") {
-            None => Config::default(),
+            None => patient().map_err(|error| failed(address, &error))?,
             Some(file) => Config::from_file(file).map_err(|error| failed(address, &error))?,
         };
         let words = [("peer", "peer"), ("client", "client")];
@@ -141,7 +164,7 @@ impl Provider for Zenoh {
         Guarantees {
             order: Order::Kept,
             loss: Loss::WhenSlow,
-            back_pressure: BackPressure::None,
+            back_pressure: BackPressure::Bounded(LONGEST_WAIT.as_millis() as u32),
             history: History::None,
             discovery: Discovery::Peers,
             longest_payload: self.0.largest,

@@ -123,7 +123,7 @@ fn nothing_is_needed_where_no_tuning_keeps_the_deadline() {
         said(&matrix),
         "Nothing is needed: without any tuning this machine keeps 1 kHz with a 400 us deadline \
          without load and under heavy load: 0 misses in 60,000 and in 60,000, so fewer than 50 in \
-         a million at 95 % confidence; 99.99 % was to be shown."
+         a million at 95 % confidence, if each is independent; 99.99 % was to be shown."
     );
 }
 

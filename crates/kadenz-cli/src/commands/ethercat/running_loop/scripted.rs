@@ -22,7 +22,12 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
         other => answer(other),
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| attend(&listener.accept().unwrap().0, reply));
+        scope.spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            // Whoever was sent away comes back to nobody.
+            drop(listener);
+            attend(&stream, reply);
+        });
         work(RunningLoop {
             client: Client::at(&socket).unwrap(),
             name: "scripted".to_owned(),
@@ -35,9 +40,13 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
 fn attend(mut stream: &UnixStream, mut reply: impl FnMut(Question) -> Reply) {
     for line in BufReader::new(stream).lines() {
         let question = serde_json::from_str(&line.unwrap()).unwrap();
-        let mut answer = serde_json::to_vec(&reply(question)).unwrap();
+        let reply = reply(question);
+        let mut answer = serde_json::to_vec(&reply).unwrap();
         answer.push(b'\n');
         stream.write_all(&answer).unwrap();
+        if matches!(reply, Reply::Bye(_)) {
+            return;
+        }
     }
 }
 
