@@ -1,9 +1,14 @@
 //! The JSON Schemas of what commands print, made from the types that they print.
 
+use kadenz_record::run::model::Run;
+use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::document::Answer;
+use crate::json::{ComparisonOutput, Output};
+use crate::matrix::MatrixOutput;
+use crate::modes::ModesOutput;
 
 /// One schema file: a group of commands, each with its answer under its name in `$defs`.
 ///
@@ -37,6 +42,9 @@ use crate::document::Answer;
 pub struct SchemaFile {
     group: &'static str,
     version: u32,
+    title: String,
+    /// Whether a field that has nothing to say is absent in what it describes, in place of null.
+    absent: bool,
     generator: SchemaGenerator,
     root: Option<Value>,
     answers: Vec<(&'static str, Value)>,
@@ -46,12 +54,13 @@ impl SchemaFile {
     /// An empty one for the commands of `kadenz GROUP`.
     #[must_use]
     pub fn new(group: &'static str, version: u32) -> Self {
+        let settings = SchemaSettings::draft2020_12();
         Self {
             group,
             version,
-            generator: SchemaSettings::draft2020_12()
-                .for_serialize()
-                .into_generator(),
+            title: format!("Output of kadenz {} --json", group.replace('-', " ")),
+            absent: false,
+            generator: settings.for_serialize().into_generator(),
             root: None,
             answers: Vec::new(),
         }
@@ -60,13 +69,35 @@ impl SchemaFile {
     /// The file of a command that has one of its own: all of it describes what that prints. A hyphen in the
     /// name stands for the space in `kadenz testbed model`.
     #[must_use]
-    pub fn root<A: Answer>(command: &'static str, version: u32) -> Self {
+    pub fn root<A: JsonSchema>(command: &'static str, version: u32) -> Self {
         let mut file = Self::new(command, version);
         file.root = Some(file.schema_of::<A>());
         file
     }
 
-    fn schema_of<A: Answer>(&mut self) -> Value {
+    /// The files of what is told of runs: `run.json` as readers take it, and what commands print of it.
+    #[must_use]
+    pub fn of_runs() -> [Self; 5] {
+        let mut run = Self::new("run", 1).titled("run.json of a Kadenz run folder");
+        run.generator = SchemaSettings::draft2020_12().into_generator();
+        let schema = run.schema_of::<Run>();
+        run.root = Some(schema);
+        run.absent = true;
+        [
+            run,
+            Self::root::<Output<'_>>("output", 1).titled("Output of Kadenz with --json"),
+            Self::root::<ComparisonOutput<'_>>("compare", 1),
+            Self::root::<MatrixOutput<'_>>("matrix", 1).titled("A matrix of real-time measures"),
+            Self::root::<ModesOutput>("modes", 1),
+        ]
+    }
+
+    fn titled(mut self, title: &str) -> Self {
+        title.clone_into(&mut self.title);
+        self
+    }
+
+    fn schema_of<A: JsonSchema>(&mut self) -> Value {
         let mut schema = A::json_schema(&mut self.generator);
         if let Some(object) = schema.as_object_mut() {
             object.remove("title");
@@ -103,11 +134,10 @@ impl SchemaFile {
                 .into_iter()
                 .map(|(name, schema)| (name.to_owned(), schema)),
         );
-        let command = self.group.replace('-', " ");
         let mut file = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": format!("urn:kadenz:schema:{}:{}", self.group, self.version),
-            "title": format!("Output of kadenz {command} --json"),
+            "title": self.title,
             "$defs": definitions,
         });
         let described = self.root.unwrap_or(any_of);
@@ -115,6 +145,9 @@ impl SchemaFile {
             file.extend(described);
         }
         describe_plainly(&mut file);
+        if self.absent {
+            forbid_null(&mut file);
+        }
         file
     }
 }
@@ -131,6 +164,32 @@ fn describe_plainly(schema: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(describe_plainly),
+        _ => {}
+    }
+}
+
+/// A value, or null, becomes the value alone.
+fn forbid_null(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [kind] = kinds.as_slice() {
+                    fields["type"] = kind.clone();
+                }
+            }
+            let nothing = json!({"type": "null"});
+            let either = fields.get("anyOf").and_then(Value::as_array);
+            if let Some([Value::Object(value), other]) = either.map(Vec::as_slice)
+                && *other == nothing
+            {
+                let value = value.clone();
+                fields.remove("anyOf");
+                fields.extend(value);
+            }
+            fields.values_mut().for_each(forbid_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forbid_null),
         _ => {}
     }
 }
@@ -152,6 +211,24 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_be_absent_is_never_null() {
+        let mut schema = json!({
+            "properties": {
+                "a": {"type": ["string", "null"], "description": "a"},
+                "b": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}], "description": "b"},
+            },
+        });
+        forbid_null(&mut schema);
+        let expected = json!({
+            "properties": {
+                "a": {"type": "string", "description": "a"},
+                "b": {"$ref": "#/$defs/b", "description": "b"},
+            },
+        });
+        assert_eq!(schema, expected);
+    }
 
     #[test]
     fn descriptions_have_no_words_of_rust() {

@@ -38,6 +38,20 @@ beside it, and left in PREOP at the end. See [`ethercat`].
 "
 )]
 #![cfg_attr(
+    all(feature = "camera", target_os = "linux"),
+    doc = "
+# A camera
+```no_run"
+)]
+#![cfg_attr(all(feature = "camera", target_os = "linux"), doc = include_str!("../../../examples/camera.rs"))]
+#![cfg_attr(
+    all(feature = "camera", target_os = "linux"),
+    doc = "```
+Threads receive, decode and convert; the loop takes the newest frame out of shared memory, or an error where it is too
+old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
+"
+)]
+#![cfg_attr(
     feature = "report",
     doc = "
 # What was measured
@@ -61,6 +75,7 @@ beside it, and left in PREOP at the end. See [`ethercat`].
 //! | [`rt`], [`record`] | clocks, sleepers and tuning; recorder and run folder | |
 //! | `msg`, `report` | all of messages and of reports | as `Bus`, as `read` |
 //! | `ethercat::Network` | a fieldbus that a control law drives; and all of the fieldbus | `ethercat` |
+//! | `Camera` | the newest frame of a camera, in a layout, with its age; and all of cameras | `camera` |
 //! | `lab`, `udp` | the experiments; the device protocol | of the same name |
 //!
 //! `messages` and `report` are on by default; a loop and a recorder need neither
@@ -79,6 +94,8 @@ mod recording;
 pub use kadenz_record as record;
 pub use kadenz_rt as rt;
 
+#[cfg(feature = "camera")]
+pub use kadenz_camera as camera;
 #[cfg(feature = "lab")]
 pub use kadenz_lab as lab;
 #[cfg(feature = "messages")]
@@ -88,6 +105,8 @@ pub use kadenz_report as report;
 #[cfg(feature = "udp")]
 pub use kadenz_udp as udp;
 
+#[cfg(all(feature = "camera", target_os = "linux"))]
+pub use kadenz_camera::Camera;
 #[cfg(feature = "messages")]
 pub use kadenz_derive::Message;
 #[cfg(feature = "messages")]

@@ -113,5 +113,6 @@ pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
         wire::schemas(),
     ];
     schemas.extend(testbed::schemas());
+    schemas.extend(kadenz_report::schema::SchemaFile::of_runs());
     schemas
 }

@@ -57,7 +57,7 @@ impl<'a> Telling<'a> {
 #[derive(Serialize)]
 struct Measured<'a> {
     #[serde(flatten)]
-    output: Output,
+    output: Output<'a>,
     /// The run folder.
     run: &'a Path,
     /// The page, where one was written.

@@ -36,6 +36,8 @@ pub struct CameraPlan {
     pub poll: Option<Duration>,
     /// Whether the time is read that the simulator painted into each picture.
     pub barcode: bool,
+    /// Whether the run says which layer takes most of a frame's age, and what shortens it.
+    pub advise: bool,
 }
 
 /// Takes frames of a camera that was opened, and returns the completed run.
@@ -62,8 +64,8 @@ pub fn experiment(
         &ongoing,
         &reader.camera,
         &reader.counted,
-        before.as_ref(),
-        after.as_ref(),
+        (before.as_ref(), after.as_ref()),
+        plan.advise,
     );
     Ok(ongoing.finish(ended_by)?)
 }
@@ -183,9 +185,43 @@ struct Counts {
     received: u64,
     passed_over: u64,
     unreadable: u64,
-    silences: u64,
     by_camera_clock: bool,
+    /// What each layer took in all.
+    layers_ns: [u64; LAYERS.len()],
 }
+
+/// The layers of a frame's age, the place of each in [`FrameSeries::ALL`] one more than here: in words, and what
+/// shortens it.
+const LAYERS: [(&str, &str); 7] = [
+    (
+        "the way from the camera",
+        "lower the camera's bit rate, wire it, and set its clock, on which this figure rests",
+    ),
+    (
+        "the assembly of a frame from its packets",
+        "lower the camera's bit rate or size, or give it a faster link",
+    ),
+    (
+        "waiting for the decoder",
+        "lower the camera's rate or size, or build with the feature `ffmpeg`: decoding is slower than the camera",
+    ),
+    (
+        "decoding",
+        "lower the camera's size, or build with the feature `ffmpeg`, whose decoder uses several CPUs",
+    ),
+    (
+        "conversion",
+        "ask for less: `--layout gray`, a region, or a size such as rgb@960x540",
+    ),
+    (
+        "the reader's waking",
+        "give the reader a real-time priority: `--policy fifo:60`; with --poll it is the reader's own interval",
+    ),
+    (
+        "copying",
+        "look at frames where they lie (`Frame::pixels`), or ask for a smaller layout",
+    ),
+];
 
 /// The thread that does what a control loop would.
 struct Reader {
@@ -218,7 +254,6 @@ impl Reader {
                 context.sleeper.sleep_until(looks_at);
             }
             let Some(taken) = self.take(plan) else {
-                self.counted.silences += 1;
                 continue;
             };
             self.record(&taken, context.origin);
@@ -279,8 +314,15 @@ impl Reader {
                 .map(|(_, before)| (before.published, info.published)),
         ];
         for (place, span) in spans.into_iter().enumerate() {
-            if let Some(span) = span {
-                self.series.record(place, sequence, origin, span);
+            let Some(span) = span else {
+                continue;
+            };
+            self.series.record(place, sequence, origin, span);
+            if let Some(layer) = place
+                .checked_sub(1)
+                .and_then(|it| self.counted.layers_ns.get_mut(it))
+            {
+                *layer += u64::try_from(span.1.since(span.0)).unwrap_or(0);
             }
         }
         if let Some((count, before)) = self.previous {
@@ -329,8 +371,8 @@ fn note(
     ongoing: &Ongoing,
     camera: &Camera,
     counted: &Counts,
-    before: Option<&Status>,
-    after: Option<&Status>,
+    (before, after): (Option<&Status>, Option<&Status>),
+    advise: bool,
 ) {
     let counts = |status: Option<&Status>| status.map(|it| it.counts).unwrap_or_default();
     let (before_counts, after_counts) = (counts(before), counts(after));
@@ -352,20 +394,23 @@ fn note(
             .saturating_sub(before_counts.reconnects),
         unreadable: counted.unreadable,
     };
-    for warning in warnings(&noted, counted) {
+    for warning in warnings(&noted, counted, advise) {
         ongoing.running.add_warning(warning);
     }
     ongoing.running.update(|run| run.camera = Some(noted));
 }
 
 /// What a reader of the run must know.
-fn warnings(noted: &names::Camera, counted: &Counts) -> Vec<Warning> {
+fn warnings(noted: &names::Camera, counted: &Counts, advise: bool) -> Vec<Warning> {
     let warning = |id: &str, text: String, remedy: &str| Warning {
         id: id.to_owned(),
         text,
         remedy: Some(remedy.to_owned()),
     };
     let mut warnings = Vec::new();
+    if let Some(advice) = advise.then(|| advice(counted)).flatten() {
+        warnings.push(advice);
+    }
     if counted.received == 0 {
         warnings.push(warning(
             "camera_silent",
@@ -391,6 +436,27 @@ fn warnings(noted: &names::Camera, counted: &Counts) -> Vec<Warning> {
         ));
     }
     warnings
+}
+
+/// Which layer takes the most, and what shortens it.
+fn advice(counted: &Counts) -> Option<Warning> {
+    let all: u64 = counted.layers_ns.iter().sum();
+    let (layer, most) = counted
+        .layers_ns
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, ns)| **ns)?;
+    if all == 0 || counted.received == 0 {
+        return None;
+    }
+    let (words, remedy) = LAYERS[layer];
+    let share = 100.0 * *most as f64 / all as f64;
+    let mean_ms = *most as f64 / counted.received as f64 / 1e6;
+    Some(Warning {
+        id: "camera_layer".to_owned(),
+        text: format!("{words} takes {share:.0} % of a frame's age, {mean_ms:.1} ms on average"),
+        remedy: Some(remedy.to_owned()),
+    })
 }
 
 impl From<OpenCameraError> for ExperimentError {

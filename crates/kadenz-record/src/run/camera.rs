@@ -28,6 +28,7 @@ pub const GAP: &str = "gap";
 
 /// What a measurement of a camera counted, beside the times that stand in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Camera {
     /// Where the frames came from, without credentials.
     pub url: String,

@@ -4,21 +4,29 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use super::labels::{LOAD, Labels, TUNING, VALUE, labels};
 use super::model::Series;
 
 /// One measure that may make a beat steadier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Measure {
     /// P: a real-time priority.
+    #[serde(rename = "P")]
     Priority,
     /// M: memory locked into RAM.
+    #[serde(rename = "M")]
     Memory,
     /// C: a CPU shielded from everything else.
+    #[serde(rename = "C")]
     Cpu,
     /// S: a sleep that spins for its last stretch.
+    #[serde(rename = "S")]
     Spin,
     /// I: idle states held off by PM QoS, `/dev/cpu_dma_latency` at 0 us.
+    #[serde(rename = "I")]
     Idle,
 }
 
@@ -96,7 +104,10 @@ impl Measure {
 /// assert_eq!(Combination::NONE.to_string(), "none");
 /// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(from = "String", extend("pattern" = "^(none|P?M?C?S?I?)$")))]
 pub struct Combination(u8);
 
 /// Not the name of a combination.
@@ -211,6 +222,12 @@ impl fmt::Display for Combination {
     }
 }
 
+impl From<Combination> for String {
+    fn from(combination: Combination) -> Self {
+        combination.to_string()
+    }
+}
+
 impl FromStr for Combination {
     type Err = NoCombination;
 
@@ -222,11 +239,14 @@ impl FromStr for Combination {
 }
 
 /// What else the machine had to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Load {
     /// Nothing.
+    #[serde(rename = "none")]
     Unloaded,
     /// As much as it can.
+    #[serde(rename = "heavy")]
     Heavy,
 }
 

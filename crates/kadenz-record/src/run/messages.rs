@@ -19,6 +19,7 @@ pub const DECODE: &str = "decode";
 
 /// What a measurement of messages counted, beside the times that stand in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
     /// The bus, as its URL.
     pub url: String,
@@ -39,6 +40,7 @@ pub struct Messages {
 /// `published = received + lost` when the run is complete; what was lost here is told in part by
 /// `dropped`, `overrun` and `incomplete`, the rest was lost on the way. Duplicates change neither.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subscriber {
     /// Its name, also the prefix of its series where there are several.
     pub name: String,

@@ -1,5 +1,5 @@
-//! What `run.json` says, as types. Its JSON schema is `docs/schema/run.schema.json`; a test holds
-//! the two together. Every duration is in nanoseconds and says so in its name.
+//! What `run.json` says, as types, from which its JSON schema `docs/schema/run.schema.json` is made. Every
+//! duration is in nanoseconds and says so in its name.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,22 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// One run, as `run.json` holds it: written first with `complete: false`, completed last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Format version, [`FORMAT_VERSION`].
+    /// Format version.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = FORMAT_VERSION)))]
     pub version: u32,
     /// Version of the program that wrote the run.
     pub kadenz: String,
     /// What was measured: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
     pub experiment: String,
     /// Wall time of the start, RFC 3339 with fractions of a second, UTC.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(
+            pattern = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z)?$"
+        ))
+    )]
     pub started_at: String,
     /// Monotonic time of the start on `clock`; sample times count from here.
     pub start_monotonic_ns: u64,
@@ -38,7 +46,8 @@ pub struct Run {
     /// The command line that repeats the run.
     pub command: Vec<String>,
     /// The options of that command line by their names, defaults included: what was asked for, while
-    /// `parameters` say what it came to. Empty in a run that no command line asked for.
+    /// parameters say what it came to. An option is true or false, a number of times, a text as typed, or a
+    /// list of those. Empty in a run that no command line asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub request: BTreeMap<String, Value>,
     /// The parameters in force, defaults included.
@@ -50,6 +59,7 @@ pub struct Run {
     pub clock: Clock,
     /// The series, in the order in which they should be shown.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(length(max = 2048)))]
     pub series: Vec<Series>,
     /// What became of packets, in a run that measured a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +77,7 @@ pub struct Run {
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
     /// It lasted as long as was asked for.
@@ -81,6 +92,7 @@ pub enum EndedBy {
 
 /// The machine a run was taken on. What could not be read is absent, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// `linux`, `macos`, `windows`.
     pub os: String,
@@ -118,17 +130,21 @@ pub struct Host {
 
 /// The clock a run was taken with, measured at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
     /// `CLOCK_MONOTONIC`, `CLOCK_MONOTONIC_RAW`, `TSC`, ...
     pub name: String,
     /// Smallest step seen between two readings.
     #[serde(serialize_with = "finite")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub resolution_ns: f64,
     /// Cost of one reading.
     #[serde(serialize_with = "finite")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub read_cost_ns: f64,
     /// Cost of recording one value, measured on this machine in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub record_cost_ns: Option<f64>,
 }
 
@@ -141,14 +157,30 @@ fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_f64(if value.is_finite() { *value } else { 0.0 })
 }
 
+/// What a reader takes of labels.
+#[cfg(feature = "schema")]
+fn limit_labels(schema: &mut schemars::Schema) {
+    schema.insert("maxProperties".into(), 8.into());
+    schema.insert("propertyNames".into(), serde_json::json!({"maxLength": 64}));
+    let text = serde_json::json!({"type": "string", "maxLength": 128});
+    schema.insert("additionalProperties".into(), text);
+}
+
 /// One named stream of values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// Name, also the stem of its files: letters, digits, `.`, `_` and `-`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"))
+    )]
     pub name: String,
-    /// What is measured and of what, for readers. A run from before there were labels gets them as it is
-    /// read, [by its names](super::labels::label_by_names).
+    /// What is measured and of what, for readers: value (rtt, one-way, lateness, ...) and, where there are
+    /// several, device, subscriber, sleeper or cpu; of a matrix load and tuning. A run from before there
+    /// were labels gets them by its names as it is read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(transform = limit_labels))]
     pub labels: Labels,
     /// What the values are, in words.
     #[serde(default)]
@@ -156,6 +188,7 @@ pub struct Series {
     /// What kind of value it is.
     pub kind: Kind,
     /// Always `ns`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "ns")))]
     pub unit: String,
     /// Interval between two samples of the ideal signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,6 +209,7 @@ pub struct Series {
 
 /// What kind of value a series holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Actual time less intended time; early is negative.
@@ -193,6 +227,7 @@ pub enum Kind {
 
 /// One measure of tuning: P, M, C, S, I or another, requested against granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuningMeasure {
     /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency`, `timer_slack`, `sleeper`, ...
     pub name: String,
@@ -232,9 +267,14 @@ impl TuningMeasure {
 
 /// Files of a series, by name inside the run folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesFiles {
     /// HdrHistogram interval log 1.3, `<series>.hlog`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$"))
+    )]
     pub hlog: Option<String>,
     /// Bytes of the interval log that count, in a run that grows by parts: what follows them is of a part that
     /// was not taken over, since the process was killed meanwhile.
@@ -242,11 +282,16 @@ pub struct SeriesFiles {
     pub hlog_bytes: Option<u64>,
     /// Raw samples, Arrow IPC stream, `<series>.samples.arrow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$"))
+    )]
     pub samples: Option<String>,
 }
 
 /// What was counted, exactly, while recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Values recorded, early ones included.
     pub recorded: u64,
@@ -273,6 +318,7 @@ pub const BEATS_NOT_RUN: &str = "beats_not_run";
 
 /// What a reader must know before believing the numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Stable name, for example `virtual_machine`.
     pub id: String,

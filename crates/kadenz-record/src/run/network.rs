@@ -41,6 +41,7 @@ pub fn half_of(devices: usize) -> usize {
 ///
 /// Everything here is counted or a name; times are series of the run, one set a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Network {
     /// Bytes of UDP payload a packet carries.
     pub payload_bytes: u32,
@@ -70,6 +71,7 @@ pub struct Network {
 /// How devices answered broadcasts together. In which place each of them answered is in
 /// [`Flow::places`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Broadcasts {
     /// Broadcasts whose answers were awaited.
     pub sent: u64,
@@ -90,6 +92,7 @@ pub struct Broadcasts {
 
 /// The places of a device among the answers to broadcasts; 1 is the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Places {
     /// Broadcasts that it answered.
     pub answers: u64,
@@ -125,6 +128,7 @@ impl Places {
 /// `sent = answered + lost`, when the run is complete: a duplicate or an answer after the timeout
 /// changes neither.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// The device's name, also the prefix of its series; `device` where there is only one.
     pub device: String,
@@ -174,6 +178,7 @@ impl Flow {
 
 /// A network interface as the system describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interface {
     /// Name, as `eth0`.
     pub name: String,
@@ -195,6 +200,7 @@ pub struct Interface {
 ///
 /// The time is written down where it was computed: who reads a run need not know Ethernet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WirePath {
     /// What each link carries in bits a second, from this machine on, with a store-and-forward switch
     /// between each two; none over the loopback.
@@ -208,6 +214,7 @@ pub struct WirePath {
 
 /// Who says which links there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToldBy {
     /// The user named them.
@@ -223,6 +230,7 @@ pub enum ToldBy {
 
 /// Packets that reached this machine, or were to leave it, and were lost here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostHere {
     /// Dropped at the socket because its receive buffer was full (`SO_RXQ_OVFL`).
     pub socket: u64,

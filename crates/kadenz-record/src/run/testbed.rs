@@ -12,6 +12,7 @@ pub const WIRE_ERROR: &str = "wire-error";
 /// How late the testbed itself was stands in a run of its own, which lies beside this one while both
 /// are kept together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Testbed {
     /// Name of the topology.
     pub topology: String,
@@ -35,6 +36,7 @@ pub struct Testbed {
 
 /// A store-and-forward switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedSwitch {
     /// Its name.
     pub name: String,
@@ -44,6 +46,7 @@ pub struct TestbedSwitch {
 
 /// A cable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedLink {
     /// What it joins: hosts and switches by their names.
     pub between: [String; 2],
@@ -54,6 +57,7 @@ pub struct TestbedLink {
 /// Round trips as the model computes them: the testbed's network, and hosts that take no time but what
 /// the topology gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Modelled {
     /// How many were computed.
     pub round_trips: u64,

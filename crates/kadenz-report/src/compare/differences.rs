@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kadenz_record::run::model::{Host, Run};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::numbers;
 use crate::summary::Summary;
 
 /// Something in which the runs differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What: `kernel`, `governor`, `wakeup: policy`, `parameter load`, ...
     pub what: String,

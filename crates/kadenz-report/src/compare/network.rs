@@ -2,6 +2,8 @@
 //! control" compares switches and hosts: the 90 % round trip, what of it is wire, and what is not.
 
 use kadenz_record::run::network::{Network, RTT, WirePath};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::statistics::Percent;
 use crate::summary::Summary;
@@ -33,7 +35,7 @@ pub struct NetworkRow {
 }
 
 /// The machine that asked, and what it is joined to the network by. What was not told is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkHost {
     /// CPU model.
     pub machine: Option<String>,

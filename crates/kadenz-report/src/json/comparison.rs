@@ -1,16 +1,17 @@
 //! The stable form of a comparison.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Output, RoundTripsOutput, VERSION};
-use crate::compare::fail_if::Outcome;
-use crate::compare::{Comparison, FigureComparison};
+use super::{Output, PathOutput};
+use crate::compare::fail_if::{Outcome, Undecided, Violation};
+use crate::compare::network::NetworkHost;
+use crate::compare::{Comparison, Difference, FigureComparison, NetworkRow};
 use crate::summary::Summary;
+use crate::verdict::wire::RoundTrip;
 
-/// What `compare` prints with `--json`: the series of all runs as every command prints them, and
-/// what their comparison says.
-///
-/// Its schema is `docs/schema/compare.schema.json`.
+/// What every measuring command prints of the runs, and what their comparison says. The first run is the
+/// baseline.
 ///
 /// ```
 /// use kadenz_report::compare::{CompareOptions, Comparison, fail_if};
@@ -22,43 +23,44 @@ use crate::summary::Summary;
 /// let output = ComparisonOutput::new(&runs, &comparison, &outcome);
 /// assert!(output.to_string().contains("\"comparisons\": []"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ComparisonOutput {
-    /// The runs themselves: `version`, `runs`, `series` and `warnings`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ComparisonOutput<'a> {
+    /// The runs themselves.
     #[serde(flatten)]
-    pub output: Output,
+    pub output: Output<'a>,
     /// One entry for each pair of a baseline's series and a candidate's.
-    pub comparisons: Vec<PairOutput>,
-    /// Round trips of the runs that sent packets, the baseline's first; empty where it sent none, or
-    /// no other did.
-    pub round_trips: Vec<RoundTripsOutput>,
-    /// What differs between the runs besides their figures.
-    pub differences: Vec<DifferenceOutput>,
-    /// Expressions that failed.
-    pub violations: Vec<ViolationOutput>,
-    /// Expressions that could not be decided.
-    pub undecided: Vec<UndecidedOutput>,
+    pub comparisons: Vec<PairOutput<'a>>,
+    /// A row for each run that sent packets, the baseline's first; empty where it sent none, or no other did.
+    pub round_trips: Vec<RoundTripsOutput<'a>>,
+    /// What differs between the runs besides their figures: machine, tuning, parameters.
+    pub differences: &'a [Difference],
+    /// Expressions of `--fail-if` that hold: exit code 1.
+    pub violations: &'a [Violation],
+    /// Expressions of `--fail-if` that could not be decided: exit code 2, unless one failed.
+    pub undecided: &'a [Undecided],
 }
 
 /// A baseline's series and a candidate's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PairOutput {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PairOutput<'a> {
     /// Folder of the baseline.
     pub baseline: String,
     /// Folder of the candidate.
     pub candidate: String,
     /// The series, as the baseline names it.
-    pub series: String,
-    /// What the intervals hold, 0 to 1.
+    pub series: &'a str,
+    /// What the intervals hold.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
     /// The figures that both can tell.
     pub figures: Vec<FigureOutput>,
 }
 
 /// A figure of both.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FigureOutput {
-    /// `p99.9`, `mean`, ...; times in nanoseconds.
+    /// Which: times are in nanoseconds, the miss rate is a share.
+    #[schemars(regex(pattern = r"^(p[0-9]+(\.[0-9]+)?|min|mean|stddev|max|misses|miss-rate)$"))]
     pub figure: String,
     /// The baseline's.
     pub baseline: f64,
@@ -70,46 +72,47 @@ pub struct FigureOutput {
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
-    /// Whether chance hardly explains the difference, corrected for the number of figures; `null`
+    /// Whether chance hardly explains the difference, corrected for the number of figures compared; `null`
     /// without an interval.
     pub significant: Option<bool>,
 }
 
-/// Something in which the runs differ.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DifferenceOutput {
-    /// What.
-    pub what: String,
-    /// What each run has, in the order of `runs`; empty where it was not told.
-    pub values: Vec<String>,
-}
-
-/// An expression that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ViolationOutput {
-    /// The expression.
-    pub expression: String,
-    /// The run.
+/// One run's round trips as a comparison has them: 90 %, what of it is wire, and what is not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RoundTripsOutput<'a> {
+    /// Folder of the run.
     pub run: String,
-    /// The series.
-    pub series: String,
-    /// What was found.
-    pub found: String,
+    /// The links to the devices; `null` where nobody tells.
+    pub path: Option<PathOutput<'a>>,
+    /// What 90 % of the answered packets keep.
+    pub p90: RoundTrip,
+    /// The same less the baseline's; `null` for the baseline itself.
+    pub beyond_baseline: Option<RoundTrip>,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets without an answer in time.
+    pub lost: u64,
+    /// Answers that came after the answer to a later packet.
+    pub reordered: u64,
+    /// The machine that asked.
+    pub host: &'a NetworkHost,
 }
 
-/// An expression that could not be decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UndecidedOutput {
-    /// The expression.
-    pub expression: String,
-    /// Why not.
-    pub reason: String,
+/// A round trip in nanoseconds, or a difference of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RoundTripOutput {
+    /// Measured; `null` where too few packets were answered.
+    pub round_trip_ns: Option<i64>,
+    /// Computed: how long one packet and its answer are on the wire; `null` where the links are not known.
+    pub wire_ns: Option<i64>,
+    /// The rest: switches, queues, cards, systems, the device.
+    pub not_on_wire_ns: Option<i64>,
 }
 
-impl ComparisonOutput {
+impl<'a> ComparisonOutput<'a> {
     /// What comparing `runs` gave.
     #[must_use]
-    pub fn new(runs: &[Summary], comparison: &Comparison, outcome: &Outcome) -> Self {
+    pub fn new(runs: &'a [Summary], comparison: &'a Comparison, outcome: &'a Outcome) -> Self {
         let folder = |run: usize| {
             runs.get(run)
                 .map_or_else(String::new, |r| r.shown().display().to_string())
@@ -120,41 +123,29 @@ impl ComparisonOutput {
                 comparisons.push(PairOutput {
                     baseline: folder(0),
                     candidate: folder(candidate.run),
-                    series: series.name.clone(),
+                    series: &series.name,
                     confidence: comparison.confidence,
                     figures: candidate.figures.iter().map(FigureOutput::new).collect(),
                 });
             }
         }
-        let differences = comparison.differences.iter();
+        let round_trips = comparison.network.iter();
         Self {
             output: Output::new(runs),
             comparisons,
-            round_trips: comparison
-                .network
-                .iter()
+            round_trips: round_trips
                 .map(|row| RoundTripsOutput::new(row, folder(row.run)))
                 .collect(),
-            differences: differences
-                .map(|d| DifferenceOutput {
-                    what: d.what.clone(),
-                    values: d.values.clone(),
-                })
-                .collect(),
-            violations: outcome
-                .violations
-                .iter()
-                .map(ViolationOutput::new)
-                .collect(),
-            undecided: outcome.undecided.iter().map(UndecidedOutput::new).collect(),
+            differences: &comparison.differences,
+            violations: &outcome.violations,
+            undecided: &outcome.undecided,
         }
     }
 }
 
 /// The text to print: indented, no line break at the end.
-impl std::fmt::Display for ComparisonOutput {
+impl std::fmt::Display for ComparisonOutput<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        debug_assert_eq!(self.output.version, VERSION);
         let text = serde_json::to_string_pretty(self).map_err(|_| std::fmt::Error)?;
         f.write_str(&text)
     }
@@ -174,26 +165,27 @@ impl FigureOutput {
     }
 }
 
-impl ViolationOutput {
-    fn new(violation: &crate::compare::fail_if::Violation) -> Self {
-        let crate::compare::fail_if::Violation {
-            expression,
-            run,
-            series,
-            found,
-        } = violation.clone();
+impl<'a> RoundTripsOutput<'a> {
+    fn new(row: &'a NetworkRow, run: String) -> Self {
         Self {
-            expression,
             run,
-            series,
-            found,
+            path: row.path.as_ref().map(PathOutput::new),
+            p90: row.round_trip,
+            beyond_baseline: row.beyond_baseline,
+            sent: row.packets,
+            lost: row.lost,
+            reordered: row.reordered,
+            host: &row.host,
         }
     }
 }
 
-impl UndecidedOutput {
-    fn new(undecided: &crate::compare::fail_if::Undecided) -> Self {
-        let crate::compare::fail_if::Undecided { expression, reason } = undecided.clone();
-        Self { expression, reason }
+impl From<RoundTrip> for RoundTripOutput {
+    fn from(of: RoundTrip) -> Self {
+        Self {
+            round_trip_ns: of.measured_ns,
+            wire_ns: of.wire_ns,
+            not_on_wire_ns: of.not_on_wire_ns(),
+        }
     }
 }

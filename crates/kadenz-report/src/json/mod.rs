@@ -1,149 +1,66 @@
 //! The stable form in which every command prints what it measured: `--json`.
 //!
-//! Its schema is `docs/schema/output.schema.json`, its reader's guide `docs/json.md`; a test holds
-//! the three together. Within version 1 fields are only added. A field that has nothing to say is
-//! `null`, never absent.
+//! `docs/schema/output.schema.json` is made from these types; the reader's guide is `docs/json.md`. Within
+//! version 1 fields are only added. A field that has nothing to say is `null`, never absent.
 
-mod budget;
 mod comparison;
-mod messages;
 mod network;
-mod parts;
-mod round_trips;
-mod testbed;
+mod percentiles;
+mod series;
 
+use kadenz_record::run::messages::{Messages, Subscriber};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use budget::{BudgetOutput, LayerOutput};
 pub use comparison::{
-    ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
+    ComparisonOutput, FigureOutput, PairOutput, RoundTripOutput, RoundTripsOutput,
 };
-pub use messages::{MessagesOutput, SubscriberOutput};
-pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput, PathOutput};
-pub use parts::{
-    AtLeast, ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput,
-    Percentiles, WarningOutput,
+pub use network::{
+    BroadcastsOutput, ErrorOutput, FlowOutput, InterfaceOutput, ModelOutput, NetworkOutput,
+    PathOutput, PlacesOutput, TestbedOutput,
 };
-pub use round_trips::{HostOutput, RoundTripOutput, RoundTripsOutput};
-pub use testbed::{ErrorOutput, ModelOutput, TestbedLinkOutput, TestbedOutput, TimesOutput};
+pub(crate) use percentiles::{Percentiles, by_name};
+pub use series::{DeadlineOutput, SeriesOutput};
 
-use crate::modes::RecurringOutput;
-use crate::summary::{SeriesSummary, Summary};
-use crate::verdict::answer;
+use crate::document::Version;
+use crate::summary::Summary;
 use crate::verdict::budget::Budget;
+use crate::verdict::{answer, messages};
+use kadenz_record::run::camera::Camera;
 
-/// The version of the schema.
-pub const VERSION: u32 = 1;
-
-/// What a command prints with `--json`.
+/// What show and every measuring command print of runs. Durations are in nanoseconds and say so in their
+/// names; early values are negative. Within version 1 fields are only added; a field that has nothing to say
+/// is null, never absent.
 ///
 /// ```
 /// use kadenz_report::json::Output;
 /// use kadenz_report::summary::Summary;
 ///
-/// let output = Output::new(&[Summary::default()]);
-/// assert!(output.to_string().starts_with("{\n  \"version\": 1,"));
+/// let runs = [Summary::default()];
+/// assert!(Output::new(&runs).to_string().starts_with("{\n  \"version\": 1,"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Output {
-    /// [`VERSION`].
-    pub version: u32,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Output<'a> {
+    /// Version of this form.
+    pub version: Version<1>,
     /// The runs, in the order given.
-    pub runs: Vec<RunOutput>,
+    pub runs: Vec<RunOutput<'a>>,
     /// The series of all runs, in their order.
-    pub series: Vec<SeriesOutput>,
+    pub series: Vec<SeriesOutput<'a>>,
     /// What a reader must know before believing the numbers.
-    pub warnings: Vec<WarningOutput>,
+    pub warnings: Vec<WarningOutput<'a>>,
 }
 
-/// A run as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunOutput {
-    /// The run folder.
-    pub folder: String,
-    /// What was measured.
-    pub experiment: String,
-    /// Wall time of the start, RFC 3339.
-    pub started_at: String,
-    /// How long was measured.
-    pub duration_ns: u64,
-    /// Whether the run ended as it should.
-    pub complete: bool,
-    /// The verdict in words; `null` without a deadline.
-    pub answer: Option<String>,
-    /// What became of packets; `null` in a run that sent none.
-    pub network: Option<NetworkOutput>,
-    /// What became of messages; `null` in a run that published none.
-    pub messages: Option<MessagesOutput>,
-    /// Where the deadline's time goes; `null` without round trips or without a deadline.
-    pub budget: Option<BudgetOutput>,
-    /// The same of messages; `null` without any, to several subscribers, or without a deadline.
-    pub message_budget: Option<BudgetOutput>,
-}
-
-/// A series.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SeriesOutput {
-    /// The run folder it stands in.
-    pub run: String,
-    /// Its name.
-    pub name: String,
-    /// `lateness`, `hiccup`, `jitter`, `latency` or `floor`.
-    pub kind: kadenz_record::run::model::Kind,
-    /// Always `ns`.
-    pub unit: &'static str,
-    /// Values recorded, early ones included.
-    pub count: u64,
-    /// Smallest value.
-    pub min_ns: Option<i64>,
-    /// Largest value.
-    pub max_ns: Option<i64>,
-    /// Mean.
-    pub mean_ns: Option<f64>,
-    /// Standard deviation.
-    pub stddev_ns: Option<f64>,
-    /// `(max - mean) / stddev`.
-    pub max_in_stddevs: Option<f64>,
-    /// Values missing from the raw samples, because they did not fit the ring.
-    pub dropped: u64,
-    /// Values below zero.
-    pub early: u64,
-    /// Values beyond what the histogram holds.
-    pub saturated: u64,
-    /// Percentiles.
-    pub percentiles: Percentiles,
-    /// The same, each as the lowest value that the histogram cannot tell from it.
-    pub percentiles_at_least: AtLeast,
-    /// The interval of the ideal signal.
-    pub expected_interval_ns: Option<u64>,
-    /// The deadline; `null` without one.
-    pub deadline: Option<DeadlineOutput>,
-    /// Sum of all hiccups; `null` for other kinds.
-    pub hiccup_total_ns: Option<f64>,
-    /// Groups of early wake-ups.
-    pub early_clusters: Vec<ClusterOutput>,
-    /// Interval-to-interval jitter; `null` without raw samples.
-    pub jitter: Option<JitterOutput>,
-    /// The ten highest samples; empty without raw samples.
-    pub highest: Vec<ExtremeOutput>,
-    /// The ten lowest samples; empty without raw samples.
-    pub lowest: Vec<ExtremeOutput>,
-    /// What recurs; `null` where nobody asked for it.
-    pub modes: Option<RecurringOutput>,
-}
-
-impl Output {
+impl<'a> Output<'a> {
     /// What `runs` say.
     #[must_use]
-    pub fn new(runs: &[Summary]) -> Self {
-        let series = |run: &Summary| -> Vec<SeriesOutput> {
-            run.series
-                .iter()
-                .map(|series| SeriesOutput::new(run, series))
-                .collect()
+    pub fn new(runs: &'a [Summary]) -> Self {
+        let series = |run: &'a Summary| {
+            let series = run.series.iter();
+            series.map(|series| SeriesOutput::new(run, series))
         };
         Self {
-            version: VERSION,
+            version: Version,
             runs: runs.iter().map(RunOutput::new).collect(),
             series: runs.iter().flat_map(series).collect(),
             warnings: runs.iter().flat_map(WarningOutput::all).collect(),
@@ -152,65 +69,155 @@ impl Output {
 }
 
 /// The text to print: indented, no line break at the end.
-impl std::fmt::Display for Output {
+impl std::fmt::Display for Output<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = serde_json::to_string_pretty(self).map_err(|_| std::fmt::Error)?;
         f.write_str(&text)
     }
 }
 
-impl RunOutput {
-    fn new(run: &Summary) -> Self {
+/// A run as a whole.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunOutput<'a> {
+    /// The run folder.
+    pub folder: String,
+    /// What was measured.
+    pub experiment: &'a str,
+    /// Wall time of the start, RFC 3339.
+    pub started_at: &'a str,
+    /// How long was measured; 0 if unknown.
+    pub duration_ns: u64,
+    /// False for a run that was killed: its last interval may be missing.
+    pub complete: bool,
+    /// The verdict in words; `null` without a deadline.
+    pub answer: Option<String>,
+    /// What became of packets; `null` in a run that sent none.
+    pub network: Option<NetworkOutput<'a>>,
+    /// What became of messages; `null` in a run that published none.
+    pub messages: Option<MessagesOutput<'a>>,
+    /// Where the deadline's time goes; `null` without round trips or without a deadline.
+    pub budget: Option<BudgetOutput>,
+    /// The same of messages; `null` without any, to several subscribers, or without a deadline.
+    pub message_budget: Option<BudgetOutput>,
+    /// What became of a camera's frames; absent in a run that took none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub camera: Option<&'a Camera>,
+    /// Where the deadline's time goes of a frame's age; absent without frames or without a deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_budget: Option<BudgetOutput>,
+}
+
+impl<'a> RunOutput<'a> {
+    fn new(run: &'a Summary) -> Self {
         Self {
             folder: run.shown().display().to_string(),
-            experiment: run.run.experiment.clone(),
-            started_at: run.run.started_at.clone(),
+            experiment: &run.run.experiment,
+            started_at: &run.run.started_at,
             duration_ns: run.run.duration_ns,
             complete: run.run.complete,
             answer: answer(run),
             network: NetworkOutput::new(run),
             messages: run.run.messages.as_ref().map(MessagesOutput::new),
-            budget: Budget::of(run).as_ref().map(BudgetOutput::new),
-            message_budget: Budget::of_messages(run).as_ref().map(BudgetOutput::new),
+            budget: Budget::of(run).map(BudgetOutput::new),
+            message_budget: Budget::of_messages(run).map(BudgetOutput::new),
+            camera: run.run.camera.as_ref(),
+            frame_budget: Budget::of_frames(run).map(BudgetOutput::new),
         }
     }
 }
 
-impl SeriesOutput {
-    fn new(run: &Summary, summary: &SeriesSummary) -> Self {
-        let series = &summary.series;
-        let samples = summary.samples.as_ref();
+/// The layers of a round trip against the deadline. Percentiles of layers do not add up to the whole's, which
+/// is as measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BudgetOutput {
+    /// The budget in words.
+    pub sentence: String,
+    /// Its figures.
+    #[serde(flatten)]
+    pub budget: Budget,
+    /// What is left of the deadline after 99.9 % of all packets; below zero if nothing is.
+    pub left_p99_9_ns: Option<i64>,
+    /// What is left after the longest round trip; `null` where a packet was never answered.
+    pub left_max_ns: Option<i64>,
+}
+
+impl BudgetOutput {
+    fn new(budget: Budget) -> Self {
         Self {
-            run: run.shown().display().to_string(),
-            name: series.name.clone(),
-            kind: series.kind,
-            unit: "ns",
-            count: summary.count,
-            min_ns: summary.min_ns,
-            max_ns: summary.max_ns,
-            mean_ns: summary.mean_ns,
-            stddev_ns: summary.stddev_ns,
-            max_in_stddevs: summary.max_in_stddevs,
-            dropped: series.counts.dropped,
-            early: series.counts.early,
-            saturated: series.counts.saturated,
-            percentiles: Percentiles(summary.percentiles.clone()),
-            percentiles_at_least: AtLeast(summary.percentiles.clone()),
-            expected_interval_ns: series.expected_interval_ns,
-            deadline: summary.verdict.as_ref().map(DeadlineOutput::new),
-            hiccup_total_ns: summary.hiccup_total_ns,
-            early_clusters: summary
-                .early_clusters
-                .iter()
-                .map(ClusterOutput::new)
-                .collect(),
-            jitter: samples
-                .and_then(|s| s.jitter.as_ref())
-                .map(JitterOutput::new),
-            highest: samples.map_or_else(Vec::new, |s| ExtremeOutput::all(&s.highest)),
-            lowest: samples.map_or_else(Vec::new, |s| ExtremeOutput::all(&s.lowest)),
-            modes: summary.modes.as_ref().map(RecurringOutput::new),
+            sentence: budget.to_string(),
+            left_p99_9_ns: budget.left_p99_9_ns(),
+            left_max_ns: budget.left_max_ns(),
+            budget,
         }
+    }
+}
+
+/// What a measurement of messages counted; times stand in its series.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MessagesOutput<'a> {
+    /// The counts in words.
+    pub answer: String,
+    /// The bus, as its URL.
+    pub url: &'a str,
+    /// Bytes of an encoded message.
+    pub message_bytes: u64,
+    /// Messages that were published.
+    pub published: u64,
+    /// Of these, messages that the provider did not take.
+    pub refused: u64,
+    /// What became of them, by subscriber.
+    pub subscribers: Vec<SubscriberOutput<'a>>,
+}
+
+/// What became of the messages to one subscriber.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SubscriberOutput<'a> {
+    /// Its counts.
+    #[serde(flatten)]
+    pub subscriber: &'a Subscriber,
+    /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
+    pub loss_upper_bound_95: f64,
+}
+
+impl<'a> MessagesOutput<'a> {
+    fn new(counted: &'a Messages) -> Self {
+        let subscribers = counted.subscribers.iter();
+        let subscribers = subscribers.map(|subscriber| SubscriberOutput {
+            subscriber,
+            loss_upper_bound_95: messages::loss_bound(counted, subscriber),
+        });
+        Self {
+            answer: messages::answer(counted),
+            url: &counted.url,
+            message_bytes: counted.message_bytes,
+            published: counted.published,
+            refused: counted.refused,
+            subscribers: subscribers.collect(),
+        }
+    }
+}
+
+/// What a reader must know before believing the numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WarningOutput<'a> {
+    /// The run folder it is about.
+    pub run: String,
+    /// Stable name, for example `virtual_machine`.
+    pub id: &'a str,
+    /// The sentence.
+    pub text: &'a str,
+    /// The command or step that mends it.
+    pub remedy: Option<&'a str>,
+}
+
+impl<'a> WarningOutput<'a> {
+    fn all(run: &'a Summary) -> impl Iterator<Item = Self> {
+        run.warnings.iter().map(|warning| Self {
+            run: run.shown().display().to_string(),
+            id: &warning.id,
+            text: &warning.text,
+            remedy: warning.remedy.as_deref(),
+        })
     }
 }
 

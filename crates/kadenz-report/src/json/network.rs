@@ -1,17 +1,17 @@
-//! What became of packets, as JSON.
+//! What became of packets, and the testbed in which they were sent, as JSON.
 
-use kadenz_record::run::network::{
-    Broadcasts, Flow, Interface, LostHere, Places, ToldBy, WirePath,
-};
+use kadenz_record::run::network::{Broadcasts, Flow, Interface, LostHere, Places, WirePath};
+use kadenz_record::run::testbed::TestbedLink;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::TestbedOutput;
 use crate::summary::Summary;
+use crate::verdict::testbed::{self, Beside};
 use crate::verdict::{broadcasts, packets, wire};
 
 /// What a network measurement counted; times stand in its series.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NetworkOutput {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NetworkOutput<'a> {
     /// Bytes of UDP payload a packet carries.
     pub payload_bytes: u32,
     /// The counts in words.
@@ -21,34 +21,31 @@ pub struct NetworkOutput {
     /// A device each.
     pub flows: Vec<FlowOutput>,
     /// The interface that the packets go through; `null` where nobody tells.
-    pub interface: Option<InterfaceOutput>,
+    pub interface: Option<InterfaceOutput<'a>>,
     /// What was lost on this machine; `null` where nobody tells.
-    pub here: Option<LostHereOutput>,
+    pub here: Option<LostHere>,
     /// Packets that belonged to no flow.
     pub foreign: u64,
     /// The links to the devices; `null` where nobody tells.
-    pub path: Option<PathOutput>,
+    pub path: Option<PathOutput<'a>>,
     /// The testbed that the run was taken in; `null` on a real network.
-    pub testbed: Option<TestbedOutput>,
+    pub testbed: Option<TestbedOutput<'a>>,
     /// How devices answered broadcasts together; `null` where nobody was asked by them.
     pub broadcasts: Option<BroadcastsOutput>,
 }
 
-/// The links to the devices, and what of a round trip is wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PathOutput {
-    /// In words.
+/// The links between this machine and the devices, and what of a round trip is wire.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathOutput<'a> {
+    /// The links in words.
     pub connection: String,
-    /// Each link in bits a second, from this machine on.
-    pub links_bit_s: Vec<u64>,
-    /// `user`, `testbed`, `interface` (one link is assumed) or `loopback`.
-    pub told_by: ToldBy,
-    /// How long one packet and its answer are on the wire.
-    pub round_trip_ns: u64,
+    /// The links.
+    #[serde(flatten)]
+    pub path: &'a WirePath,
 }
 
 /// How devices answered broadcasts together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BroadcastsOutput {
     /// In words; `null` of a single device.
     pub answer: Option<String>,
@@ -65,7 +62,7 @@ pub struct BroadcastsOutput {
 }
 
 /// A device's places among the answers to broadcasts; 1 is the first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlacesOutput {
     /// Broadcasts that it answered.
     pub answers: u64,
@@ -82,7 +79,7 @@ pub struct PlacesOutput {
 }
 
 /// What became of the packets of a device, or of all.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowOutput {
     /// The device's name; `all` for the total.
     pub device: String,
@@ -95,6 +92,7 @@ pub struct FlowOutput {
     /// Packets without an answer in time.
     pub lost: u64,
     /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
+    #[schemars(range(min = 0, max = 1))]
     pub loss_upper_bound_95: f64,
     /// Answers that had come before.
     pub duplicates: u64,
@@ -109,34 +107,66 @@ pub struct FlowOutput {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct InterfaceOutput {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct InterfaceOutput<'a> {
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// `loopback`, `wired`, `wireless`, `virtual`, ...
-    pub kind: Option<String>,
+    pub kind: Option<&'a str>,
     /// Driver.
-    pub driver: Option<String>,
+    pub driver: Option<&'a str>,
     /// Speed of the link in Mbit/s.
     pub speed_mbit_s: Option<u32>,
     /// Largest IP packet in bytes.
     pub mtu_bytes: Option<u32>,
 }
 
-/// Packets lost on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LostHereOutput {
-    /// Dropped at the socket, its buffer being full.
-    pub socket: u64,
-    /// Dropped by the interface or its queue.
-    pub interface: u64,
-    /// Sends that the system refused.
-    pub unsent: u64,
+/// The testbed that a run was taken in: what was built, what ideal hosts would do there, and how late the
+/// testbed itself was.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TestbedOutput<'a> {
+    /// Name of the topology.
+    pub topology: &'a str,
+    /// Folder name of the testbed's own run.
+    pub run: &'a str,
+    /// The host on which was measured.
+    pub host: &'a str,
+    /// All hosts.
+    pub hosts: &'a [String],
+    /// All switches.
+    pub switches: Vec<&'a str>,
+    /// All links.
+    pub links: &'a [TestbedLink],
+    /// Round trips by the model, with ideal hosts; `null` where it could not be asked.
+    pub model: Option<ModelOutput>,
+    /// How much later than the topology says frames were delivered; `null` where the testbed's own
+    /// run is not beside the run's folder.
+    pub error: Option<ErrorOutput>,
 }
 
-impl NetworkOutput {
+/// Round trips by the model.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ModelOutput {
+    /// Of those that came.
+    #[serde(flatten)]
+    pub times: Beside,
+    /// Questions without an answer, beside those that were answered (count).
+    pub lost: u64,
+}
+
+/// The testbed's own error.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ErrorOutput {
+    /// Of the frames that it delivered.
+    #[serde(flatten)]
+    pub times: Beside,
+    /// Whether its run is complete; else it still stands, or was killed.
+    pub complete: bool,
+}
+
+impl<'a> NetworkOutput<'a> {
     /// Of a run that sent packets.
-    pub(super) fn new(summary: &Summary) -> Option<Self> {
+    pub(super) fn new(summary: &'a Summary) -> Option<Self> {
         let network = summary.run.network.as_ref()?;
         let together = |it: Broadcasts| BroadcastsOutput::new(it, broadcasts::answer(summary));
         Some(Self {
@@ -145,7 +175,7 @@ impl NetworkOutput {
             total: FlowOutput::new(&packets::total(network)),
             flows: network.flows.iter().map(FlowOutput::new).collect(),
             interface: network.interface.as_ref().map(InterfaceOutput::new),
-            here: network.here.map(LostHereOutput::new),
+            here: network.here,
             foreign: network.foreign,
             path: network.path.as_ref().map(PathOutput::new),
             testbed: TestbedOutput::new(summary),
@@ -154,13 +184,11 @@ impl NetworkOutput {
     }
 }
 
-impl PathOutput {
-    pub(super) fn new(path: &WirePath) -> Self {
+impl<'a> PathOutput<'a> {
+    pub(super) fn new(path: &'a WirePath) -> Self {
         Self {
             connection: wire::connection(path),
-            links_bit_s: path.links_bit_s.clone(),
-            told_by: path.told_by,
-            round_trip_ns: path.round_trip_ns,
+            path,
         }
     }
 }
@@ -216,36 +244,37 @@ impl FlowOutput {
     }
 }
 
-impl InterfaceOutput {
-    fn new(interface: &Interface) -> Self {
-        let Interface {
-            name,
-            kind,
-            driver,
-            speed_mbit_s,
-            mtu_bytes,
-        } = interface.clone();
+impl<'a> InterfaceOutput<'a> {
+    fn new(interface: &'a Interface) -> Self {
         Self {
-            name,
-            kind,
-            driver,
-            speed_mbit_s,
-            mtu_bytes,
+            name: &interface.name,
+            kind: interface.kind.as_deref(),
+            driver: interface.driver.as_deref(),
+            speed_mbit_s: interface.speed_mbit_s,
+            mtu_bytes: interface.mtu_bytes,
         }
     }
 }
 
-impl LostHereOutput {
-    fn new(lost: LostHere) -> Self {
-        let LostHere {
-            socket,
-            interface,
-            unsent,
-        } = lost;
-        Self {
-            socket,
-            interface,
-            unsent,
-        }
+impl<'a> TestbedOutput<'a> {
+    fn new(summary: &'a Summary) -> Option<Self> {
+        let testbed = testbed::of(summary)?;
+        let switches = testbed.switches.iter();
+        Some(Self {
+            topology: &testbed.topology,
+            run: &testbed.run,
+            host: &testbed.host,
+            hosts: &testbed.hosts,
+            switches: switches.map(|switch| switch.name.as_str()).collect(),
+            links: &testbed.links,
+            model: testbed.model.as_ref().map(|model| ModelOutput {
+                times: testbed::by_model(model),
+                lost: model.lost,
+            }),
+            error: summary.testbed_error.as_ref().map(|error| ErrorOutput {
+                times: testbed::own_error(error),
+                complete: error.complete,
+            }),
+        })
     }
 }

@@ -3,15 +3,20 @@
 use super::cell::Cell;
 use super::doubt::{Figure, Figures, Ratio, ratio};
 use kadenz_record::run::matrix::{Combination, Load, Measure};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A figure of the lateness that a measure may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Bought {
     /// The 99th percentile.
+    #[serde(rename = "p99")]
     P99,
     /// The 99.9th percentile.
+    #[serde(rename = "p99.9")]
     P99_9,
     /// The maximum, of which no interval can be given.
+    #[serde(rename = "max")]
     Max,
 }
 
@@ -31,7 +36,7 @@ impl Bought {
 }
 
 /// What a measure bought under a load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contribution {
     /// The measure.
     pub measure: Measure,
@@ -41,9 +46,11 @@ pub struct Contribution {
     pub figure: Bought,
     /// The geometric mean of the figure with the measure by the figure without it: below 1 it
     /// helped. Absent where no pair of cells carries the figure.
+    #[serde(rename = "effect")]
     pub ratio: Option<Ratio>,
     /// The cells that differ in this measure alone: without it, and with it. Cells to which a
     /// measure was not granted are in none.
+    #[schemars(length(min = 1))]
     pub pairs: Vec<(Combination, Combination)>,
 }
 

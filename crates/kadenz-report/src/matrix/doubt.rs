@@ -8,7 +8,11 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, available_parallelism};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::bootstrap::{draw, interval};
+use super::json::RatioOutput;
 use crate::compare::MIN_BEYOND;
 use crate::compare::cells::{self, Cells};
 use crate::compare::random::Random;
@@ -26,7 +30,9 @@ const MAX_CELLS: usize = 200;
 const PERCENTS: [Percent; 2] = [Percent::P99, Percent::P99_9];
 
 /// A ratio of two figures, and its doubt.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "RatioOutput")]
+#[schemars(from = "RatioOutput")]
 pub struct Ratio {
     /// The one by the other.
     pub ratio: f64,

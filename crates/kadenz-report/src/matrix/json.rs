@@ -1,37 +1,50 @@
 //! The stable form of a matrix.
 
 use kadenz_record::run::model::TuningMeasure;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cell::Cell;
 use super::contribution::Contribution;
 use super::doubt::{CONFIDENCE, Ratio};
-use super::ranking::{PaperPair, Ranking, Reproduced};
+use super::ranking::{PaperPair, Ranked, Ranking};
 use super::recommend::{Recommendation, Standing};
-use super::{Load, Matrix, Periods, words};
-use crate::json::{DeadlineOutput, Percentiles};
+use super::{Combination, Load, Matrix, Measure, Periods, words};
+use crate::document::Version;
+use crate::json::{Percentiles, by_name};
+use crate::statistics::Percentile;
+use crate::verdict::Verdict;
 
-/// The version of the schema.
-pub const VERSION: u32 = 1;
-
-/// A matrix as JSON. Its schema is `docs/schema/matrix.schema.json`; within a version fields are
-/// only added, and one that has nothing to say is `null`. Times are in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MatrixOutput {
-    version: u32,
+/// What `kadenz tune` found: cells are combinations of P priority, M memory locked, C CPU shielded, S spinning
+/// sleep and I idle states held off under a load. Times are in nanoseconds. Within a version fields are only
+/// added, and one that has nothing to say is `null`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MatrixOutput<'a> {
+    version: Version<1>,
+    /// The interval of the ideal signal.
     expected_interval_ns: Option<u64>,
+    /// A lateness above it is a miss.
     deadline_ns: Option<u64>,
     /// The share of wake-ups that is to keep the deadline, as a percentage.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     claim_percent: f64,
+    /// Without a miss, under each load, to claim that share at 95 % confidence.
     samples_needed: u64,
-    /// What the intervals of all ratios hold, 0 to 1.
+    /// What the interval of every ratio holds.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     confidence: f64,
-    loads: Vec<&'static str>,
-    missing_loads: Vec<&'static str>,
-    recommendation: RecommendationOutput,
-    cells: Vec<CellOutput>,
-    contributions: Vec<ContributionOutput>,
-    ranking: Vec<RankingOutput>,
+    /// Those of which there are samples.
+    loads: &'a [Load],
+    /// Those that were asked for and of which there are none.
+    missing_loads: &'a [Load],
+    /// What to do.
+    recommendation: RecommendationOutput<'a>,
+    /// The cells, without load first.
+    cells: Vec<CellOutput<'a>>,
+    /// What each measure bought.
+    contributions: Vec<ContributionOutput<'a>>,
+    /// The cells in their order, by load.
+    ranking: Vec<RankingOutput<'a>>,
 }
 
 /// What `matrix` says, for scripts.
@@ -48,50 +61,54 @@ pub struct MatrixOutput {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-pub fn json(matrix: &Matrix) -> MatrixOutput {
-    let loads = |loads: &[Load]| loads.iter().map(|&load| name(load)).collect();
+pub fn json(matrix: &Matrix) -> MatrixOutput<'_> {
+    let contribution = |contribution| ContributionOutput {
+        contribution,
+        sentence: words::contribution(contribution),
+    };
     MatrixOutput {
-        version: VERSION,
+        version: Version,
         expected_interval_ns: matrix.interval_ns,
         deadline_ns: matrix.deadline_ns,
         claim_percent: matrix.claim.percent(),
         samples_needed: matrix.samples_needed,
         confidence: CONFIDENCE,
-        loads: loads(&matrix.loads),
-        missing_loads: loads(&matrix.missing_loads),
+        loads: &matrix.loads,
+        missing_loads: &matrix.missing_loads,
         recommendation: RecommendationOutput::new(&matrix.recommendation),
         cells: matrix.cells.iter().map(CellOutput::new).collect(),
-        contributions: matrix
-            .contributions
-            .iter()
-            .map(ContributionOutput::new)
-            .collect(),
+        contributions: matrix.contributions.iter().map(contribution).collect(),
         ranking: matrix.rankings.iter().map(RankingOutput::new).collect(),
     }
 }
 
-fn name(load: Load) -> &'static str {
-    match load {
-        Load::Unloaded => "none",
-        Load::Heavy => "heavy",
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RecommendationOutput {
+/// What the matrix recommends.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct RecommendationOutput<'a> {
+    /// keeps: the cheapest cell without a miss in enough samples. so_far: without a miss, but in too few.
+    /// none_keeps: the cell that comes closest.
+    #[schemars(extend("enum" = ["keeps", "so_far", "none_keeps", "unknown"]))]
     standing: &'static str,
-    cell: Option<String>,
+    /// The cell it is about.
+    cell: Option<Combination>,
+    /// Whether the cell keeps the deadline.
     keeps: bool,
+    /// Under the load that has fewest; `null` where more samples would not help.
     samples_missing: Option<u64>,
+    /// In words.
     sentence: String,
-    command: Option<String>,
-    unit: Option<String>,
-    kernel_parameters: Option<String>,
-    idle_states: Option<String>,
+    /// How to run with it; `null` where nothing is to be done, or nothing can be recommended.
+    command: Option<&'a str>,
+    /// A systemd unit.
+    unit: Option<&'a str>,
+    /// For cells with C.
+    kernel_parameters: Option<&'a str>,
+    /// For cells with I: how idle states are turned off without `kadenz run`.
+    idle_states: Option<&'a str>,
 }
 
-impl RecommendationOutput {
-    fn new(recommendation: &Recommendation) -> Self {
+impl<'a> RecommendationOutput<'a> {
+    fn new(recommendation: &'a Recommendation) -> Self {
         let (standing, samples_missing) = match recommendation.standing {
             Standing::Keeps => ("keeps", Some(0)),
             Standing::SoFar { more } => ("so_far", Some(more)),
@@ -101,142 +118,131 @@ impl RecommendationOutput {
         let permanent = recommendation.permanent.as_ref();
         Self {
             standing,
-            cell: recommendation.combination.map(|cell| cell.to_string()),
+            cell: recommendation.combination,
             keeps: recommendation.standing == Standing::Keeps,
             samples_missing,
             sentence: recommendation.sentences.join(" "),
-            command: permanent.map(|permanent| permanent.command.clone()),
-            unit: permanent.map(|permanent| permanent.unit.clone()),
-            kernel_parameters: permanent.and_then(|p| p.kernel_parameters.clone()),
-            idle_states: permanent.and_then(|p| p.idle_states.clone()),
+            command: permanent.map(|it| it.command.as_str()),
+            unit: permanent.map(|it| it.unit.as_str()),
+            kernel_parameters: permanent.and_then(|it| it.kernel_parameters.as_deref()),
+            idle_states: permanent.and_then(|it| it.idle_states.as_deref()),
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct CellOutput {
-    cell: String,
-    load: &'static str,
-    measures: Vec<String>,
+/// A combination of measures under a load.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct CellOutput<'a> {
+    /// The combination.
+    cell: Combination,
+    /// The load.
+    load: Load,
+    /// Its measures.
+    measures: Vec<Measure>,
+    /// Whether the run tells that every measure of the cell was in force.
     granted: bool,
-    not_granted: Vec<RefusalOutput>,
-    lateness: LatenessOutput,
-    deadline: Option<DeadlineOutput>,
-    periods: Option<PeriodsOutput>,
+    /// What was asked of the machine and refused.
+    not_granted: Vec<RefusalOutput<'a>>,
+    /// How late its wake-ups were.
+    lateness: LatenessOutput<'a>,
+    /// The deadline; `null` without one.
+    deadline: Option<Verdict>,
+    /// The cell's column in figures 7 and 8 of [Yoon2009]; `null` where no jitter was recorded.
+    periods: Option<&'a Periods>,
+    /// 99.9th percentile of the control period less the interval.
     excess_p99_9_ns: Option<i64>,
-    excess_against_none: Option<RatioOutput>,
+    /// The excess by that of the cell none under the same load.
+    excess_against_none: Option<Ratio>,
 }
 
-impl CellOutput {
-    fn new(cell: &Cell) -> Self {
-        let measures = cell.combination.measures();
+impl<'a> CellOutput<'a> {
+    fn new(cell: &'a Cell) -> Self {
         Self {
-            cell: cell.combination.to_string(),
-            load: name(cell.load),
-            measures: measures.map(|m| m.letter().to_string()).collect(),
+            cell: cell.combination,
+            load: cell.load,
+            measures: cell.combination.measures().collect(),
             granted: cell.granted(),
             not_granted: cell.refused.iter().map(RefusalOutput::new).collect(),
-            lateness: LatenessOutput::new(cell),
-            deadline: cell.verdict.as_ref().map(DeadlineOutput::new),
-            periods: cell.periods.as_ref().map(PeriodsOutput::new),
+            lateness: LatenessOutput {
+                count: cell.count,
+                min_ns: cell.min_ns,
+                max_ns: cell.max_ns,
+                mean_ns: cell.mean_ns,
+                stddev_ns: cell.stddev_ns,
+                percentiles: &cell.percentiles,
+            },
+            deadline: cell.verdict,
+            periods: cell.periods.as_ref(),
             excess_p99_9_ns: cell.excess_ns,
-            excess_against_none: cell.against_none.as_ref().map(RatioOutput::new),
+            excess_against_none: cell.against_none,
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RefusalOutput {
-    measure: String,
-    requested: String,
-    granted: String,
-    reason: Option<String>,
-    remedy: Option<String>,
+/// A measure that was not granted.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct RefusalOutput<'a> {
+    /// Its name.
+    measure: &'a str,
+    /// What was asked for.
+    requested: &'a str,
+    /// What is in force.
+    granted: &'a str,
+    /// Why it was refused.
+    reason: Option<&'a str>,
+    /// The command that mends it.
+    remedy: Option<&'a str>,
 }
 
-impl RefusalOutput {
-    fn new(measure: &TuningMeasure) -> Self {
-        let TuningMeasure {
-            name,
-            requested,
-            granted,
-            reason,
-            remedy,
-            ..
-        } = measure.clone();
+impl<'a> RefusalOutput<'a> {
+    fn new(measure: &'a TuningMeasure) -> Self {
         Self {
-            measure: name,
-            requested,
-            granted,
-            reason,
-            remedy,
+            measure: &measure.name,
+            requested: &measure.requested,
+            granted: &measure.granted,
+            reason: measure.reason.as_deref(),
+            remedy: measure.remedy.as_deref(),
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct LatenessOutput {
+/// How late the wake-ups of a cell were.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct LatenessOutput<'a> {
+    /// Wake-ups.
     count: u64,
+    /// Smallest.
     min_ns: Option<i64>,
+    /// Largest.
     max_ns: Option<i64>,
+    /// Mean.
     mean_ns: Option<f64>,
+    /// Standard deviation.
     stddev_ns: Option<f64>,
-    percentiles: Percentiles,
+    /// Percentiles.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Percentiles")]
+    percentiles: &'a [Percentile],
 }
 
-impl LatenessOutput {
-    fn new(cell: &Cell) -> Self {
-        Self {
-            count: cell.count,
-            min_ns: cell.min_ns,
-            max_ns: cell.max_ns,
-            mean_ns: cell.mean_ns,
-            stddev_ns: cell.stddev_ns,
-            percentiles: Percentiles(cell.percentiles.clone()),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PeriodsOutput {
-    min_ns: f64,
-    rows: Vec<PeriodRowOutput>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PeriodRowOutput {
-    lowest_percent: f64,
-    max_ns: f64,
-    mean_ns: f64,
-    stddev_ns: f64,
-}
-
-impl PeriodsOutput {
-    fn new(periods: &Periods) -> Self {
-        let rows = periods.rows.iter().map(|row| PeriodRowOutput {
-            lowest_percent: row.share.map_or(100.0, |share| share.percent()),
-            max_ns: row.max_ns,
-            mean_ns: row.mean_ns,
-            stddev_ns: row.stddev_ns,
-        });
-        Self {
-            min_ns: periods.min_ns,
-            rows: rows.collect(),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RatioOutput {
+/// A ratio of two figures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct RatioOutput {
+    /// The one by the other.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     ratio: f64,
+    /// Lower end of its interval; `null` where the sample cannot carry an interval.
     low: Option<f64>,
+    /// Upper end of its interval.
     high: Option<f64>,
+    /// Whether the interval leaves out 1.
     significant: Option<bool>,
+    /// Whether a figure was below the clock's resolution and counted as that.
     at_resolution: bool,
 }
 
-impl RatioOutput {
-    fn new(ratio: &Ratio) -> Self {
+impl From<Ratio> for RatioOutput {
+    fn from(ratio: Ratio) -> Self {
         Self {
             ratio: ratio.ratio,
             low: ratio.interval.map(|(low, _)| low),
@@ -247,88 +253,51 @@ impl RatioOutput {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct ContributionOutput {
-    measure: String,
-    load: &'static str,
-    figure: &'static str,
-    effect: Option<RatioOutput>,
-    pairs: Vec<[String; 2]>,
+/// What a measure bought under a load.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct ContributionOutput<'a> {
+    #[serde(flatten)]
+    contribution: &'a Contribution,
+    /// In words.
     sentence: String,
 }
 
-impl ContributionOutput {
-    fn new(contribution: &Contribution) -> Self {
-        let pairs = contribution.pairs.iter();
-        Self {
-            measure: contribution.measure.letter().to_string(),
-            load: name(contribution.load),
-            figure: contribution.figure.name(),
-            effect: contribution.ratio.as_ref().map(RatioOutput::new),
-            pairs: pairs
-                .map(|(without, with)| [without.to_string(), with.to_string()])
-                .collect(),
-            sentence: words::contribution(contribution),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RankingOutput {
-    load: &'static str,
-    best_first: Vec<RankedOutput>,
-    paper: Vec<PaperPairOutput>,
+/// The cells of a load in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct RankingOutput<'a> {
+    /// The load.
+    load: Load,
+    /// By p99.9 lateness.
+    best_first: &'a [Ranked],
+    /// The published order under heavy load, pair by pair; pairs that were not measured are left out.
+    paper: Vec<PaperPairOutput<'a>>,
+    /// The order in words.
     sentence: Option<String>,
+    /// The published order in words.
     paper_sentence: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RankedOutput {
-    cell: String,
-    p99_9_ns: i64,
-    granted: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PaperPairOutput {
-    worse: String,
-    better: String,
-    equal: bool,
-    reproduced: Option<bool>,
-    ratio: RatioOutput,
+/// A pair of the published order.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct PaperPairOutput<'a> {
+    #[serde(flatten)]
+    pair: &'a PaperPair,
+    /// In words.
     sentence: String,
 }
 
-impl RankingOutput {
-    fn new(ranking: &Ranking) -> Self {
-        let order = ranking.order.iter().map(|ranked| RankedOutput {
-            cell: ranked.combination.to_string(),
-            p99_9_ns: ranked.p99_9_ns,
-            granted: ranked.granted,
+impl<'a> RankingOutput<'a> {
+    fn new(ranking: &'a Ranking) -> Self {
+        let pairs = ranking.paper.iter().map(|pair| PaperPairOutput {
+            pair,
+            sentence: words::paper_pair(pair),
         });
         Self {
-            load: name(ranking.load),
-            best_first: order.collect(),
-            paper: ranking.paper.iter().map(PaperPairOutput::new).collect(),
+            load: ranking.load,
+            best_first: &ranking.order,
+            paper: pairs.collect(),
             sentence: words::ranking(ranking),
             paper_sentence: words::paper(ranking),
-        }
-    }
-}
-
-impl PaperPairOutput {
-    fn new(pair: &PaperPair) -> Self {
-        Self {
-            worse: pair.worse.to_string(),
-            better: pair.better.to_string(),
-            equal: pair.equal,
-            reproduced: match pair.outcome {
-                Reproduced::Yes => Some(true),
-                Reproduced::No => Some(false),
-                Reproduced::Open => None,
-            },
-            ratio: RatioOutput::new(&pair.ratio),
-            sentence: words::paper_pair(pair),
         }
     }
 }

@@ -32,7 +32,7 @@ pub use cell::Cell;
 pub use cheapest::{Cheapest, Kept, NOTHING_NEEDED};
 pub use contribution::{Bought, Contribution};
 pub use doubt::Ratio;
-pub use json::{MatrixOutput, VERSION, json};
+pub use json::{MatrixOutput, json};
 pub use kadenz_record::run::matrix::{Combination, Load, Measure, NoCombination};
 pub use markdown::markdown;
 pub use period::{PeriodRow, Periods};

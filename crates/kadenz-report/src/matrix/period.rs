@@ -1,5 +1,8 @@
 //! Yoon's statistics of control periods: the whole range, and the range without its peaks.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::statistics::{Percent, SignedBucket, count};
 use crate::summary::SeriesSummary;
 
@@ -8,20 +11,33 @@ use crate::summary::SeriesSummary;
 const SHARES: [&str; 4] = ["99", "99.9", "99.99", "99.999"];
 
 /// Maximum, mean and standard deviation of the lowest control periods of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PeriodRow {
     /// Which share, lowest first; all of them if absent.
+    #[serde(rename = "lowest_percent", serialize_with = "percentage")]
+    #[schemars(with = "f64", extend("enum" = [99, 99.9, 99.99, 99.999, 100]))]
     pub share: Option<Percent>,
     /// The largest of them.
     pub max_ns: f64,
     /// Their mean.
     pub mean_ns: f64,
     /// Their standard deviation.
+    #[schemars(range(min = 0))]
     pub stddev_ns: f64,
 }
 
+/// All of them are 100 %.
+#[allow(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn percentage<S: Serializer>(share: &Option<Percent>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(share.map_or(100.0, Percent::percent))
+}
+
 /// The column of a cell in Yoon's figures 7 and 8.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Periods {
     /// The shortest.
     pub min_ns: f64,

@@ -4,6 +4,8 @@ use super::contribution::Drawn;
 use super::doubt::{Ratio, ratio};
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Yoon's classes under heavy load, worst first: within one, no difference is seen.
 const CLASSES: [&[&str]; 5] = [
@@ -30,9 +32,10 @@ pub struct Ranking {
 }
 
 /// A cell in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ranked {
     /// The cell.
+    #[serde(rename = "cell")]
     pub combination: Combination,
     /// Its 99.9th percentile.
     pub p99_9_ns: i64,
@@ -41,7 +44,7 @@ pub struct Ranked {
 }
 
 /// A pair of which Yoon says something.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PaperPair {
     /// What Yoon has as worse, or as equal.
     pub worse: Combination,
@@ -52,11 +55,14 @@ pub struct PaperPair {
     /// p99.9 of `better` by that of `worse`, here.
     pub ratio: Ratio,
     /// What that says of Yoon.
+    #[serde(rename = "reproduced")]
     pub outcome: Reproduced,
 }
 
 /// Whether a pair stands as in Yoon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "Option<bool>")]
+#[schemars(inline, from = "Option<bool>")]
 pub enum Reproduced {
     /// It does.
     Yes,
@@ -64,6 +70,16 @@ pub enum Reproduced {
     No,
     /// This sample cannot tell.
     Open,
+}
+
+impl From<Reproduced> for Option<bool> {
+    fn from(outcome: Reproduced) -> Self {
+        match outcome {
+            Reproduced::Yes => Some(true),
+            Reproduced::No => Some(false),
+            Reproduced::Open => None,
+        }
+    }
 }
 
 impl Ranking {

@@ -40,10 +40,11 @@ mod suggest;
 mod timing;
 mod words;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use finder::Finder;
-pub use json::{ModeOutput, ModesOutput, RecurringOutput, SeriesModesOutput};
+pub use json::{ModeOutput, ModesOutput, RecurringOutput};
 pub(crate) use read::shapes;
 pub use read::{FindModesError, of_run};
 pub(crate) use shape::Shape;
@@ -66,7 +67,7 @@ pub struct Point {
 }
 
 /// What an occurrence of a mode looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModeKind {
     /// A sample, or a few in a row.
@@ -78,17 +79,21 @@ pub enum ModeKind {
 }
 
 /// Something that recurs in a record.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Mode {
     /// What an occurrence looks like.
     pub kind: ModeKind,
     /// Mean time from one occurrence to the next, in seconds.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub period_s: f64,
     /// How far the time between two occurrences strays from the period: median, in seconds.
+    #[schemars(range(min = 0))]
     pub stray_s: f64,
     /// How long an occurrence lasts, in seconds: median. One sample lasts one interval.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub duration_s: f64,
     /// Samples of an occurrence: median.
+    #[schemars(range(min = 1))]
     pub samples: u64,
     /// How far an occurrence rises above the level around it: median of the peaks; of a phase, the
     /// rise of the 90th percentile.
@@ -98,16 +103,19 @@ pub struct Mode {
     /// Start of the first occurrence in seconds since the start of the run.
     pub first_s: f64,
     /// Occurrences seen.
+    #[schemars(range(min = 3))]
     pub occurrences: u64,
     /// Occurrences there would be if none were missing, in the time that was searched.
+    #[schemars(range(min = 3))]
     pub expected: u64,
     /// How far the mode can be relied on, 0 to 1: the share of the expected occurrences that is present, beyond
     /// what chance puts there, times one less the probability that chance alone makes such a mode.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub confidence: f64,
 }
 
 /// What the search went by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Raw samples.
@@ -118,9 +126,10 @@ pub enum Source {
 }
 
 /// The modes of a series.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SeriesModes {
     /// Name of the series.
+    #[serde(rename = "name")]
     pub series: String,
     /// What kind of value it holds.
     pub kind: kadenz_record::run::model::Kind,
@@ -129,11 +138,14 @@ pub struct SeriesModes {
     /// Samples or intervals searched.
     pub count: u64,
     /// From the first to the last of them, in seconds.
+    #[schemars(range(min = 0))]
     pub span_s: f64,
     /// The modes, the most certain first.
+    #[serde(skip)]
     pub modes: Vec<Mode>,
     /// Of each mode where its occurrences began, ascending, in seconds since the start of the run; of many
     /// a thousand, spread over the record.
+    #[serde(skip)]
     pub starts_s: Vec<Vec<f64>>,
     /// What a reader must know before believing them.
     pub notes: Vec<String>,

@@ -21,6 +21,11 @@ pub use kadenz_record::histogram::{ParsePercentError, Percent};
 pub use moments::Moments;
 pub use samples::SampleMeter;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::json::{Percentiles, by_name};
+
 /// A percentile that the sample can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentile {
@@ -78,7 +83,7 @@ pub struct SignedBucket {
 }
 
 /// One of the highest or lowest samples, and where it stood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Extreme {
     /// Sequence number of the sample.
     pub index: u64,
@@ -88,9 +93,10 @@ pub struct Extreme {
 
 /// A group of early (negative) values that stands well apart from the main group: a timer that
 /// fires twice in a row to catch up, as the ROS cyclic timer did with 12 % at -0.9 ms.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cluster {
     /// Share of all samples, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     pub share: f64,
     /// Median of the group.
     pub centre_ns: i64,
@@ -101,7 +107,7 @@ pub struct Cluster {
 }
 
 /// How the interval between two samples differed from the expected one.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct JitterFacts {
     /// Intervals seen.
     pub count: u64,
@@ -114,10 +120,14 @@ pub struct JitterFacts {
     /// Standard deviation, exact.
     pub stddev_ns: f64,
     /// Percentiles that the sample can carry.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
     /// Distribution, ascending.
+    #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
     /// Groups of early wake-ups, but for those that were owed by a stall.
+    #[serde(skip)]
     pub early_clusters: Vec<Cluster>,
     /// Intervals that were short because a stall of more than half an interval came before: the
     /// wake-ups it owed came at once.
@@ -127,7 +137,7 @@ pub struct JitterFacts {
 }
 
 /// The average frequency against the one asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FrequencyFacts {
     /// The interval asked for.
     pub expected_interval_ns: u64,

@@ -12,7 +12,10 @@ use std::sync::Arc;
 
 use kadenz_record::run::labels::DEVICE;
 use kadenz_record::run::model::{Run, Series, Warning};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::json::{Percentiles, by_name};
 use crate::modes::SeriesModes;
 use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
 use crate::verdict::Verdict;
@@ -48,10 +51,11 @@ pub struct Imported {
 }
 
 /// What one series of a run says. All values are in nanoseconds; early ones are negative.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SeriesSummary {
     /// What `run.json` says of it, with its counts exact (counted from the files in a run that was
     /// killed).
+    #[serde(skip)]
     pub series: Series,
     /// Values recorded, early ones included.
     pub count: u64,
@@ -67,22 +71,29 @@ pub struct SeriesSummary {
     /// are equal.
     pub max_in_stddevs: Option<f64>,
     /// The percentiles that the sample can carry, ascending.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
     /// How often each value was recorded, ascending; recorded buckets only. The histogram itself is not
     /// kept: half a megabyte a series, most of it zeros.
+    #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
     /// One point an interval of the log, in order of time.
+    #[serde(skip)]
     pub intervals: Vec<IntervalPoint>,
     /// Sum of all hiccups, without those that omission correction added; only for hiccups whose
     /// resolution is known as their expected interval.
     pub hiccup_total_ns: Option<f64>,
     /// The deadline, where the user stated one.
+    #[serde(rename = "deadline")]
     pub verdict: Option<Verdict>,
     /// Groups of early wake-ups, from the jitter where there are samples, else from the values.
     pub early_clusters: Vec<Cluster>,
     /// What only raw samples tell; absent when none were kept.
+    #[serde(skip)]
     pub samples: Option<SampleFacts>,
     /// What recurs; absent unless it was searched for ([`Summary::search_modes`]).
+    #[serde(skip)]
     pub modes: Option<SeriesModes>,
 }
 

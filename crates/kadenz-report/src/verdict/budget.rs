@@ -16,6 +16,9 @@ use kadenz_record::run::network::{
     LATENESS, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy, WIRE_AND_DEVICE,
 };
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::packets;
 use crate::numbers::{span, thousands};
 use crate::statistics::{Percent, value_at_rank};
@@ -53,13 +56,15 @@ const OF_FRAMES: [(&str, &str); 7] = [
 const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 
 /// What a deadline is spent on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Budget {
     /// What it is of.
+    #[serde(skip)]
     pub journey: Journey,
     /// The deadline.
     pub limit_ns: u64,
     /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where nobody tells.
+    #[serde(skip)]
     pub path: String,
     /// Packets that rest on it: answered, however late, or never.
     pub packets: u64,
@@ -127,7 +132,7 @@ impl Journey {
 }
 
 /// A layer's share, as far as its samples carry the percentiles.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Layer {
     /// In words.
     pub name: &'static str,

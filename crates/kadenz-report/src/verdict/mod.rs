@@ -19,11 +19,18 @@ pub use headline::{Answer, Headline, machine};
 pub use plan::Plan;
 pub use words::{answer, describe};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::json::DeadlineOutput;
+
 /// Fewer samples than this cannot claim even 99 % (see [`Plan`]), so nothing is claimed from them.
 pub const MIN_SAMPLES: u64 = 299;
 
 /// What a series says about its deadline.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "DeadlineOutput")]
+#[schemars(from = "DeadlineOutput")]
 pub struct Verdict {
     /// The limit; a sample above it is a miss.
     pub limit_ns: u64,

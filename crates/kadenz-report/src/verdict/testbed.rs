@@ -3,19 +3,23 @@
 
 use kadenz_record::run::network::RTT;
 use kadenz_record::run::testbed::{Modelled, Testbed};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::numbers::{span, thousands};
 use crate::statistics::Percent;
 use crate::summary::{Summary, TestbedError};
 
 /// A row of the table that sets measurement, model and error side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Beside {
     /// In words.
+    #[serde(skip)]
     pub name: &'static str,
     /// How many round trips or frames it rests on: those that came.
     pub count: u64,
     /// How many did not, where that is told here.
+    #[serde(skip)]
     pub lost: Option<u64>,
     /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,

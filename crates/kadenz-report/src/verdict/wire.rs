@@ -1,7 +1,10 @@
 //! How much of a round trip is wire, and how much is not: the computed part beside the measured whole.
 
 use kadenz_record::run::network::{ToldBy, WirePath};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::json::RoundTripOutput;
 use crate::numbers;
 
 /// A round trip, as far as it is known: what was measured, and what of it is wire.
@@ -17,7 +20,9 @@ use crate::numbers;
 /// assert_eq!((added.measured_ns, added.wire_ns), (Some(43_500), Some(40_640)));
 /// assert_eq!(added.not_on_wire_ns(), Some(2_860));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "RoundTripOutput")]
+#[schemars(from = "RoundTripOutput")]
 pub struct RoundTrip {
     /// Measured, in nanoseconds; absent where the sample does not carry it.
     pub measured_ns: Option<i64>,

@@ -94,6 +94,7 @@ fn measure(
         duration: options.duration.0,
         poll: options.poll.map(|it| it.0),
         barcode: options.barcode,
+        advise: deadline.is_some(),
     };
     let parameters = &mut measuring.session.parameters;
     parameters.insert("duration".to_owned(), options.duration.to_string().into());

@@ -16,6 +16,7 @@ use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::{EndedBy, Run};
+use kadenz_report::document::Version;
 use kadenz_report::html;
 use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
 use kadenz_report::statistics::Percent;
@@ -185,8 +186,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
 #[derive(Serialize)]
 struct Measured<'a> {
     /// Version of this form.
-    version: u32,
-    matrix: MatrixOutput,
+    version: Version<1>,
+    matrix: MatrixOutput<'a>,
     /// The run folder.
     run: &'a Path,
     /// The page.
@@ -202,7 +203,7 @@ fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
     if output::is_json() {
         output::json(&Measured {
-            version: report_matrix::VERSION,
+            version: Version,
             matrix: report_matrix::json(&matrix),
             run: folder,
             report: &page,

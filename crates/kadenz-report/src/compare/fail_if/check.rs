@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{FailIf, Limit, Operator};
 use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
@@ -17,7 +20,7 @@ pub struct Outcome {
 }
 
 /// An expression that holds, so that the comparison fails.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Violation {
     /// The expression.
     pub expression: String,
@@ -30,7 +33,7 @@ pub struct Violation {
 }
 
 /// An expression that could not be decided.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Undecided {
     /// The expression.
     pub expression: String,

@@ -1,0 +1,17 @@
+//! The newest frame of a camera, never an old one: `cargo run -p kadenz --features camera --example camera [URL]`.
+
+use std::time::Duration;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let url = std::env::args()
+        .nth(1)
+        .unwrap_or("test://640x480@30".to_owned());
+    let mut camera = kadenz::Camera::open(&url)?;
+    for _ in 0..30 {
+        let frame = camera.next(Duration::from_secs(1))?;
+        let mut pixels = vec![0; frame.shape().bytes()];
+        frame.copy_to(&mut pixels)?;
+        println!("frame {}: {:?} old", frame.info().number, frame.age());
+    }
+    Ok(())
+}
