@@ -66,7 +66,8 @@ impl Coefficients {
         }
     }
 
-    fn of(pixels: &Pixels<'_>) -> Self {
+    /// Those of a picture.
+    pub(super) fn of(pixels: &Pixels<'_>) -> Self {
         match *pixels {
             Pixels::Gray { range, .. } => Self::new(Matrix::Bt601, range),
             Pixels::Yuv { matrix, range, .. } | Pixels::Yuyv { matrix, range, .. } => {
@@ -100,10 +101,10 @@ impl Terms {
     /// Chroma samples in the low bytes of `u` and `v`.
     #[inline(always)]
     fn set(&mut self, u: &[u16; HALF], v: &[u16; HALF], by: &Coefficients) {
-        // 128 is no colour: the code less 128, times 2^8.
-        let signed = |code: u16| ((code << 8) ^ 0x8000) as i16;
         for i in 0..HALF {
-            let (u, v) = (signed(u[i]), signed(v[i]));
+            // 128 is no colour: the code less 128, times 2^8.
+            let u = ((u[i] << 8) ^ 0x8000) as i16;
+            let v = ((v[i] << 8) ^ 0x8000) as i16;
             self.red[i] = upper(v, by.red_of_v);
             self.green[i] = upper(u, by.green_of_u) + upper(v, by.green_of_v);
             self.blue[i] = upper(u, by.blue_of_u);
@@ -111,33 +112,52 @@ impl Terms {
     }
 }
 
+/// A sum, rounded.
+#[inline(always)]
+fn code(sum: i16) -> u16 {
+    (sum >> FRACTION).clamp(0, 255) as u16
+}
+
 /// A channel of the pixels with an even number, of `even`, and of those with an odd one, of `odd`.
 #[inline(always)]
 fn channel(luma: &[Lanes; 2], even: &Lanes, odd: &Lanes, out: &mut Block) {
     for i in 0..HALF {
-        let code = |luma: i16, term: i16| ((luma + term) >> FRACTION).clamp(0, 255) as u16;
-        let pair = code(luma[0][i], even[i]) | (code(luma[1][i], odd[i]) << 8);
+        let pair = code(luma[0][i] + even[i]) | (code(luma[1][i] + odd[i]) << 8);
         [out[2 * i], out[2 * i + 1]] = pair.to_le_bytes();
     }
 }
 
-/// The pairs of bytes of a block.
+/// Bytes of a block with an even number, and those with an odd one.
 #[inline(always)]
-fn pairs(block: &Block) -> [u16; HALF] {
-    std::array::from_fn(|i| u16::from_le_bytes([block[2 * i], block[2 * i + 1]]))
+fn halves(block: &Block) -> [[u16; HALF]; 2] {
+    let (mut even, mut odd) = ([0; HALF], [0; HALF]);
+    for (i, [first, second]) in block.as_chunks().0.iter().enumerate() {
+        let pair = u16::from_le_bytes([*first, *second]);
+        (even[i], odd[i]) = (pair & 0xff, pair >> 8);
+    }
+    [even, odd]
+}
+
+/// Bytes as numbers.
+#[inline(always)]
+fn widened(bytes: &[u8; HALF]) -> [u16; HALF] {
+    let mut wide = [0; HALF];
+    for (wide, byte) in wide.iter_mut().zip(bytes) {
+        *wide = u16::from(*byte);
+    }
+    wide
 }
 
 /// Luma with 5 bits of fraction, of the pixels with an even and an odd number.
 #[inline(always)]
 fn luma_lanes(block: &Block, by: &Coefficients) -> [Lanes; 2] {
-    let pairs = pairs(block);
-    let lanes = |shifted: fn(u16) -> u16| {
-        std::array::from_fn(|i| upper(shifted(pairs[i]) as i16, by.luma) + by.bias)
-    };
-    [
-        lanes(|pair| (pair & 0xff) << 7),
-        lanes(|pair| (pair >> 8) << 7),
-    ]
+    let mut lanes = [[0; HALF]; 2];
+    for (lanes, codes) in lanes.iter_mut().zip(halves(block)) {
+        for (lane, code) in lanes.iter_mut().zip(codes) {
+            *lane = upper((code << 7) as i16, by.luma) + by.bias;
+        }
+    }
+    lanes
 }
 
 /// Where converted rows are put: planes of rows of whole blocks.
@@ -200,20 +220,19 @@ pub(super) struct Part {
 
 /// Converts a part of a picture into a band, of one plane for gray, of three for red, green and blue.
 #[inline(always)]
-pub(super) fn convert(picture: &Picture<'_>, part: Part, band: &mut Band) {
-    let by = Coefficients::of(picture.pixels());
+pub(super) fn convert(picture: &Picture<'_>, by: &Coefficients, part: Part, band: &mut Band) {
     match *picture.pixels() {
         Pixels::Rgb(plane) => rgb(&plane, part, band),
-        Pixels::Gray { y, .. } => gray(&y, part, &by, band),
-        Pixels::Yuv { y, .. } if band.planes.len() == 1 => gray(&y, part, &by, band),
+        Pixels::Gray { y, .. } => gray(&y, part, by, band),
+        Pixels::Yuv { y, .. } if band.planes.len() == 1 => gray(&y, part, by, band),
         Pixels::Yuv {
             y, u, v, chroma, ..
         } => match chroma {
-            Chroma::Yuv420 => halved(&y, &u, &v, 1, part, &by, band),
-            Chroma::Yuv422 => halved(&y, &u, &v, 0, part, &by, band),
-            Chroma::Yuv444 => full(&y, &u, &v, part, &by, band),
+            Chroma::Yuv420 => halved(&y, &u, &v, 1, part, by, band),
+            Chroma::Yuv422 => halved(&y, &u, &v, 0, part, by, band),
+            Chroma::Yuv444 => full(&y, &u, &v, part, by, band),
         },
-        Pixels::Yuyv { pairs, .. } => yuyv(&pairs, part, &by, band),
+        Pixels::Yuyv { pairs, .. } => yuyv(&pairs, part, by, band),
     }
 }
 
@@ -267,8 +286,8 @@ fn halved(
             if row == 0 || chroma != (source - 1) >> shift {
                 let mut room = [[0; HALF]; 2];
                 let [in_u, in_v] = &mut room;
-                let u = bytes_at(u.row(chroma), at / 2, in_u).map(u16::from);
-                let v = bytes_at(v.row(chroma), at / 2, in_v).map(u16::from);
+                let u = widened(bytes_at(u.row(chroma), at / 2, in_u));
+                let v = widened(bytes_at(v.row(chroma), at / 2, in_v));
                 terms.set(&u, &v, by);
             }
             let mut room = [0; BLOCK];
@@ -295,10 +314,10 @@ fn full(
             let source = part.top + row;
             let mut rooms = [[0; BLOCK]; 3];
             let [in_y, in_u, in_v] = &mut rooms;
-            let u = pairs(bytes_at(u.row(source), at, in_u));
-            let v = pairs(bytes_at(v.row(source), at, in_v));
-            even.set(&u.map(|it| it & 0xff), &v.map(|it| it & 0xff), by);
-            odd.set(&u.map(|it| it >> 8), &v.map(|it| it >> 8), by);
+            let u = halves(bytes_at(u.row(source), at, in_u));
+            let v = halves(bytes_at(v.row(source), at, in_v));
+            even.set(&u[0], &v[0], by);
+            odd.set(&u[1], &v[1], by);
             let luma = bytes_at(y.row(source), at, in_y);
             write(luma, [&even, &odd], by, band, part.to + row, block);
         }
@@ -318,7 +337,7 @@ fn yuyv(plane: &Plane<'_>, part: Part, by: &Coefficients, band: &mut Band) {
             let (mut u, mut v) = ([0; HALF], [0; HALF]);
             for i in 0..HALF {
                 [luma[2 * i], luma[2 * i + 1]] = [bytes[4 * i], bytes[4 * i + 2]];
-                [u[i], v[i]] = [bytes[4 * i + 1], bytes[4 * i + 3]].map(u16::from);
+                (u[i], v[i]) = (u16::from(bytes[4 * i + 1]), u16::from(bytes[4 * i + 3]));
             }
             if band.planes.len() > 1 {
                 terms.set(&u, &v, by);
@@ -356,6 +375,6 @@ fn rgb(plane: &Plane<'_>, part: Part, band: &mut Band) {
 /// 0.299 R + 0.587 G + 0.114 B, rounded, with 16 bits of fraction.
 #[inline(always)]
 fn luma_of([red, green, blue]: [u8; 3]) -> u8 {
-    let [red, green, blue] = [red, green, blue].map(u32::from);
+    let (red, green, blue) = (u32::from(red), u32::from(green), u32::from(blue));
     ((19_595 * red + 38_470 * green + 7471 * blue + 32_768) >> 16) as u8
 }

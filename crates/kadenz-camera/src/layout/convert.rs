@@ -1,10 +1,12 @@
 //! The way of a picture through bands of rows into memory.
 
-use super::colour::{self, BLOCK, Band, Part};
+use fearless_simd::{Level, Simd, dispatch};
+
+use super::colour::{self, BLOCK, Band, Coefficients, Part};
 use super::scale::{Axis, Sums};
 use super::transpose::{Tile, transpose};
 use super::{Channels, Layout, LayoutError, Order, Region};
-use crate::picture::{Picture, Size};
+use crate::picture::{Matrix, Picture, Range, Size};
 
 /// Converts pictures into a layout.
 ///
@@ -13,6 +15,7 @@ use crate::picture::{Picture, Size};
 #[derive(Debug)]
 pub struct Converter {
     layout: Layout,
+    level: Level,
     plan: Option<Plan>,
 }
 
@@ -20,7 +23,16 @@ impl Converter {
     /// A converter into this layout.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
-        Self { layout, plan: None }
+        Self::by(Level::new(), layout)
+    }
+
+    /// A converter that uses no more than these instructions.
+    pub(super) fn by(level: Level, layout: Layout) -> Self {
+        Self {
+            layout,
+            level,
+            plan: None,
+        }
     }
 
     /// The layout.
@@ -49,7 +61,7 @@ impl Converter {
             Some(plan) if plan.picture == picture.size() => plan,
             plan => plan.insert(Plan::new(&self.layout, picture.size())?),
         };
-        plan.run(picture, into);
+        dispatch!(self.level, simd => plan.run(simd, picture, into));
         Ok(size)
     }
 }
@@ -61,6 +73,8 @@ struct Plan {
     layout: Layout,
     region: Region,
     out: Size,
+    /// Of the picture that is converted.
+    by: Coefficients,
     /// Converted rows, on their way into the output.
     band: Band,
     tile: Box<Tile>,
@@ -102,16 +116,19 @@ impl Plan {
             layout: *layout,
             region,
             out,
+            by: Coefficients::new(Matrix::Bt601, Range::Full),
             band: Band::new(planes, rows, columns),
             tile: Box::new([[0; BLOCK]; BLOCK]),
             scale,
         })
     }
 
-    fn run(&mut self, picture: &Picture<'_>, into: &mut [u8]) {
+    #[inline(always)]
+    fn run<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
+        self.by = Coefficients::of(picture.pixels());
         match (self.layout.order, self.scale.is_some()) {
-            (Order::ColumnMajor, false) => self.tiles(picture, into),
-            (Order::ColumnMajor, true) => self.scaled_columns(picture, into),
+            (Order::ColumnMajor, false) => self.tiles(simd, picture, into),
+            (Order::ColumnMajor, true) => self.scaled_columns(simd, picture, into),
             (Order::Interleaved, false) => self.rows(picture, into),
             (Order::Interleaved, true) => self.scaled_rows(picture, into),
         }
@@ -125,11 +142,11 @@ impl Plan {
 
     /// Column-major, in its own size: tile by tile.
     #[inline(always)]
-    fn tiles(&mut self, picture: &Picture<'_>, into: &mut [u8]) {
+    fn tiles<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
         let (left, skipped) = self.left();
         let (width, height) = (self.out.width as usize, self.out.height as usize);
-        for start in (0..skipped + width).step_by(BLOCK) {
-            for top in tops(height) {
+        for top in tops(height) {
+            for start in (0..skipped + width).step_by(BLOCK) {
                 let part = Part {
                     top: self.region.top as usize + top,
                     rows: height.min(BLOCK),
@@ -137,19 +154,20 @@ impl Plan {
                     blocks: 1,
                     to: 0,
                 };
-                colour::convert(picture, part, &mut self.band);
+                colour::convert(picture, &self.by, part, &mut self.band);
                 let skip = if start == 0 { skipped } else { 0 };
                 let first = start + skip - skipped;
                 let columns = (width - first).min(BLOCK - skip);
-                self.columns(0, skip, first..first + columns, top, into);
+                self.columns(simd, 0, skip, first..first + columns, top, into);
             }
         }
     }
 
     /// Transposes a block of the band, less `skip` columns, into `columns` of the output.
     #[inline(always)]
-    fn columns(
+    fn columns<S: Simd>(
         &mut self,
+        simd: S,
         block: usize,
         skip: usize,
         columns: std::ops::Range<usize>,
@@ -160,7 +178,7 @@ impl Plan {
         let rows = height.min(BLOCK);
         for plane in 0..self.band.planes.len() {
             let source = &self.band.planes[plane][block * BLOCK..];
-            transpose(source, self.band.stride, rows, &mut self.tile);
+            transpose(simd, source, self.band.stride, rows, &mut self.tile);
             let out = &mut into[self.plane_of(plane) * self.out.pixels()..];
             let out = out[columns.start * height..].chunks_exact_mut(height);
             for (out, column) in out.take(columns.len()).zip(&self.tile[skip..]) {
@@ -197,7 +215,7 @@ impl Plan {
                 blocks: self.band.stride / BLOCK,
                 to: 0,
             };
-            colour::convert(picture, part, &mut self.band);
+            colour::convert(picture, &self.by, part, &mut self.band);
             for nth in 0..rows {
                 self.interleave(nth, skipped, width, row + nth - top, into);
             }
@@ -233,7 +251,7 @@ impl Plan {
 
     /// Column-major and scaled: bands of rows, then their tiles.
     #[inline(always)]
-    fn scaled_columns(&mut self, picture: &Picture<'_>, into: &mut [u8]) {
+    fn scaled_columns<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
         self.forget();
         let (width, height) = (self.out.width as usize, self.out.height as usize);
         for top in tops(height) {
@@ -241,7 +259,7 @@ impl Plan {
                 self.scaled_row(picture, top + row, row);
             }
             for (block, first) in (0..width).step_by(BLOCK).enumerate() {
-                self.columns(block, 0, first..width.min(first + BLOCK), top, into);
+                self.columns(simd, block, 0, first..width.min(first + BLOCK), top, into);
             }
         }
     }
@@ -268,7 +286,7 @@ impl Plan {
                     blocks: scale.source.stride / BLOCK,
                     to: slot,
                 };
-                colour::convert(picture, part, &mut scale.source);
+                colour::convert(picture, &self.by, part, &mut scale.source);
                 scale.held[slot] = Some(source);
             }
             for (plane, sums) in scale.sums.iter_mut().enumerate() {
