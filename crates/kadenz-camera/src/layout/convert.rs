@@ -1,12 +1,18 @@
 //! The way of a picture through bands of rows into memory.
 
+use std::ops::Range;
+
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::colour::{self, BLOCK, Band, Coefficients, Part};
+use super::colour::{BLOCK, Coefficients};
+use super::samples::{self, Band, Lines, Part, Samples};
 use super::scale::{Axis, Sums};
-use super::transpose::{Tile, transpose};
+use super::transpose::{self, Rectangle, Tile};
 use super::{Channels, Layout, LayoutError, Order, Region};
-use crate::picture::{Matrix, Picture, Range, Size};
+use crate::picture::{self, Matrix, Picture, Plane, Size};
+
+/// Columns that are transposed before they are converted: with their chroma they stay in a second-level cache.
+const STRIP: usize = 2 * BLOCK;
 
 /// Converts pictures into a layout.
 ///
@@ -78,6 +84,9 @@ struct Plan {
     /// Converted rows, on their way into the output.
     band: Band,
     tile: Box<Tile>,
+    /// Columns of luma and chroma, on their way to be converted.
+    strip: [Vec<u8>; 3],
+    strip_stride: usize,
     scale: Option<Scale>,
 }
 
@@ -111,14 +120,26 @@ impl Plan {
             (Order::Interleaved, None) => (2, skipped + width),
             (Order::Interleaved, Some(_)) => (1, out.width as usize),
         };
+        let is_strip = layout.order == Order::ColumnMajor && scale.is_none();
+        // An odd number of blocks: columns a power of two apart would compete for the same lines of a cache.
+        let strip_stride = ((region.size.height as usize + 1).div_ceil(BLOCK) | 1) * BLOCK;
+        let strip_bytes = |of: usize| {
+            if is_strip && of < planes {
+                STRIP * strip_stride
+            } else {
+                0
+            }
+        };
         Ok(Self {
             picture,
             layout: *layout,
             region,
             out,
-            by: Coefficients::new(Matrix::Bt601, Range::Full),
+            by: Coefficients::new(Matrix::Bt601, picture::Range::Full),
             band: Band::new(planes, rows, columns),
             tile: Box::new([[0; BLOCK]; BLOCK]),
+            strip: [0, 1, 2].map(|plane| vec![0; strip_bytes(plane)]),
+            strip_stride,
             scale,
         })
     }
@@ -126,11 +147,15 @@ impl Plan {
     #[inline(always)]
     fn run<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
         self.by = Coefficients::of(picture.pixels());
+        let samples = Samples::rows(picture.pixels(), self.layout.channels == Channels::Gray);
         match (self.layout.order, self.scale.is_some()) {
-            (Order::ColumnMajor, false) => self.tiles(simd, picture, into),
-            (Order::ColumnMajor, true) => self.scaled_columns(simd, picture, into),
-            (Order::Interleaved, false) => self.rows(picture, into),
-            (Order::Interleaved, true) => self.scaled_rows(picture, into),
+            (Order::ColumnMajor, false) => match samples {
+                Samples::Luma(_) | Samples::Yuv { .. } => self.strips(simd, samples, into),
+                Samples::Yuyv(_) | Samples::Rgb(_) => self.tiles(simd, samples, into),
+            },
+            (Order::ColumnMajor, true) => self.scaled_columns(simd, samples, into),
+            (Order::Interleaved, false) => self.rows(samples, into),
+            (Order::Interleaved, true) => self.scaled_rows(samples, into),
         }
     }
 
@@ -140,21 +165,64 @@ impl Plan {
         (left & !1, left & 1)
     }
 
-    /// Column-major, in its own size: tile by tile.
+    /// Column-major, of planes, in its own size: some columns of samples at once, which stay in the cache.
     #[inline(always)]
-    fn tiles<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
+    fn strips<S: Simd>(&mut self, simd: S, samples: Samples<'_>, into: &mut [u8]) {
+        let (left, skipped) = self.left();
+        let top = self.region.top as usize;
+        let (width, height) = (self.out.width as usize, self.out.height as usize);
+        for start in (0..skipped + width).step_by(STRIP) {
+            let columns = (skipped + width - start).min(STRIP);
+            let part = Rectangle {
+                top: top & !1,
+                left: left + start,
+                rows: height + top % 2,
+                columns,
+            };
+            let samples = transposed(simd, samples, part, &mut self.strip, self.strip_stride);
+            let skip = if start == 0 { skipped } else { 0 };
+            for (first, count) in pairs(skip, columns) {
+                let part = Part {
+                    first,
+                    count,
+                    start: 0,
+                    blocks: part.rows.div_ceil(BLOCK),
+                };
+                let column = start + first - skipped;
+                let mut planes = into.chunks_exact_mut(width * height);
+                let mut next = || match planes.next() {
+                    Some(plane) => &mut plane[column * height..],
+                    None => &mut [],
+                };
+                let mut planes = [next(), next(), next()];
+                if self.layout.channels == Channels::Bgr {
+                    planes.swap(0, 2);
+                }
+                let lines = Lines {
+                    planes,
+                    stride: height,
+                    width: height,
+                    skip: top % 2,
+                };
+                samples::convert(samples, &self.by, part, lines);
+            }
+        }
+    }
+
+    /// Column-major, of interleaved pixels, in its own size: converted before it is transposed, tile by tile.
+    #[inline(always)]
+    fn tiles<S: Simd>(&mut self, simd: S, samples: Samples<'_>, into: &mut [u8]) {
         let (left, skipped) = self.left();
         let (width, height) = (self.out.width as usize, self.out.height as usize);
         for top in tops(height) {
             for start in (0..skipped + width).step_by(BLOCK) {
                 let part = Part {
-                    top: self.region.top as usize + top,
-                    rows: height.min(BLOCK),
-                    left: left + start,
+                    first: self.region.top as usize + top,
+                    count: height.min(BLOCK),
+                    start: left + start,
                     blocks: 1,
-                    to: 0,
                 };
-                colour::convert(picture, &self.by, part, &mut self.band);
+                samples::convert(samples, &self.by, part, self.band.lines(0, 0));
                 let skip = if start == 0 { skipped } else { 0 };
                 let first = start + skip - skipped;
                 let columns = (width - first).min(BLOCK - skip);
@@ -170,22 +238,26 @@ impl Plan {
         simd: S,
         block: usize,
         skip: usize,
-        columns: std::ops::Range<usize>,
+        columns: Range<usize>,
         top: usize,
         into: &mut [u8],
     ) {
-        let height = self.out.height as usize;
-        let rows = height.min(BLOCK);
+        let (height, stride) = (self.out.height as usize, self.band.stride);
         for plane in 0..self.band.planes.len() {
-            let source = &self.band.planes[plane][block * BLOCK..];
-            transpose(simd, source, self.band.stride, rows, &mut self.tile);
+            let rows = &self.band.planes[plane][block * BLOCK..];
             let out = &mut into[self.plane_of(plane) * self.out.pixels()..];
-            let out = out[columns.start * height..].chunks_exact_mut(height);
-            for (out, column) in out.take(columns.len()).zip(&self.tile[skip..]) {
-                match out[top..].first_chunk_mut::<BLOCK>() {
-                    Some(out) => *out = *column,
-                    None => out[top..].copy_from_slice(&column[..rows]),
-                }
+            let out = &mut out[columns.start * height..][..columns.len() * height];
+            if columns.len() == BLOCK && height >= BLOCK {
+                transpose::square(simd, rows, stride, &mut out[top..], height);
+                continue;
+            }
+            let tile = self.tile.as_flattened_mut();
+            transpose::square(simd, rows, stride, tile, BLOCK);
+            let lines = tile.as_chunks::<BLOCK>().0.iter().skip(skip);
+            for (out, line) in out.chunks_exact_mut(height).zip(lines) {
+                let out = &mut out[top..];
+                let length = out.len().min(BLOCK);
+                out[..length].copy_from_slice(&line[..length]);
             }
         }
     }
@@ -199,36 +271,32 @@ impl Plan {
         }
     }
 
-    /// Interleaved, in its own size: two rows by two, which have their chroma in common.
+    /// Interleaved, in its own size: two rows by two, which may have their chroma in common.
     #[inline(always)]
-    fn rows(&mut self, picture: &Picture<'_>, into: &mut [u8]) {
-        let (left, skipped) = self.left();
-        let (width, top) = (self.out.width as usize, self.region.top as usize);
-        let bottom = top + self.out.height as usize;
-        let mut row = top;
-        while row < bottom {
-            let rows = (2 - row % 2).min(bottom - row);
+    fn rows(&mut self, samples: Samples<'_>, into: &mut [u8]) {
+        let (start, skip) = self.left();
+        let top = self.region.top as usize;
+        for (first, count) in pairs(top, top + self.out.height as usize) {
             let part = Part {
-                top: row,
-                rows,
-                left,
+                first,
+                count,
+                start,
                 blocks: self.band.stride / BLOCK,
-                to: 0,
             };
-            colour::convert(picture, &self.by, part, &mut self.band);
-            for nth in 0..rows {
-                self.interleave(nth, skipped, width, row + nth - top, into);
+            samples::convert(samples, &self.by, part, self.band.lines(0, skip));
+            for nth in 0..count {
+                self.interleave(nth, first + nth - top, into);
             }
-            row += rows;
         }
     }
 
-    /// Interleaves a row of the band, less `skip` pixels, into a row of the output.
+    /// Interleaves a row of the band into a row of the output.
     #[inline(always)]
-    fn interleave(&self, row: usize, skip: usize, width: usize, to: usize, into: &mut [u8]) {
+    fn interleave(&self, row: usize, to: usize, into: &mut [u8]) {
+        let width = self.out.width as usize;
         let channels = self.layout.channels.count();
         let out = &mut into[to * width * channels..][..width * channels];
-        let plane = |channel: usize| &self.band.row(self.plane_of(channel), row)[skip..][..width];
+        let plane = |channel: usize| &self.band.line(self.plane_of(channel), row)[..width];
         if channels == 1 {
             out.copy_from_slice(plane(0));
             return;
@@ -241,22 +309,22 @@ impl Plan {
 
     /// Interleaved and scaled.
     #[inline(always)]
-    fn scaled_rows(&mut self, picture: &Picture<'_>, into: &mut [u8]) {
+    fn scaled_rows(&mut self, samples: Samples<'_>, into: &mut [u8]) {
         self.forget();
         for row in 0..self.out.height as usize {
-            self.scaled_row(picture, row, 0);
-            self.interleave(0, 0, self.out.width as usize, row, into);
+            self.scaled_row(samples, row, 0);
+            self.interleave(0, row, into);
         }
     }
 
     /// Column-major and scaled: bands of rows, then their tiles.
     #[inline(always)]
-    fn scaled_columns<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
+    fn scaled_columns<S: Simd>(&mut self, simd: S, samples: Samples<'_>, into: &mut [u8]) {
         self.forget();
         let (width, height) = (self.out.width as usize, self.out.height as usize);
         for top in tops(height) {
             for row in 0..height.min(BLOCK) {
-                self.scaled_row(picture, top + row, row);
+                self.scaled_row(samples, top + row, row);
             }
             for (block, first) in (0..width).step_by(BLOCK).enumerate() {
                 self.columns(simd, block, 0, first..width.min(first + BLOCK), top, into);
@@ -273,25 +341,23 @@ impl Plan {
 
     /// Scales into a row of the band.
     #[inline(always)]
-    fn scaled_row(&mut self, picture: &Picture<'_>, row: usize, to: usize) {
-        let (left, skipped) = self.left();
+    fn scaled_row(&mut self, samples: Samples<'_>, row: usize, to: usize) {
+        let (start, skip) = self.left();
         let Some(scale) = &mut self.scale else { return };
         for (nth, source) in scale.rows.inputs(row).enumerate() {
             let slot = source % 2;
             if scale.held[slot] != Some(source) {
                 let part = Part {
-                    top: self.region.top as usize + source,
-                    rows: 1,
-                    left,
+                    first: self.region.top as usize + source,
+                    count: 1,
+                    start,
                     blocks: scale.source.stride / BLOCK,
-                    to: slot,
                 };
-                colour::convert(picture, &self.by, part, &mut scale.source);
+                samples::convert(samples, &self.by, part, scale.source.lines(slot, skip));
                 scale.held[slot] = Some(source);
             }
             for (plane, sums) in scale.sums.iter_mut().enumerate() {
-                let pixels = &scale.source.row(plane, slot)[skipped..];
-                sums.add(&scale.rows, row, nth, pixels);
+                sums.add(&scale.rows, row, nth, scale.source.line(plane, slot));
             }
         }
         for (plane, sums) in scale.sums.iter_mut().enumerate() {
@@ -299,6 +365,54 @@ impl Plan {
             sums.finish(&scale.columns, &mut self.band.planes[plane][start..]);
         }
     }
+}
+
+/// Columns of planes of samples as lines of the strip, of which each begins with the part's first row.
+#[inline(always)]
+fn transposed<'a, S: Simd>(
+    simd: S,
+    samples: Samples<'_>,
+    part: Rectangle,
+    strip: &'a mut [Vec<u8>; 3],
+    stride: usize,
+) -> Samples<'a> {
+    let [in_y, in_u, in_v] = strip;
+    let plane = |from: &Plane<'_>, part: Rectangle, lines: &'a mut Vec<u8>| {
+        transpose::plane(simd, from, part, lines, stride);
+        Plane::new(lines, stride, STRIP, stride).expect("a strip has so many lines")
+    };
+    match samples {
+        Samples::Yuv {
+            y,
+            u,
+            v,
+            is_halved,
+            shift,
+        } => {
+            let halved = usize::from(is_halved);
+            let chroma = Rectangle {
+                top: part.top >> shift,
+                left: part.left >> halved,
+                rows: part.rows.div_ceil(1 << shift),
+                columns: part.columns.div_ceil(1 << halved),
+            };
+            Samples::Yuv {
+                y: plane(&y, part, in_y),
+                u: plane(&u, chroma, in_u),
+                v: plane(&v, chroma, in_v),
+                is_halved: shift == 1,
+                shift: halved,
+            }
+        }
+        Samples::Luma(y) => Samples::Luma(plane(&y, part, in_y)),
+        Samples::Yuyv(_) | Samples::Rgb(_) => unreachable!("these are no planes"),
+    }
+}
+
+/// Lines by twos, an even one first: their number and count.
+fn pairs(start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
+    let firsts = (start & !1..end).step_by(2).map(move |it| it.max(start));
+    firsts.map(move |first| (first, (2 - first % 2).min(end - first)))
 }
 
 /// The first rows of bands of [`BLOCK`] rows. The last band ends with the last row: it overlaps the one before,

@@ -1,48 +1,146 @@
-//! Rows to columns, in tiles that fit into the first-level cache.
+//! Rows to columns.
+//!
+//! The unit is a square of [`BLOCK`] by [`BLOCK`] bytes. Its columns are made of 16 by 16 bytes by a perfect shuffle,
+//! four times; wider instructions do it for several groups of 16 rows at once.
 
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::Level;
 use fearless_simd::{Simd, prelude::*, u8x16};
 
 use super::colour::BLOCK;
+use crate::picture::Plane;
 
-/// A tile of columns: `tile[column][row]`.
+/// A square of columns: `tile[column][row]`.
 pub(super) type Tile = [[u8; BLOCK]; BLOCK];
 
-/// Turns up to [`BLOCK`] rows of a block into columns.
-///
-/// `rows` begins with the block's first row; the rows follow one another with a stride. Beyond the last row, columns hold anything.
+/// Bytes of a plane, from a row and a column on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rectangle {
+    pub(super) top: usize,
+    pub(super) left: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+/// Writes columns of a plane as lines of `stride` bytes, which is as long as [`BLOCK`]s that hold the rows: what
+/// stands beyond the last row there is anything, as are lines beyond the last column.
 #[inline(always)]
-pub(super) fn transpose<S: Simd>(
+pub(super) fn plane<S: Simd>(
+    simd: S,
+    from: &Plane<'_>,
+    of: Rectangle,
+    out: &mut [u8],
+    stride: usize,
+) {
+    let mut edge = [0; BLOCK * BLOCK];
+    for row in (0..of.rows).step_by(BLOCK) {
+        let rows = from.row(of.top + row);
+        for column in (0..of.columns).step_by(BLOCK) {
+            let bytes = &rows[of.left + column..];
+            let out = &mut out[column * stride + row..];
+            let is_whole =
+                of.rows - row >= BLOCK && bytes.len() >= (BLOCK - 1) * from.stride() + BLOCK;
+            if is_whole {
+                square(simd, bytes, from.stride(), out, stride);
+                continue;
+            }
+            let count = (of.rows - row).min(BLOCK);
+            let lines = edge.as_chunks_mut::<BLOCK>().0.iter_mut().take(count);
+            for (i, line) in lines.enumerate() {
+                let bytes = &bytes[i * from.stride()..];
+                let length = bytes.len().min(BLOCK);
+                line[..length].copy_from_slice(&bytes[..length]);
+            }
+            square(simd, &edge, BLOCK, out, stride);
+        }
+    }
+}
+
+/// Turns a square of rows that begin `stride` bytes apart into columns that begin `out_stride` bytes apart.
+///
+/// # Panics
+/// Where either has fewer bytes.
+#[inline(always)]
+pub(super) fn square<S: Simd>(
     simd: S,
     rows: &[u8],
     stride: usize,
-    count: usize,
-    tile: &mut Tile,
+    out: &mut [u8],
+    out_stride: usize,
 ) {
-    for row in (0..count).step_by(16) {
+    match simd.level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(avx512) => square_avx512(avx512, rows, stride, out, out_stride),
+        _ => square_of_16(simd, rows, stride, out, out_stride),
+    }
+}
+
+/// By 16 bytes, which all instructions have.
+#[inline(always)]
+fn square_of_16<S: Simd>(simd: S, rows: &[u8], stride: usize, out: &mut [u8], out_stride: usize) {
+    for row in (0..BLOCK).step_by(16) {
         for column in (0..BLOCK).step_by(16) {
             let mut block = [u8x16::splat(simd, 0); 16];
             for (i, pixels) in block.iter_mut().enumerate() {
-                let start = (row + i).min(count - 1) * stride + column;
-                let bytes = rows[start..].first_chunk().expect("whole blocks");
-                *pixels = u8x16::load_array_ref(simd, bytes);
+                let bytes = rows[(row + i) * stride + column..].first_chunk();
+                *pixels = u8x16::load_array_ref(simd, bytes.expect("whole squares"));
             }
-            shuffle(simd, &mut block);
-            for (pixels, column) in block.iter().zip(&mut tile[column..]) {
-                let bytes = column[row..].first_chunk_mut().expect("whole blocks");
-                pixels.store_array(bytes);
+            for _ in 0..4 {
+                let before = block;
+                for i in 0..8 {
+                    block[2 * i] = simd.zip_low_u8x16(before[i], before[i + 8]);
+                    block[2 * i + 1] = simd.zip_high_u8x16(before[i], before[i + 8]);
+                }
+            }
+            for (i, pixels) in block.iter().enumerate() {
+                let bytes = out[(column + i) * out_stride + row..].first_chunk_mut();
+                pixels.store_array(bytes.expect("whole squares"));
             }
         }
     }
 }
 
-/// Four times a perfect shuffle: 16 rows of 16 pixels become 16 columns.
-#[inline(always)]
-fn shuffle<S: Simd>(simd: S, block: &mut [u8x16<S>; 16]) {
-    for _ in 0..4 {
-        let before = *block;
-        for i in 0..8 {
-            block[2 * i] = simd.zip_low_u8x16(before[i], before[i + 8]);
-            block[2 * i + 1] = simd.zip_high_u8x16(before[i], before[i + 8]);
+fearless_simd::kernel!(
+    #[inline]
+    fn square_avx512(
+        avx512: Avx512,
+        rows: &[u8],
+        stride: usize,
+        out: &mut [u8],
+        out_stride: usize,
+    ) {
+        use std::arch::x86_64::*;
+
+        use fearless_simd::u8x64;
+
+        for column in (0..BLOCK).step_by(16) {
+            let mut block = [_mm512_setzero_si512(); 16];
+            for (i, pixels) in block.iter_mut().enumerate() {
+                let four: [__m128i; 4] = {
+                    let mut four = [_mm_setzero_si128(); 4];
+                    for (nth, part) in four.iter_mut().enumerate() {
+                        let bytes = rows[(16 * nth + i) * stride + column..].first_chunk();
+                        let bytes = bytes.expect("whole squares");
+                        *part = u8x16::load_array_ref(avx512, bytes).into();
+                    }
+                    four
+                };
+                let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(four[0]), four[1]);
+                let low = _mm512_inserti32x4::<2>(low, four[2]);
+                *pixels = _mm512_inserti32x4::<3>(low, four[3]);
+            }
+            for _ in 0..4 {
+                let before = block;
+                for i in 0..8 {
+                    block[2 * i] = _mm512_unpacklo_epi8(before[i], before[i + 8]);
+                    block[2 * i + 1] = _mm512_unpackhi_epi8(before[i], before[i + 8]);
+                }
+            }
+            for (i, pixels) in block.iter().enumerate() {
+                let bytes = out[(column + i) * out_stride..].first_chunk_mut();
+                let pixels: u8x64<_> = (*pixels).simd_into(avx512);
+                pixels.store_array(bytes.expect("whole squares"));
+            }
         }
     }
-}
+);
