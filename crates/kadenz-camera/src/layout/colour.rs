@@ -10,8 +10,17 @@
 //! fraction; the sum is rounded once. What comes out is the same whatever instructions compute it, differs by less than 1
 //! from the real-valued formula, and gray goes in as gray comes out: without chroma, R = G = B = gray.
 //!
-//! The code is plain loops over arrays of [`BLOCK`] pixels. It has no instructions of its own: compiled
-//! within `Simd::vectorize`, the compiler makes vectors of it.
+//! `fearless_simd` makes instructions of it, for whatever the machine has. Every second pixel of a block is computed at
+//! once, then the others: that needs no shuffles where two have their chroma in common.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_mulhi_epi16, _mm256_mulhi_epi16, _mm512_mulhi_epi16,
+};
+
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::Level;
+use fearless_simd::{Simd, i16x8, i16x16, i16x32, prelude::*, u8x32, u8x64, u16x32};
 
 use crate::picture::{Matrix, Pixels, Range};
 
@@ -20,10 +29,13 @@ pub(super) const BLOCK: usize = 64;
 /// Chroma samples of a block, at most one for two pixels; or pixels with an even number.
 pub(super) const HALF: usize = BLOCK / 2;
 /// Bits of fraction of the sums.
-const FRACTION: i32 = 5;
+const FRACTION: u32 = 5;
 
 pub(super) type Block = [u8; BLOCK];
-pub(super) type Lanes = [i16; HALF];
+/// Sums of every second pixel of a block, or of every sample of its chroma.
+type Lanes<S> = i16x32<S>;
+/// The same of bytes.
+pub(super) type Codes<S> = u16x32<S>;
 
 /// The factors of a matrix and a range.
 #[derive(Debug, Clone, Copy)]
@@ -78,89 +90,159 @@ impl Coefficients {
     }
 }
 
-/// The upper half of a product.
-#[inline(always)]
-fn upper(a: i16, b: i16) -> i16 {
-    ((i32::from(a) * i32::from(b)) >> 16) as i16
+/// The coefficients of a picture in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<S: Simd> {
+    luma: Lanes<S>,
+    bias: Lanes<S>,
+    red_of_v: Lanes<S>,
+    green_of_u: Lanes<S>,
+    green_of_v: Lanes<S>,
+    blue_of_u: Lanes<S>,
 }
 
-/// What chroma adds to each channel.
-pub(super) struct Terms {
-    pub(super) red: Lanes,
-    pub(super) green: Lanes,
-    pub(super) blue: Lanes,
-}
-
-impl Terms {
-    pub(super) const NONE: Self = Self {
-        red: [0; HALF],
-        green: [0; HALF],
-        blue: [0; HALF],
-    };
-
-    /// Chroma samples in the low bytes of `u` and `v`.
+impl<S: Simd> Factors<S> {
     #[inline(always)]
-    pub(super) fn set(&mut self, u: &[u16; HALF], v: &[u16; HALF], by: &Coefficients) {
-        for i in 0..HALF {
-            // 128 is no colour: the code less 128, times 2^8.
-            let u = ((u[i] << 8) ^ 0x8000) as i16;
-            let v = ((v[i] << 8) ^ 0x8000) as i16;
-            self.red[i] = upper(v, by.red_of_v);
-            self.green[i] = upper(u, by.green_of_u) + upper(v, by.green_of_v);
-            self.blue[i] = upper(u, by.blue_of_u);
+    pub(super) fn new(simd: S, of: &Coefficients) -> Self {
+        Self {
+            luma: i16x32::splat(simd, of.luma),
+            bias: i16x32::splat(simd, of.bias),
+            red_of_v: i16x32::splat(simd, of.red_of_v),
+            green_of_u: i16x32::splat(simd, of.green_of_u),
+            green_of_v: i16x32::splat(simd, of.green_of_v),
+            blue_of_u: i16x32::splat(simd, of.blue_of_u),
         }
     }
 }
 
-/// A sum, rounded.
-#[inline(always)]
-fn code(sum: i16) -> u16 {
-    (sum >> FRACTION).clamp(0, 255) as u16
+/// What chroma adds to each channel.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<S: Simd> {
+    pub(super) red: Lanes<S>,
+    pub(super) green: Lanes<S>,
+    pub(super) blue: Lanes<S>,
 }
 
-/// A channel of the pixels with an even number, of `even`, and of those with an odd one, of `odd`.
-#[inline(always)]
-pub(super) fn channel(luma: &[Lanes; 2], even: &Lanes, odd: &Lanes) -> Block {
-    let mut out = [0; BLOCK];
-    for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-        let pair = code(luma[0][i] + even[i]) | (code(luma[1][i] + odd[i]) << 8);
-        *out = pair.to_le_bytes();
+impl<S: Simd> Terms<S> {
+    /// Of no chroma.
+    #[inline(always)]
+    pub(super) fn none(simd: S) -> Self {
+        let none = i16x32::splat(simd, 0);
+        Self {
+            red: none,
+            green: none,
+            blue: none,
+        }
     }
-    out
-}
 
-/// Bytes of a block with an even number, and those with an odd one.
-#[inline(always)]
-pub(super) fn halves(block: &Block) -> [[u16; HALF]; 2] {
-    let (mut even, mut odd) = ([0; HALF], [0; HALF]);
-    for (i, [first, second]) in block.as_chunks().0.iter().enumerate() {
-        let pair = u16::from_le_bytes([*first, *second]);
-        (even[i], odd[i]) = (pair & 0xff, pair >> 8);
+    /// Of samples of chroma.
+    #[inline(always)]
+    pub(super) fn new(simd: S, u: Codes<S>, v: Codes<S>, by: &Factors<S>) -> Self {
+        // 128 is no colour: the code less 128, times 2^8.
+        let u = ((u << 8) ^ 0x8000).bitcast();
+        let v = ((v << 8) ^ 0x8000).bitcast();
+        Self {
+            red: upper(simd, v, by.red_of_v),
+            green: upper(simd, u, by.green_of_u) + upper(simd, v, by.green_of_v),
+            blue: upper(simd, u, by.blue_of_u),
+        }
     }
-    [even, odd]
-}
-
-/// Bytes as numbers.
-#[inline(always)]
-pub(super) fn widened(bytes: &[u8; HALF]) -> [u16; HALF] {
-    let mut wide = [0; HALF];
-    for (wide, byte) in wide.iter_mut().zip(bytes) {
-        *wide = u16::from(*byte);
-    }
-    wide
 }
 
 /// Luma with 5 bits of fraction, of the pixels with an even and an odd number.
 #[inline(always)]
-pub(super) fn luma_lanes(block: &Block, by: &Coefficients) -> [Lanes; 2] {
-    let mut lanes = [[0; HALF]; 2];
-    for (lanes, codes) in lanes.iter_mut().zip(halves(block)) {
-        for (lane, code) in lanes.iter_mut().zip(codes) {
-            *lane = upper((code << 7) as i16, by.luma) + by.bias;
-        }
-    }
-    lanes
+pub(super) fn luma<S: Simd>(simd: S, block: &Block, by: &Factors<S>) -> [Lanes<S>; 2] {
+    let [even, odd] = halves(simd, block);
+    [
+        upper(simd, (even << 7).bitcast(), by.luma) + by.bias,
+        upper(simd, (odd << 7).bitcast(), by.luma) + by.bias,
+    ]
 }
+
+/// A channel of the pixels with an even number, of `even`, and of those with an odd one, of `odd`.
+#[inline(always)]
+pub(super) fn channel<S: Simd>(
+    simd: S,
+    luma: &[Lanes<S>; 2],
+    even: Lanes<S>,
+    odd: Lanes<S>,
+    out: &mut Block,
+) {
+    let (black, white) = (i16x32::splat(simd, 0), i16x32::splat(simd, 255));
+    let even = ((luma[0] + even) >> FRACTION).max(black).min(white);
+    let odd = ((luma[1] + odd) >> FRACTION).max(black).min(white);
+    let pixels: u8x64<S> = (even | (odd << 8)).bitcast();
+    pixels.store_array(out);
+}
+
+/// Bytes of a block with an even number, and those with an odd one.
+#[inline(always)]
+pub(super) fn halves<S: Simd>(simd: S, block: &Block) -> [Codes<S>; 2] {
+    let pairs: Codes<S> = u8x64::load_array_ref(simd, block).bitcast();
+    [pairs & 0xff, pairs >> 8]
+}
+
+/// Bytes as numbers.
+#[inline(always)]
+pub(super) fn widened<S: Simd>(simd: S, bytes: &[u8; HALF]) -> Codes<S> {
+    let (low, high) = simd.widen_u8x32(u8x32::load_array_ref(simd, bytes));
+    simd.combine_u16x16(low, high)
+}
+
+/// The upper halves of products.
+#[inline(always)]
+fn upper<S: Simd>(simd: S, a: Lanes<S>, b: Lanes<S>) -> Lanes<S> {
+    #[cfg(target_arch = "x86_64")]
+    if let Level::Avx512(avx512) = simd.level() {
+        return upper_avx512(avx512, a.into(), b.into()).simd_into(simd);
+    }
+    let ((a0, a1), (b0, b1)) = (simd.split_i16x32(a), simd.split_i16x32(b));
+    #[cfg(target_arch = "x86_64")]
+    if let Level::Avx2(avx2) = simd.level() {
+        let low = upper_avx2(avx2, a0.into(), b0.into()).simd_into(simd);
+        let high = upper_avx2(avx2, a1.into(), b1.into()).simd_into(simd);
+        return simd.combine_i16x16(low, high);
+    }
+    simd.combine_i16x16(upper_of_16(simd, a0, b0), upper_of_16(simd, a1, b1))
+}
+
+#[inline(always)]
+fn upper_of_16<S: Simd>(simd: S, a: i16x16<S>, b: i16x16<S>) -> i16x16<S> {
+    let ((a0, a1), (b0, b1)) = (simd.split_i16x16(a), simd.split_i16x16(b));
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse2) = simd.level().as_sse2() {
+        let low = upper_sse2(sse2, a0.into(), b0.into()).simd_into(simd);
+        let high = upper_sse2(sse2, a1.into(), b1.into()).simd_into(simd);
+        return simd.combine_i16x8(low, high);
+    }
+    let of_8 = |a: i16x8<S>, b: i16x8<S>| {
+        let (low, high) = simd.widening_mul_i16x8(a, b);
+        simd.narrow_i32x4(low >> 16, high >> 16)
+    };
+    simd.combine_i16x8(of_8(a0, b0), of_8(a1, b1))
+}
+
+fearless_simd::kernel!(
+    #[inline]
+    fn upper_avx512(avx512: Avx512, a: __m512i, b: __m512i) -> __m512i {
+        let _ = avx512;
+        _mm512_mulhi_epi16(a, b)
+    }
+);
+fearless_simd::kernel!(
+    #[inline]
+    fn upper_avx2(avx2: Avx2, a: __m256i, b: __m256i) -> __m256i {
+        let _ = avx2;
+        _mm256_mulhi_epi16(a, b)
+    }
+);
+fearless_simd::kernel!(
+    #[inline]
+    fn upper_sse2(sse2: Sse2, a: __m128i, b: __m128i) -> __m128i {
+        let _ = sse2;
+        _mm_mulhi_epi16(a, b)
+    }
+);
 
 /// 0.299 R + 0.587 G + 0.114 B, rounded, with 16 bits of fraction.
 #[inline(always)]

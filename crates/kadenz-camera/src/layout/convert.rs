@@ -154,8 +154,8 @@ impl Plan {
                 Samples::Yuyv(_) | Samples::Rgb(_) => self.tiles(simd, samples, into),
             },
             (Order::ColumnMajor, true) => self.scaled_columns(simd, samples, into),
-            (Order::Interleaved, false) => self.rows(samples, into),
-            (Order::Interleaved, true) => self.scaled_rows(samples, into),
+            (Order::Interleaved, false) => self.rows(simd, samples, into),
+            (Order::Interleaved, true) => self.scaled_rows(simd, samples, into),
         }
     }
 
@@ -204,7 +204,7 @@ impl Plan {
                     width: height,
                     skip: top % 2,
                 };
-                samples::convert(samples, &self.by, part, lines);
+                samples::convert(simd, samples, &self.by, part, lines);
             }
         }
     }
@@ -222,7 +222,7 @@ impl Plan {
                     start: left + start,
                     blocks: 1,
                 };
-                samples::convert(samples, &self.by, part, self.band.lines(0, 0));
+                samples::convert(simd, samples, &self.by, part, self.band.lines(0, 0));
                 let skip = if start == 0 { skipped } else { 0 };
                 let first = start + skip - skipped;
                 let columns = (width - first).min(BLOCK - skip);
@@ -273,7 +273,7 @@ impl Plan {
 
     /// Interleaved, in its own size: two rows by two, which may have their chroma in common.
     #[inline(always)]
-    fn rows(&mut self, samples: Samples<'_>, into: &mut [u8]) {
+    fn rows<S: Simd>(&mut self, simd: S, samples: Samples<'_>, into: &mut [u8]) {
         let (start, skip) = self.left();
         let top = self.region.top as usize;
         for (first, count) in pairs(top, top + self.out.height as usize) {
@@ -283,7 +283,7 @@ impl Plan {
                 start,
                 blocks: self.band.stride / BLOCK,
             };
-            samples::convert(samples, &self.by, part, self.band.lines(0, skip));
+            samples::convert(simd, samples, &self.by, part, self.band.lines(0, skip));
             for nth in 0..count {
                 self.interleave(nth, first + nth - top, into);
             }
@@ -309,10 +309,10 @@ impl Plan {
 
     /// Interleaved and scaled.
     #[inline(always)]
-    fn scaled_rows(&mut self, samples: Samples<'_>, into: &mut [u8]) {
+    fn scaled_rows<S: Simd>(&mut self, simd: S, samples: Samples<'_>, into: &mut [u8]) {
         self.forget();
         for row in 0..self.out.height as usize {
-            self.scaled_row(samples, row, 0);
+            self.scaled_row(simd, samples, row, 0);
             self.interleave(0, row, into);
         }
     }
@@ -324,7 +324,7 @@ impl Plan {
         let (width, height) = (self.out.width as usize, self.out.height as usize);
         for top in tops(height) {
             for row in 0..height.min(BLOCK) {
-                self.scaled_row(samples, top + row, row);
+                self.scaled_row(simd, samples, top + row, row);
             }
             for (block, first) in (0..width).step_by(BLOCK).enumerate() {
                 self.columns(simd, block, 0, first..width.min(first + BLOCK), top, into);
@@ -341,7 +341,7 @@ impl Plan {
 
     /// Scales into a row of the band.
     #[inline(always)]
-    fn scaled_row(&mut self, samples: Samples<'_>, row: usize, to: usize) {
+    fn scaled_row<S: Simd>(&mut self, simd: S, samples: Samples<'_>, row: usize, to: usize) {
         let (start, skip) = self.left();
         let Some(scale) = &mut self.scale else { return };
         for (nth, source) in scale.rows.inputs(row).enumerate() {
@@ -353,7 +353,13 @@ impl Plan {
                     start,
                     blocks: scale.source.stride / BLOCK,
                 };
-                samples::convert(samples, &self.by, part, scale.source.lines(slot, skip));
+                samples::convert(
+                    simd,
+                    samples,
+                    &self.by,
+                    part,
+                    scale.source.lines(slot, skip),
+                );
                 scale.held[slot] = Some(source);
             }
             for (plane, sums) in scale.sums.iter_mut().enumerate() {

@@ -2,8 +2,10 @@
 //!
 //! A line is a row of a picture, or, where its planes have been transposed, a column.
 
+use fearless_simd::{Simd, prelude::*, u16x32};
+
 use super::colour::{
-    BLOCK, Block, Coefficients, HALF, Terms, channel, halves, luma_lanes, luma_of, widened,
+    self, BLOCK, Block, Coefficients, Factors, HALF, Terms, halves, luma_of, widened,
 };
 use crate::picture::{Chroma, Pixels, Plane};
 
@@ -84,6 +86,35 @@ impl Lines<'_> {
     }
 }
 
+impl Lines<'_> {
+    /// The whole blocks of a line's three channels, and of the line behind it.
+    #[inline(always)]
+    fn whole_lines(
+        &mut self,
+        line: usize,
+        whole: &Whole,
+    ) -> ([&mut [Block]; 3], [&mut [Block]; 3]) {
+        let (stride, skip) = (self.stride, self.skip);
+        let [red, green, blue] = &mut self.planes;
+        let (red, green, blue) = (
+            two_lines(red, line * stride, stride),
+            two_lines(green, line * stride, stride),
+            two_lines(blue, line * stride, stride),
+        );
+        let of = |line| whole.of_output(line, skip);
+        (
+            [of(red.0), of(green.0), of(blue.0)],
+            [of(red.1), of(green.1), of(blue.1)],
+        )
+    }
+}
+
+#[inline(always)]
+fn two_lines(plane: &mut [u8], start: usize, stride: usize) -> (&mut [u8], &mut [u8]) {
+    let lines = plane.get_mut(start..).unwrap_or_default();
+    lines.split_at_mut(stride.min(lines.len()))
+}
+
 /// Planes of lines of whole blocks.
 #[derive(Debug, Default)]
 pub(super) struct Band {
@@ -151,91 +182,209 @@ pub(super) struct Part {
 
 /// Converts lines, into gray or into red, green and blue.
 #[inline(always)]
-pub(super) fn convert(samples: Samples<'_>, by: &Coefficients, part: Part, mut out: Lines<'_>) {
+pub(super) fn convert<S: Simd>(
+    simd: S,
+    samples: Samples<'_>,
+    by: &Coefficients,
+    part: Part,
+    mut out: Lines<'_>,
+) {
     let out = &mut out;
+    let by = &Factors::new(simd, by);
     match samples {
-        Samples::Luma(y) => luma(&y, part, by, out),
+        Samples::Luma(y) => luma(simd, &y, part, by, out),
         Samples::Yuv {
             y,
             u,
             v,
             is_halved: true,
             shift,
-        } => yuv::<true>([&y, &u, &v], shift, part, by, out),
-        Samples::Yuv { y, u, v, shift, .. } => yuv::<false>([&y, &u, &v], shift, part, by, out),
-        Samples::Yuyv(pairs) => yuyv(&pairs, part, by, out),
+        } => yuv::<S, HALF>(simd, [&y, &u, &v], shift, part, by, out),
+        Samples::Yuv { y, u, v, shift, .. } => {
+            yuv::<S, BLOCK>(simd, [&y, &u, &v], shift, part, by, out);
+        }
+        Samples::Yuyv(pairs) => yuyv(simd, &pairs, part, by, out),
         Samples::Rgb(plane) => rgb(&plane, part, out),
     }
 }
 
-/// Writes one block: of luma alone where gray is wanted.
+/// Writes one block, which may be no whole one: of luma alone where gray is wanted.
 #[inline(always)]
-fn put(
+fn put<S: Simd>(
+    simd: S,
     luma: &Block,
-    [even, odd]: [&Terms; 2],
-    by: &Coefficients,
+    [even, odd]: [Terms<S>; 2],
+    by: &Factors<S>,
     (line, at): (usize, usize),
     out: &mut Lines<'_>,
 ) {
-    let luma = luma_lanes(luma, by);
-    out.put(0, line, at, &channel(&luma, &even.red, &odd.red));
+    let luma = colour::luma(simd, luma, by);
+    let mut block = [0; BLOCK];
+    colour::channel(simd, &luma, even.red, odd.red, &mut block);
+    out.put(0, line, at, &block);
     if !out.is_gray() {
-        out.put(1, line, at, &channel(&luma, &even.green, &odd.green));
-        out.put(2, line, at, &channel(&luma, &even.blue, &odd.blue));
+        colour::channel(simd, &luma, even.green, odd.green, &mut block);
+        out.put(1, line, at, &block);
+        colour::channel(simd, &luma, even.blue, odd.blue, &mut block);
+        out.put(2, line, at, &block);
+    }
+}
+
+/// Blocks of lines that are whole where they come from and where they go to, which most are.
+struct Whole {
+    first: usize,
+    end: usize,
+}
+
+impl Whole {
+    /// `inputs` are the whole blocks that each line has from the part's start on.
+    #[inline(always)]
+    fn of(part: Part, inputs: usize, out: &Lines<'_>) -> Self {
+        let first = usize::from(out.skip > 0);
+        let outputs = (out.width + out.skip) / BLOCK;
+        let end = part.blocks.min(inputs).min(outputs).max(first);
+        Self { first, end }
+    }
+
+    /// All others.
+    #[inline(always)]
+    fn others(&self, part: Part) -> impl Iterator<Item = usize> {
+        (0..self.first.min(part.blocks)).chain(self.end..part.blocks)
+    }
+
+    /// Those of a line.
+    #[inline(always)]
+    fn of_line<'a, const N: usize>(&self, line: &'a [u8], start: usize) -> &'a [[u8; N]] {
+        let bytes = line.get(start..).unwrap_or_default();
+        bytes
+            .as_chunks()
+            .0
+            .get(self.first..self.end)
+            .unwrap_or_default()
+    }
+
+    /// Those that they become.
+    #[inline(always)]
+    fn of_output<'a>(&self, line: &'a mut [u8], skip: usize) -> &'a mut [Block] {
+        let bytes = line
+            .get_mut(self.first * BLOCK - skip..)
+            .unwrap_or_default();
+        let blocks = bytes.as_chunks_mut().0;
+        blocks.get_mut(..self.end - self.first).unwrap_or_default()
     }
 }
 
 #[inline(always)]
-fn luma(y: &Plane<'_>, part: Part, by: &Coefficients, out: &mut Lines<'_>) {
+fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut Lines<'_>) {
+    let none = [Terms::none(simd); 2];
     for line in 0..part.count {
-        for at in (0..part.blocks).map(|block| block * BLOCK) {
+        let row = y.row(part.first + line);
+        let whole = Whole::of(part, row.len().saturating_sub(part.start) / BLOCK, out);
+        for at in whole.others(part).map(|block| block * BLOCK) {
             let mut room = [0; BLOCK];
-            let luma = bytes_at(y.row(part.first + line), part.start + at, &mut room);
-            put(luma, [&Terms::NONE; 2], by, (line, at), out);
+            let luma = bytes_at(row, part.start + at, &mut room);
+            put(simd, luma, none, by, (line, at), out);
+        }
+        let blocks = whole.of_line(row, part.start);
+        let out_line = &mut out.planes[0][line * out.stride..];
+        let out_blocks = whole.of_output(out_line, out.skip);
+        for (block, out) in blocks.iter().zip(out_blocks) {
+            let luma = colour::luma(simd, block, by);
+            colour::channel(simd, &luma, none[0].red, none[1].red, out);
         }
     }
 }
 
-/// What chroma adds is computed once for all lines that have it in common.
+/// What chroma adds is computed once for all lines that have it in common. `C` bytes of chroma belong to a block.
 #[inline(always)]
-fn yuv<const IS_HALVED: bool>(
+fn yuv<S: Simd, const C: usize>(
+    simd: S,
     [y, u, v]: [&Plane<'_>; 3],
     shift: usize,
     part: Part,
-    by: &Coefficients,
+    by: &Factors<S>,
     out: &mut Lines<'_>,
 ) {
-    let (mut even, mut odd) = (Terms::NONE, Terms::NONE);
-    for at in (0..part.blocks).map(|block| block * BLOCK) {
-        let from = part.start + at;
-        for line in 0..part.count {
-            let source = part.first + line;
-            let chroma = source >> shift;
-            let is_new = line == 0 || chroma != (source - 1) >> shift;
-            if is_new && IS_HALVED {
-                let (mut in_u, mut in_v) = ([0; HALF], [0; HALF]);
-                let u = widened(bytes_at(u.row(chroma), from / 2, &mut in_u));
-                let v = widened(bytes_at(v.row(chroma), from / 2, &mut in_v));
-                even.set(&u, &v, by);
-            } else if is_new {
-                let (mut in_u, mut in_v) = ([0; BLOCK], [0; BLOCK]);
-                let u = halves(bytes_at(u.row(chroma), from, &mut in_u));
-                let v = halves(bytes_at(v.row(chroma), from, &mut in_v));
-                even.set(&u[0], &v[0], by);
-                odd.set(&u[1], &v[1], by);
+    let start = part.start * C / BLOCK;
+    let mut line = 0;
+    while line < part.count {
+        let source = part.first + line;
+        let chroma = source >> shift;
+        let is_two = line + 1 < part.count && (source + 1) >> shift == chroma;
+        let [u, v] = [u.row(chroma), v.row(chroma)];
+        let last = y.row(source + usize::from(is_two));
+        let inputs = last.len().saturating_sub(part.start) / BLOCK;
+        let inputs = inputs.min(u.len().min(v.len()).saturating_sub(start) / C);
+        let whole = Whole::of(part, inputs, out);
+        let lines = 1 + usize::from(is_two);
+        for block in whole.others(part) {
+            let (mut in_u, mut in_v) = ([0; C], [0; C]);
+            let u = bytes_at(u, start + block * C, &mut in_u);
+            let v = bytes_at(v, start + block * C, &mut in_v);
+            let terms = terms(simd, u, v, by);
+            for nth in 0..lines {
+                let mut room = [0; BLOCK];
+                let luma = bytes_at(y.row(source + nth), part.start + block * BLOCK, &mut room);
+                put(simd, luma, terms, by, (line + nth, block * BLOCK), out);
             }
-            let mut room = [0; BLOCK];
-            let luma = bytes_at(y.row(source), from, &mut room);
-            let terms = [&even, if IS_HALVED { &even } else { &odd }];
-            put(luma, terms, by, (line, at), out);
+        }
+        let chroma = [whole.of_line(u, start), whole.of_line(v, start)];
+        let (first, second) = out.whole_lines(line, &whole);
+        let luma = |nth: usize| whole.of_line(y.row(source + nth), part.start);
+        if is_two {
+            whole_blocks::<S, C, 2>(simd, [luma(0), luma(1)], chroma, by, [first, second]);
+        } else {
+            whole_blocks::<S, C, 1>(simd, [luma(0)], chroma, by, [first]);
+        }
+        line += lines;
+    }
+}
+
+/// What chroma adds to the pixels with an even number, and to those with an odd one.
+#[inline(always)]
+fn terms<S: Simd, const C: usize>(
+    simd: S,
+    u: &[u8; C],
+    v: &[u8; C],
+    by: &Factors<S>,
+) -> [Terms<S>; 2] {
+    if let (Some(u), Some(v)) = (u.as_array::<BLOCK>(), v.as_array::<BLOCK>()) {
+        let (u, v) = (halves(simd, u), halves(simd, v));
+        return [0, 1].map(|nth| Terms::new(simd, u[nth], v[nth], by));
+    }
+    let (u, v) = (u.first_chunk(), v.first_chunk());
+    let (u, v) = (u.expect("a half"), v.expect("a half"));
+    [Terms::new(simd, widened(simd, u), widened(simd, v), by); 2]
+}
+
+/// `N` lines that have their chroma in common.
+#[inline(always)]
+fn whole_blocks<S: Simd, const C: usize, const N: usize>(
+    simd: S,
+    luma: [&[Block]; N],
+    [u, v]: [&[[u8; C]]; 2],
+    by: &Factors<S>,
+    mut out: [[&mut [Block]; 3]; N],
+) {
+    let count = u.len().min(v.len());
+    if luma.iter().any(|it| it.len() < count) || out.iter().flatten().any(|it| it.len() < count) {
+        return;
+    }
+    for block in 0..count {
+        let [even, odd] = terms(simd, &u[block], &v[block], by);
+        for (luma, [red, green, blue]) in luma.iter().zip(&mut out) {
+            let luma = colour::luma(simd, &luma[block], by);
+            colour::channel(simd, &luma, even.red, odd.red, &mut red[block]);
+            colour::channel(simd, &luma, even.green, odd.green, &mut green[block]);
+            colour::channel(simd, &luma, even.blue, odd.blue, &mut blue[block]);
         }
     }
 }
 
 /// Y0 U Y1 V.
 #[inline(always)]
-fn yuyv(plane: &Plane<'_>, part: Part, by: &Coefficients, out: &mut Lines<'_>) {
-    let mut terms = Terms::NONE;
+fn yuyv<S: Simd>(simd: S, plane: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut Lines<'_>) {
+    let mut terms = Terms::none(simd);
     for line in 0..part.count {
         for at in (0..part.blocks).map(|block| block * BLOCK) {
             let mut room = [0; 2 * BLOCK];
@@ -248,9 +397,10 @@ fn yuyv(plane: &Plane<'_>, part: Part, by: &Coefficients, out: &mut Lines<'_>) {
                 (u[i], v[i]) = (bytes[4 * i + 1].into(), bytes[4 * i + 3].into());
             }
             if !out.is_gray() {
-                terms.set(&u, &v, by);
+                let (u, v) = (u16x32::load_array(simd, u), u16x32::load_array(simd, v));
+                terms = Terms::new(simd, u, v, by);
             }
-            put(&luma, [&terms; 2], by, (line, at), out);
+            put(simd, &luma, [terms; 2], by, (line, at), out);
         }
     }
 }

@@ -113,22 +113,30 @@ fearless_simd::kernel!(
 
         use fearless_simd::u8x64;
 
-        for column in (0..BLOCK).step_by(16) {
-            let mut block = [_mm512_setzero_si512(); 16];
-            for (i, pixels) in block.iter_mut().enumerate() {
-                let four: [__m128i; 4] = {
-                    let mut four = [_mm_setzero_si128(); 4];
-                    for (nth, part) in four.iter_mut().enumerate() {
-                        let bytes = rows[(16 * nth + i) * stride + column..].first_chunk();
-                        let bytes = bytes.expect("whole squares");
-                        *part = u8x16::load_array_ref(avx512, bytes).into();
-                    }
-                    four
-                };
-                let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(four[0]), four[1]);
-                let low = _mm512_inserti32x4::<2>(low, four[2]);
-                *pixels = _mm512_inserti32x4::<3>(low, four[3]);
+        // For each group of 16 columns, in each of 16 rows: those of this row, and of the 16th, 32nd, 48th after it.
+        let mut groups = [[_mm512_setzero_si512(); 16]; 4];
+        for i in 0..16 {
+            let mut four = [_mm512_setzero_si512(); 4];
+            for (nth, row) in four.iter_mut().enumerate() {
+                let bytes = rows[(16 * nth + i) * stride..].first_chunk();
+                let bytes = bytes.expect("whole squares");
+                *row = u8x64::load_array_ref(avx512, bytes).into();
             }
+            let [a, b, c, d] = four;
+            let (ab, cd) = (
+                _mm512_shuffle_i32x4::<0x44>(a, b),
+                _mm512_shuffle_i32x4::<0x44>(c, d),
+            );
+            groups[0][i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
+            groups[1][i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+            let (ab, cd) = (
+                _mm512_shuffle_i32x4::<0xee>(a, b),
+                _mm512_shuffle_i32x4::<0xee>(c, d),
+            );
+            groups[2][i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
+            groups[3][i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+        }
+        for (group, mut block) in groups.into_iter().enumerate() {
             for _ in 0..4 {
                 let before = block;
                 for i in 0..8 {
@@ -137,7 +145,7 @@ fearless_simd::kernel!(
                 }
             }
             for (i, pixels) in block.iter().enumerate() {
-                let bytes = out[(column + i) * out_stride..].first_chunk_mut();
+                let bytes = out[(16 * group + i) * out_stride..].first_chunk_mut();
                 let pixels: u8x64<_> = (*pixels).simd_into(avx512);
                 pixels.store_array(bytes.expect("whole squares"));
             }
