@@ -30,6 +30,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for layout in layouts {
         let (mut converted, mut copied) = (Map::new(), Map::new());
         for (name, size) in Size::NAMED {
+            if std::env::var("ONLY").is_ok_and(|it| it != name) {
+                continue;
+            }
             let (ns, copy_ns) = measure(layout, size, budget)?;
             converted.insert(name.to_owned(), ns.into());
             copied.insert(name.to_owned(), copy_ns.into());

@@ -84,6 +84,8 @@ struct Plan {
     /// Converted rows, on their way into the output.
     band: Band,
     tile: Box<Tile>,
+    /// For transposing.
+    room: Box<Tile>,
     /// Columns of luma and chroma, on their way to be converted.
     strip: [Vec<u8>; 3],
     strip_stride: usize,
@@ -138,6 +140,7 @@ impl Plan {
             by: Coefficients::new(Matrix::Bt601, picture::Range::Full),
             band: Band::new(planes, rows, columns),
             tile: Box::new([[0; BLOCK]; BLOCK]),
+            room: Box::new([[0; BLOCK]; BLOCK]),
             strip: [0, 1, 2].map(|plane| vec![0; strip_bytes(plane)]),
             strip_stride,
             scale,
@@ -179,7 +182,14 @@ impl Plan {
                 rows: height + top % 2,
                 columns,
             };
-            let samples = transposed(simd, samples, part, &mut self.strip, self.strip_stride);
+            let samples = transposed(
+                simd,
+                samples,
+                part,
+                &mut self.strip,
+                self.strip_stride,
+                &mut self.room,
+            );
             let skip = if start == 0 { skipped } else { 0 };
             for (first, count) in pairs(skip, columns) {
                 let part = Part {
@@ -248,11 +258,11 @@ impl Plan {
             let out = &mut into[self.plane_of(plane) * self.out.pixels()..];
             let out = &mut out[columns.start * height..][..columns.len() * height];
             if columns.len() == BLOCK && height >= BLOCK {
-                transpose::square(simd, rows, stride, &mut out[top..], height);
+                transpose::square(simd, rows, stride, &mut out[top..], height, &mut self.room);
                 continue;
             }
             let tile = self.tile.as_flattened_mut();
-            transpose::square(simd, rows, stride, tile, BLOCK);
+            transpose::square(simd, rows, stride, tile, BLOCK, &mut self.room);
             let lines = tile.as_chunks::<BLOCK>().0.iter().skip(skip);
             for (out, line) in out.chunks_exact_mut(height).zip(lines) {
                 let out = &mut out[top..];
@@ -381,10 +391,11 @@ fn transposed<'a, S: Simd>(
     part: Rectangle,
     strip: &'a mut [Vec<u8>; 3],
     stride: usize,
+    room: &mut Tile,
 ) -> Samples<'a> {
     let [in_y, in_u, in_v] = strip;
-    let plane = |from: &Plane<'_>, part: Rectangle, lines: &'a mut Vec<u8>| {
-        transpose::plane(simd, from, part, lines, stride);
+    let mut plane = |from: &Plane<'_>, part: Rectangle, lines: &'a mut Vec<u8>| {
+        transpose::plane(simd, from, part, lines, stride, room);
         Plane::new(lines, stride, STRIP, stride).expect("a strip has so many lines")
     };
     match samples {

@@ -89,11 +89,7 @@ impl Lines<'_> {
 impl Lines<'_> {
     /// The whole blocks of a line's three channels, and of the line behind it.
     #[inline(always)]
-    fn whole_lines(
-        &mut self,
-        line: usize,
-        whole: &Whole,
-    ) -> ([&mut [Block]; 3], [&mut [Block]; 3]) {
+    fn whole_lines(&mut self, line: usize, run: Run) -> ([&mut [Block]; 3], [&mut [Block]; 3]) {
         let (stride, skip) = (self.stride, self.skip);
         let [red, green, blue] = &mut self.planes;
         let (red, green, blue) = (
@@ -101,7 +97,7 @@ impl Lines<'_> {
             two_lines(green, line * stride, stride),
             two_lines(blue, line * stride, stride),
         );
-        let of = |line| whole.of_output(line, skip);
+        let of = |line| run.of_output(line, skip);
         (
             [of(red.0), of(green.0), of(blue.0)],
             [of(red.1), of(green.1), of(blue.1)],
@@ -230,47 +226,81 @@ fn put<S: Simd>(
     }
 }
 
-/// Blocks of lines that are whole where they come from and where they go to, which most are.
+/// Blocks of a line that are whole where they come from and where they go to.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Pixels from the part's start.
+    from: usize,
+    blocks: usize,
+}
+
+impl Run {
+    /// Its bytes in a line that has `N` for a block.
+    #[inline(always)]
+    fn of_line<'a, const N: usize>(&self, line: &'a [u8], start: usize) -> &'a [[u8; N]] {
+        let bytes = line
+            .get(start + self.from * N / BLOCK..)
+            .unwrap_or_default();
+        bytes.as_chunks().0.get(..self.blocks).unwrap_or_default()
+    }
+
+    /// What they become.
+    #[inline(always)]
+    fn of_output<'a>(&self, line: &'a mut [u8], skip: usize) -> &'a mut [Block] {
+        let bytes = line.get_mut(self.from - skip..).unwrap_or_default();
+        bytes
+            .as_chunks_mut()
+            .0
+            .get_mut(..self.blocks)
+            .unwrap_or_default()
+    }
+}
+
+/// How the blocks of a line are converted.
 struct Whole {
-    first: usize,
-    end: usize,
+    /// Most of them; and the last one, which ends with the line and begins within the block before.
+    runs: [Run; 2],
+    /// Blocks that are not among them.
+    before: usize,
+    after: usize,
 }
 
 impl Whole {
-    /// `inputs` are the whole blocks that each line has from the part's start on.
+    /// `inputs` are the pixels that each line has from the part's start on.
     #[inline(always)]
     fn of(part: Part, inputs: usize, out: &Lines<'_>) -> Self {
-        let first = usize::from(out.skip > 0);
-        let outputs = (out.width + out.skip) / BLOCK;
-        let end = part.blocks.min(inputs).min(outputs).max(first);
-        Self { first, end }
+        let before = usize::from(out.skip > 0).min(part.blocks);
+        let pixels = inputs.min(out.width + out.skip);
+        let end = part.blocks.min(pixels / BLOCK).max(before);
+        let length = (part.blocks * BLOCK).min(out.width + out.skip);
+        let is_overlapping = end < part.blocks
+            && length % 2 == 0
+            && length <= inputs
+            && length >= BLOCK + 2 * before;
+        Self {
+            runs: [
+                Run {
+                    from: before * BLOCK,
+                    blocks: end - before,
+                },
+                Run {
+                    from: if is_overlapping {
+                        length - BLOCK
+                    } else {
+                        before * BLOCK
+                    },
+                    blocks: usize::from(is_overlapping),
+                },
+            ],
+            before,
+            after: if is_overlapping { part.blocks } else { end },
+        }
     }
 
-    /// All others.
+    /// The blocks that are not whole.
     #[inline(always)]
     fn others(&self, part: Part) -> impl Iterator<Item = usize> {
-        (0..self.first.min(part.blocks)).chain(self.end..part.blocks)
-    }
-
-    /// Those of a line.
-    #[inline(always)]
-    fn of_line<'a, const N: usize>(&self, line: &'a [u8], start: usize) -> &'a [[u8; N]] {
-        let bytes = line.get(start..).unwrap_or_default();
-        bytes
-            .as_chunks()
-            .0
-            .get(self.first..self.end)
-            .unwrap_or_default()
-    }
-
-    /// Those that they become.
-    #[inline(always)]
-    fn of_output<'a>(&self, line: &'a mut [u8], skip: usize) -> &'a mut [Block] {
-        let bytes = line
-            .get_mut(self.first * BLOCK - skip..)
-            .unwrap_or_default();
-        let blocks = bytes.as_chunks_mut().0;
-        blocks.get_mut(..self.end - self.first).unwrap_or_default()
+        (0..self.before).chain(self.after..part.blocks)
     }
 }
 
@@ -279,18 +309,19 @@ fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut 
     let none = [Terms::none(simd); 2];
     for line in 0..part.count {
         let row = y.row(part.first + line);
-        let whole = Whole::of(part, row.len().saturating_sub(part.start) / BLOCK, out);
+        let whole = Whole::of(part, row.len().saturating_sub(part.start), out);
         for at in whole.others(part).map(|block| block * BLOCK) {
             let mut room = [0; BLOCK];
             let luma = bytes_at(row, part.start + at, &mut room);
             put(simd, luma, none, by, (line, at), out);
         }
-        let blocks = whole.of_line(row, part.start);
-        let out_line = &mut out.planes[0][line * out.stride..];
-        let out_blocks = whole.of_output(out_line, out.skip);
-        for (block, out) in blocks.iter().zip(out_blocks) {
-            let luma = colour::luma(simd, block, by);
-            colour::channel(simd, &luma, none[0].red, none[1].red, out);
+        for run in whole.runs {
+            let out_line = &mut out.planes[0][line * out.stride..];
+            let out_blocks = run.of_output(out_line, out.skip);
+            for (block, out) in run.of_line(row, part.start).iter().zip(out_blocks) {
+                let luma = colour::luma(simd, block, by);
+                colour::channel(simd, &luma, none[0].red, none[1].red, out);
+            }
         }
     }
 }
@@ -313,8 +344,8 @@ fn yuv<S: Simd, const C: usize>(
         let is_two = line + 1 < part.count && (source + 1) >> shift == chroma;
         let [u, v] = [u.row(chroma), v.row(chroma)];
         let last = y.row(source + usize::from(is_two));
-        let inputs = last.len().saturating_sub(part.start) / BLOCK;
-        let inputs = inputs.min(u.len().min(v.len()).saturating_sub(start) / C);
+        let inputs = last.len().saturating_sub(part.start);
+        let inputs = inputs.min(u.len().min(v.len()).saturating_sub(start) * BLOCK / C);
         let whole = Whole::of(part, inputs, out);
         let lines = 1 + usize::from(is_two);
         for block in whole.others(part) {
@@ -328,13 +359,15 @@ fn yuv<S: Simd, const C: usize>(
                 put(simd, luma, terms, by, (line + nth, block * BLOCK), out);
             }
         }
-        let chroma = [whole.of_line(u, start), whole.of_line(v, start)];
-        let (first, second) = out.whole_lines(line, &whole);
-        let luma = |nth: usize| whole.of_line(y.row(source + nth), part.start);
-        if is_two {
-            whole_blocks::<S, C, 2>(simd, [luma(0), luma(1)], chroma, by, [first, second]);
-        } else {
-            whole_blocks::<S, C, 1>(simd, [luma(0)], chroma, by, [first]);
+        for run in whole.runs {
+            let chroma = [run.of_line(u, start), run.of_line(v, start)];
+            let (first, second) = out.whole_lines(line, run);
+            let luma = |nth: usize| run.of_line(y.row(source + nth), part.start);
+            if is_two {
+                whole_blocks::<S, C, 2>(simd, [luma(0), luma(1)], chroma, by, [first, second]);
+            } else {
+                whole_blocks::<S, C, 1>(simd, [luma(0)], chroma, by, [first]);
+            }
         }
         line += lines;
     }

@@ -31,8 +31,8 @@ pub(super) fn plane<S: Simd>(
     of: Rectangle,
     out: &mut [u8],
     stride: usize,
+    room: &mut Tile,
 ) {
-    let mut edge = [0; BLOCK * BLOCK];
     for row in (0..of.rows).step_by(BLOCK) {
         let rows = from.row(of.top + row);
         for column in (0..of.columns).step_by(BLOCK) {
@@ -41,17 +41,17 @@ pub(super) fn plane<S: Simd>(
             let is_whole =
                 of.rows - row >= BLOCK && bytes.len() >= (BLOCK - 1) * from.stride() + BLOCK;
             if is_whole {
-                square(simd, bytes, from.stride(), out, stride);
+                square(simd, bytes, from.stride(), out, stride, room);
                 continue;
             }
             let count = (of.rows - row).min(BLOCK);
-            let lines = edge.as_chunks_mut::<BLOCK>().0.iter_mut().take(count);
-            for (i, line) in lines.enumerate() {
+            let mut edge = [[0; BLOCK]; BLOCK];
+            for (i, line) in edge.iter_mut().take(count).enumerate() {
                 let bytes = &bytes[i * from.stride()..];
                 let length = bytes.len().min(BLOCK);
                 line[..length].copy_from_slice(&bytes[..length]);
             }
-            square(simd, &edge, BLOCK, out, stride);
+            square(simd, edge.as_flattened(), BLOCK, out, stride, room);
         }
     }
 }
@@ -67,10 +67,11 @@ pub(super) fn square<S: Simd>(
     stride: usize,
     out: &mut [u8],
     out_stride: usize,
+    room: &mut Tile,
 ) {
     match simd.level() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512(avx512) => square_avx512(avx512, rows, stride, out, out_stride),
+        Level::Avx512(avx512) => square_avx512(avx512, rows, stride, out, out_stride, room),
         _ => square_of_16(simd, rows, stride, out, out_stride),
     }
 }
@@ -100,6 +101,13 @@ fn square_of_16<S: Simd>(simd: S, rows: &[u8], stride: usize, out: &mut [u8], ou
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn bytes_of(avx512: fearless_simd::Avx512, vector: std::arch::x86_64::__m512i) -> [u8; BLOCK] {
+    let bytes: fearless_simd::u8x64<_> = vector.simd_into(avx512);
+    bytes.to_array()
+}
+
 fearless_simd::kernel!(
     #[inline]
     fn square_avx512(
@@ -108,13 +116,17 @@ fearless_simd::kernel!(
         stride: usize,
         out: &mut [u8],
         out_stride: usize,
+        room: &mut Tile,
     ) {
         use std::arch::x86_64::*;
 
         use fearless_simd::u8x64;
 
-        // For each group of 16 columns, in each of 16 rows: those of this row, and of the 16th, 32nd, 48th after it.
-        let mut groups = [[_mm512_setzero_si512(); 16]; 4];
+        // For each group of 16 columns, 16 lines: those of a row, and of the 16th, 32nd, 48th after it.
+        let (groups, _) = room.as_chunks_mut::<16>();
+        let [group0, group1, group2, group3] = &mut *groups else {
+            return;
+        };
         for i in 0..16 {
             let mut four = [_mm512_setzero_si512(); 4];
             for (nth, row) in four.iter_mut().enumerate() {
@@ -127,16 +139,20 @@ fearless_simd::kernel!(
                 _mm512_shuffle_i32x4::<0x44>(a, b),
                 _mm512_shuffle_i32x4::<0x44>(c, d),
             );
-            groups[0][i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
-            groups[1][i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+            group0[i] = bytes_of(avx512, _mm512_shuffle_i32x4::<0x88>(ab, cd));
+            group1[i] = bytes_of(avx512, _mm512_shuffle_i32x4::<0xdd>(ab, cd));
             let (ab, cd) = (
                 _mm512_shuffle_i32x4::<0xee>(a, b),
                 _mm512_shuffle_i32x4::<0xee>(c, d),
             );
-            groups[2][i] = _mm512_shuffle_i32x4::<0x88>(ab, cd);
-            groups[3][i] = _mm512_shuffle_i32x4::<0xdd>(ab, cd);
+            group2[i] = bytes_of(avx512, _mm512_shuffle_i32x4::<0x88>(ab, cd));
+            group3[i] = bytes_of(avx512, _mm512_shuffle_i32x4::<0xdd>(ab, cd));
         }
-        for (group, mut block) in groups.into_iter().enumerate() {
+        for (group, lines) in groups.iter().enumerate() {
+            let mut block = [_mm512_setzero_si512(); 16];
+            for (pixels, line) in block.iter_mut().zip(lines) {
+                *pixels = u8x64::load_array_ref(avx512, line).into();
+            }
             for _ in 0..4 {
                 let before = block;
                 for i in 0..8 {
@@ -146,8 +162,7 @@ fearless_simd::kernel!(
             }
             for (i, pixels) in block.iter().enumerate() {
                 let bytes = out[(16 * group + i) * out_stride..].first_chunk_mut();
-                let pixels: u8x64<_> = (*pixels).simd_into(avx512);
-                pixels.store_array(bytes.expect("whole squares"));
+                *bytes.expect("whole squares") = bytes_of(avx512, *pixels);
             }
         }
     }
