@@ -10,18 +10,11 @@
 //! fraction; the sum is rounded once. What comes out is the same whatever instructions compute it, differs by less than 1
 //! from the real-valued formula, and gray goes in as gray comes out: without chroma, R = G = B = gray.
 //!
-//! `fearless_simd` makes instructions of it, for whatever the machine has. Every second pixel of a block is computed at
-//! once, then the others: that needs no shuffles where two have their chroma in common.
+//! `fearless_simd` makes instructions of it, for whatever the machine has.
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_mulhi_epi16, _mm256_mulhi_epi16, _mm512_mulhi_epi16,
-};
+use fearless_simd::{Simd, i16x32, prelude::*, u8x32, u8x64, u16x32};
 
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::Level;
-use fearless_simd::{Simd, i16x8, i16x16, i16x32, prelude::*, u8x32, u8x64, u16x32};
-
+use super::vector;
 use crate::picture::{Matrix, Pixels, Range};
 
 /// Pixels that are converted at once.
@@ -32,10 +25,10 @@ pub(super) const HALF: usize = BLOCK / 2;
 const FRACTION: u32 = 5;
 
 pub(super) type Block = [u8; BLOCK];
-/// Sums of every second pixel of a block, or of every sample of its chroma.
+/// Half of a block's pixels: of each 16 the first 8, or the last.
 type Lanes<S> = i16x32<S>;
-/// The same of bytes.
-pub(super) type Codes<S> = u16x32<S>;
+/// Both.
+type Halves<S> = [Lanes<S>; 2];
 
 /// The factors of a matrix and a range.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +45,12 @@ pub(super) struct Coefficients {
 }
 
 impl Coefficients {
+    /// Whether luma is gray as it is.
+    #[inline(always)]
+    pub(super) fn is_luma_gray(&self) -> bool {
+        (self.luma, self.bias) == (1 << 14, 1 << (FRACTION - 1))
+    }
+
     /// From the standards' formulas.
     pub(super) fn new(matrix: Matrix, range: Range) -> Self {
         let (kr, kb) = match matrix {
@@ -115,19 +114,19 @@ impl<S: Simd> Factors<S> {
     }
 }
 
-/// What chroma adds to each channel.
+/// What chroma adds to each channel, in both halves of a block's pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<S: Simd> {
-    pub(super) red: Lanes<S>,
-    pub(super) green: Lanes<S>,
-    pub(super) blue: Lanes<S>,
+    pub(super) red: Halves<S>,
+    pub(super) green: Halves<S>,
+    pub(super) blue: Halves<S>,
 }
 
 impl<S: Simd> Terms<S> {
     /// Of no chroma.
     #[inline(always)]
     pub(super) fn none(simd: S) -> Self {
-        let none = i16x32::splat(simd, 0);
+        let none = [i16x32::splat(simd, 0); 2];
         Self {
             red: none,
             green: none,
@@ -135,114 +134,90 @@ impl<S: Simd> Terms<S> {
         }
     }
 
-    /// Of samples of chroma.
+    /// Of a sample of chroma for two pixels.
     #[inline(always)]
-    pub(super) fn new(simd: S, u: Codes<S>, v: Codes<S>, by: &Factors<S>) -> Self {
-        // 128 is no colour: the code less 128, times 2^8.
-        let u = ((u << 8) ^ 0x8000).bitcast();
-        let v = ((v << 8) ^ 0x8000).bitcast();
+    pub(super) fn of_pairs(simd: S, u: &[u8; HALF], v: &[u8; HALF], by: &Factors<S>) -> Self {
+        let widened = |bytes: &[u8; HALF]| -> Lanes<S> {
+            let (low, high) = simd.widen_u8x32(u8x32::load_array_ref(simd, bytes));
+            (simd.combine_u16x16(low, high) << 8).bitcast()
+        };
+        let [red, green, blue] = terms(simd, widened(u), widened(v), by);
         Self {
-            red: upper(simd, v, by.red_of_v),
-            green: upper(simd, u, by.green_of_u) + upper(simd, v, by.green_of_v),
-            blue: upper(simd, u, by.blue_of_u),
+            red: doubled(simd, red),
+            green: doubled(simd, green),
+            blue: doubled(simd, blue),
+        }
+    }
+
+    /// Of a sample for each.
+    #[inline(always)]
+    pub(super) fn of_each(simd: S, u: &Block, v: &Block, by: &Factors<S>) -> Self {
+        let (u, v) = (halves(simd, u), halves(simd, v));
+        let [red0, green0, blue0] = terms(simd, u[0], v[0], by);
+        let [red1, green1, blue1] = terms(simd, u[1], v[1], by);
+        Self {
+            red: [red0, red1],
+            green: [green0, green1],
+            blue: [blue0, blue1],
         }
     }
 }
 
-/// Luma with 5 bits of fraction, of the pixels with an even and an odd number.
+/// Of codes of chroma times 2^8.
 #[inline(always)]
-pub(super) fn luma<S: Simd>(simd: S, block: &Block, by: &Factors<S>) -> [Lanes<S>; 2] {
-    let [even, odd] = halves(simd, block);
+fn terms<S: Simd>(simd: S, u: Lanes<S>, v: Lanes<S>, by: &Factors<S>) -> [Lanes<S>; 3] {
+    // The code 128 is no colour.
+    let (u, v) = (u ^ i16::MIN, v ^ i16::MIN);
     [
-        upper(simd, (even << 7).bitcast(), by.luma) + by.bias,
-        upper(simd, (odd << 7).bitcast(), by.luma) + by.bias,
+        upper(simd, v, by.red_of_v),
+        upper(simd, u, by.green_of_u) + upper(simd, v, by.green_of_v),
+        upper(simd, u, by.blue_of_u),
     ]
 }
 
-/// A channel of the pixels with an even number, of `even`, and of those with an odd one, of `odd`.
-#[inline(always)]
-pub(super) fn channel<S: Simd>(
-    simd: S,
-    luma: &[Lanes<S>; 2],
-    even: Lanes<S>,
-    odd: Lanes<S>,
-    out: &mut Block,
-) {
-    let (black, white) = (i16x32::splat(simd, 0), i16x32::splat(simd, 255));
-    let even = ((luma[0] + even) >> FRACTION).max(black).min(white);
-    let odd = ((luma[1] + odd) >> FRACTION).max(black).min(white);
-    let pixels: u8x64<S> = (even | (odd << 8)).bitcast();
-    pixels.store_array(out);
-}
-
-/// Bytes of a block with an even number, and those with an odd one.
-#[inline(always)]
-pub(super) fn halves<S: Simd>(simd: S, block: &Block) -> [Codes<S>; 2] {
-    let pairs: Codes<S> = u8x64::load_array_ref(simd, block).bitcast();
-    [pairs & 0xff, pairs >> 8]
-}
-
-/// Bytes as numbers.
-#[inline(always)]
-pub(super) fn widened<S: Simd>(simd: S, bytes: &[u8; HALF]) -> Codes<S> {
-    let (low, high) = simd.widen_u8x32(u8x32::load_array_ref(simd, bytes));
-    simd.combine_u16x16(low, high)
-}
-
-/// The upper halves of products.
 #[inline(always)]
 fn upper<S: Simd>(simd: S, a: Lanes<S>, b: Lanes<S>) -> Lanes<S> {
-    #[cfg(target_arch = "x86_64")]
-    if let Level::Avx512(avx512) = simd.level() {
-        return upper_avx512(avx512, a.into(), b.into()).simd_into(simd);
-    }
-    let ((a0, a1), (b0, b1)) = (simd.split_i16x32(a), simd.split_i16x32(b));
-    #[cfg(target_arch = "x86_64")]
-    if let Level::Avx2(avx2) = simd.level() {
-        let low = upper_avx2(avx2, a0.into(), b0.into()).simd_into(simd);
-        let high = upper_avx2(avx2, a1.into(), b1.into()).simd_into(simd);
-        return simd.combine_i16x16(low, high);
-    }
-    simd.combine_i16x16(upper_of_16(simd, a0, b0), upper_of_16(simd, a1, b1))
+    vector::upper(simd, a.bitcast(), b.bitcast()).bitcast()
 }
 
+/// Each number twice.
 #[inline(always)]
-fn upper_of_16<S: Simd>(simd: S, a: i16x16<S>, b: i16x16<S>) -> i16x16<S> {
-    let ((a0, a1), (b0, b1)) = (simd.split_i16x16(a), simd.split_i16x16(b));
-    #[cfg(target_arch = "x86_64")]
-    if let Some(sse2) = simd.level().as_sse2() {
-        let low = upper_sse2(sse2, a0.into(), b0.into()).simd_into(simd);
-        let high = upper_sse2(sse2, a1.into(), b1.into()).simd_into(simd);
-        return simd.combine_i16x8(low, high);
-    }
-    let of_8 = |a: i16x8<S>, b: i16x8<S>| {
-        let (low, high) = simd.widening_mul_i16x8(a, b);
-        simd.narrow_i32x4(low >> 16, high >> 16)
-    };
-    simd.combine_i16x8(of_8(a0, b0), of_8(a1, b1))
+fn doubled<S: Simd>(simd: S, of: Lanes<S>) -> Halves<S> {
+    let bytes = of.bitcast();
+    [
+        vector::low_pairs(simd, bytes, bytes).bitcast(),
+        vector::high_pairs(simd, bytes, bytes).bitcast(),
+    ]
 }
 
-fearless_simd::kernel!(
-    #[inline]
-    fn upper_avx512(avx512: Avx512, a: __m512i, b: __m512i) -> __m512i {
-        let _ = avx512;
-        _mm512_mulhi_epi16(a, b)
-    }
-);
-fearless_simd::kernel!(
-    #[inline]
-    fn upper_avx2(avx2: Avx2, a: __m256i, b: __m256i) -> __m256i {
-        let _ = avx2;
-        _mm256_mulhi_epi16(a, b)
-    }
-);
-fearless_simd::kernel!(
-    #[inline]
-    fn upper_sse2(sse2: Sse2, a: __m128i, b: __m128i) -> __m128i {
-        let _ = sse2;
-        _mm_mulhi_epi16(a, b)
-    }
-);
+/// The codes of a block times 2^8.
+#[inline(always)]
+fn halves<S: Simd>(simd: S, block: &Block) -> Halves<S> {
+    let (zero, bytes) = (u8x64::splat(simd, 0), u8x64::load_array_ref(simd, block));
+    [
+        vector::low_bytes(simd, zero, bytes).bitcast(),
+        vector::high_bytes(simd, zero, bytes).bitcast(),
+    ]
+}
+
+/// Luma with 5 bits of fraction.
+#[inline(always)]
+pub(super) fn luma<S: Simd>(simd: S, block: &Block, by: &Factors<S>) -> Halves<S> {
+    let [low, high] = halves(simd, block);
+    let lanes = |codes: Lanes<S>| {
+        let codes = codes.bitcast::<u16x32<S>>() >> 1;
+        upper(simd, codes.bitcast(), by.luma) + by.bias
+    };
+    [lanes(low), lanes(high)]
+}
+
+/// A channel: luma and what chroma adds to it.
+#[inline(always)]
+pub(super) fn channel<S: Simd>(simd: S, luma: &Halves<S>, term: &Halves<S>, out: &mut Block) {
+    let (low, high) = (luma[0] + term[0], luma[1] + term[1]);
+    let (low, high) = (low >> FRACTION, high >> FRACTION);
+    vector::packed(simd, low.bitcast(), high.bitcast()).store_array(out);
+}
 
 /// 0.299 R + 0.587 G + 0.114 B, rounded, with 16 bits of fraction.
 #[inline(always)]

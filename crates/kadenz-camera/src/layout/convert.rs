@@ -293,9 +293,21 @@ impl Plan {
                 start,
                 blocks: self.band.stride / BLOCK,
             };
+            let to = first - top;
+            if self.layout.channels == Channels::Gray {
+                let width = self.out.width as usize;
+                let lines = Lines {
+                    planes: [&mut into[to * width..], &mut [], &mut []],
+                    stride: width,
+                    width,
+                    skip,
+                };
+                samples::convert(simd, samples, &self.by, part, lines);
+                continue;
+            }
             samples::convert(simd, samples, &self.by, part, self.band.lines(0, skip));
             for nth in 0..count {
-                self.interleave(nth, first + nth - top, into);
+                self.interleave(nth, to + nth, into);
             }
         }
     }

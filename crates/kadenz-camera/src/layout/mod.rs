@@ -19,6 +19,7 @@ mod scale;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod vector;
 
 pub use convert::Converter;
 

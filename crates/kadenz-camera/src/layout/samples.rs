@@ -2,11 +2,9 @@
 //!
 //! A line is a row of a picture, or, where its planes have been transposed, a column.
 
-use fearless_simd::{Simd, prelude::*, u16x32};
+use fearless_simd::Simd;
 
-use super::colour::{
-    self, BLOCK, Block, Coefficients, Factors, HALF, Terms, halves, luma_of, widened,
-};
+use super::colour::{self, BLOCK, Block, Coefficients, Factors, HALF, Terms, luma_of};
 use crate::picture::{Chroma, Pixels, Plane};
 
 /// What lines hold.
@@ -186,9 +184,12 @@ pub(super) fn convert<S: Simd>(
     mut out: Lines<'_>,
 ) {
     let out = &mut out;
+    let is_copy = by.is_luma_gray() && out.is_gray();
     let by = &Factors::new(simd, by);
     match samples {
-        Samples::Luma(y) => luma(simd, &y, part, by, out),
+        Samples::Luma(y) if is_copy => copy(&y, part, out),
+        Samples::Luma(y) if out.is_gray() => luma(simd, &y, part, by, out),
+        Samples::Luma(y) => gray_in_colour(simd, &y, part, by, out),
         Samples::Yuv {
             y,
             u,
@@ -209,19 +210,19 @@ pub(super) fn convert<S: Simd>(
 fn put<S: Simd>(
     simd: S,
     luma: &Block,
-    [even, odd]: [Terms<S>; 2],
+    terms: &Terms<S>,
     by: &Factors<S>,
     (line, at): (usize, usize),
     out: &mut Lines<'_>,
 ) {
     let luma = colour::luma(simd, luma, by);
     let mut block = [0; BLOCK];
-    colour::channel(simd, &luma, even.red, odd.red, &mut block);
+    colour::channel(simd, &luma, &terms.red, &mut block);
     out.put(0, line, at, &block);
     if !out.is_gray() {
-        colour::channel(simd, &luma, even.green, odd.green, &mut block);
+        colour::channel(simd, &luma, &terms.green, &mut block);
         out.put(1, line, at, &block);
-        colour::channel(simd, &luma, even.blue, odd.blue, &mut block);
+        colour::channel(simd, &luma, &terms.blue, &mut block);
         out.put(2, line, at, &block);
     }
 }
@@ -304,24 +305,65 @@ impl Whole {
     }
 }
 
+/// Luma whose codes are those of gray.
+#[inline(always)]
+fn copy(y: &Plane<'_>, part: Part, out: &mut Lines<'_>) {
+    for line in 0..part.count {
+        let row = &y.row(part.first + line)[part.start + out.skip..];
+        let out = &mut out.planes[0][line * out.stride..][..out.width];
+        let length = out.len().min(row.len());
+        out[..length].copy_from_slice(&row[..length]);
+    }
+}
+
 #[inline(always)]
 fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut Lines<'_>) {
-    let none = [Terms::none(simd); 2];
     for line in 0..part.count {
         let row = y.row(part.first + line);
         let whole = Whole::of(part, row.len().saturating_sub(part.start), out);
         for at in whole.others(part).map(|block| block * BLOCK) {
             let mut room = [0; BLOCK];
             let luma = bytes_at(row, part.start + at, &mut room);
-            put(simd, luma, none, by, (line, at), out);
+            put(simd, luma, &Terms::none(simd), by, (line, at), out);
         }
         for run in whole.runs {
             let out_line = &mut out.planes[0][line * out.stride..];
             let out_blocks = run.of_output(out_line, out.skip);
-            for (block, out) in run.of_line(row, part.start).iter().zip(out_blocks) {
+            whole_blocks_of_luma(simd, run.of_line(row, part.start), by, out_blocks);
+        }
+    }
+}
+
+/// A function of its own, as [`whole_blocks`].
+#[inline(never)]
+fn whole_blocks_of_luma<S: Simd>(simd: S, luma: &[Block], by: &Factors<S>, out: &mut [Block]) {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let none = Terms::none(simd);
+            for (block, out) in luma.iter().zip(out) {
                 let luma = colour::luma(simd, block, by);
-                colour::channel(simd, &luma, none[0].red, none[1].red, out);
+                colour::channel(simd, &luma, &none.red, out);
             }
+        },
+    );
+}
+
+/// Luma as red, green and blue.
+#[inline(always)]
+fn gray_in_colour<S: Simd>(
+    simd: S,
+    y: &Plane<'_>,
+    part: Part,
+    by: &Factors<S>,
+    out: &mut Lines<'_>,
+) {
+    let none = Terms::none(simd);
+    for line in 0..part.count {
+        for at in (0..part.blocks).map(|block| block * BLOCK) {
+            let mut room = [0; BLOCK];
+            let luma = bytes_at(y.row(part.first + line), part.start + at, &mut room);
+            put(simd, luma, &none, by, (line, at), out);
         }
     }
 }
@@ -356,62 +398,86 @@ fn yuv<S: Simd, const C: usize>(
             for nth in 0..lines {
                 let mut room = [0; BLOCK];
                 let luma = bytes_at(y.row(source + nth), part.start + block * BLOCK, &mut room);
-                put(simd, luma, terms, by, (line + nth, block * BLOCK), out);
+                put(simd, luma, &terms, by, (line + nth, block * BLOCK), out);
             }
         }
         for run in whole.runs {
             let chroma = [run.of_line(u, start), run.of_line(v, start)];
             let (first, second) = out.whole_lines(line, run);
-            let luma = |nth: usize| run.of_line(y.row(source + nth), part.start);
-            if is_two {
-                whole_blocks::<S, C, 2>(simd, [luma(0), luma(1)], chroma, by, [first, second]);
-            } else {
-                whole_blocks::<S, C, 1>(simd, [luma(0)], chroma, by, [first]);
+            let second = second.map(|it| if is_two { it } else { &mut it[..0] });
+            let last = source + usize::from(is_two);
+            let luma = [source, last].map(|line| run.of_line(y.row(line), part.start));
+            if run.blocks > 0 {
+                whole_blocks::<S, C>(simd, luma, chroma, by, [first, second]);
             }
         }
         line += lines;
     }
 }
 
-/// What chroma adds to the pixels with an even number, and to those with an odd one.
+/// What chroma adds.
 #[inline(always)]
-fn terms<S: Simd, const C: usize>(
-    simd: S,
-    u: &[u8; C],
-    v: &[u8; C],
-    by: &Factors<S>,
-) -> [Terms<S>; 2] {
-    if let (Some(u), Some(v)) = (u.as_array::<BLOCK>(), v.as_array::<BLOCK>()) {
-        let (u, v) = (halves(simd, u), halves(simd, v));
-        return [0, 1].map(|nth| Terms::new(simd, u[nth], v[nth], by));
+fn terms<S: Simd, const C: usize>(simd: S, u: &[u8; C], v: &[u8; C], by: &Factors<S>) -> Terms<S> {
+    if let (Some(u), Some(v)) = (u.first_chunk(), v.first_chunk()) {
+        return Terms::of_each(simd, u, v, by);
     }
     let (u, v) = (u.first_chunk(), v.first_chunk());
-    let (u, v) = (u.expect("a half"), v.expect("a half"));
-    [Terms::new(simd, widened(simd, u), widened(simd, v), by); 2]
+    Terms::of_pairs(simd, u.expect("a half"), v.expect("a half"), by)
 }
 
-/// `N` lines that have their chroma in common.
-#[inline(always)]
-fn whole_blocks<S: Simd, const C: usize, const N: usize>(
+/// The whole blocks of one or two lines that have their chroma in common.
+///
+/// A function of its own: within a larger one the compiler keeps its addresses in memory.
+#[inline(never)]
+fn whole_blocks<S: Simd, const C: usize>(
     simd: S,
-    luma: [&[Block]; N],
+    luma: [&[Block]; 2],
     [u, v]: [&[[u8; C]]; 2],
     by: &Factors<S>,
-    mut out: [[&mut [Block]; 3]; N],
+    [first, second]: [[&mut [Block]; 3]; 2],
 ) {
-    let count = u.len().min(v.len());
-    if luma.iter().any(|it| it.len() < count) || out.iter().flatten().any(|it| it.len() < count) {
-        return;
-    }
-    for block in 0..count {
-        let [even, odd] = terms(simd, &u[block], &v[block], by);
-        for (luma, [red, green, blue]) in luma.iter().zip(&mut out) {
-            let luma = colour::luma(simd, &luma[block], by);
-            colour::channel(simd, &luma, even.red, odd.red, &mut red[block]);
-            colour::channel(simd, &luma, even.green, odd.green, &mut green[block]);
-            colour::channel(simd, &luma, even.blue, odd.blue, &mut blue[block]);
-        }
-    }
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let chroma = u.iter().zip(v);
+            if second[0].is_empty() {
+                let luma = luma[0].iter().zip(threes(first));
+                for ((u, v), (luma, out)) in chroma.zip(luma) {
+                    block(simd, luma, &terms(simd, u, v, by), by, out);
+                }
+                return;
+            }
+            let first = luma[0].iter().zip(threes(first));
+            let second = luma[1].iter().zip(threes(second));
+            for (((u, v), first), second) in chroma.zip(first).zip(second) {
+                let terms = terms(simd, u, v, by);
+                block(simd, first.0, &terms, by, first.1);
+                block(simd, second.0, &terms, by, second.1);
+            }
+        },
+    );
+}
+
+/// The blocks of three channels.
+type Three<'a> = ((&'a mut Block, &'a mut Block), &'a mut Block);
+
+#[inline(always)]
+fn threes<'a>([red, green, blue]: [&'a mut [Block]; 3]) -> impl Iterator<Item = Three<'a>> {
+    red.iter_mut().zip(green).zip(blue)
+}
+
+#[inline(always)]
+fn block<S: Simd>(
+    simd: S,
+    luma: &Block,
+    terms: &Terms<S>,
+    by: &Factors<S>,
+    ((red, green), blue): Three<'_>,
+) {
+    let luma = colour::luma(simd, luma, by);
+    colour::channel(simd, &luma, &terms.red, red);
+    colour::channel(simd, &luma, &terms.green, green);
+    colour::channel(simd, &luma, &terms.blue, blue);
 }
 
 /// Y0 U Y1 V.
@@ -427,13 +493,12 @@ fn yuyv<S: Simd>(simd: S, plane: &Plane<'_>, part: Part, by: &Factors<S>, out: &
             let (mut u, mut v) = ([0; HALF], [0; HALF]);
             for i in 0..HALF {
                 (luma[2 * i], luma[2 * i + 1]) = (bytes[4 * i], bytes[4 * i + 2]);
-                (u[i], v[i]) = (bytes[4 * i + 1].into(), bytes[4 * i + 3].into());
+                (u[i], v[i]) = (bytes[4 * i + 1], bytes[4 * i + 3]);
             }
             if !out.is_gray() {
-                let (u, v) = (u16x32::load_array(simd, u), u16x32::load_array(simd, v));
-                terms = Terms::new(simd, u, v, by);
+                terms = Terms::of_pairs(simd, &u, &v, by);
             }
-            put(simd, &luma, [terms; 2], by, (line, at), out);
+            put(simd, &luma, &terms, by, (line, at), out);
         }
     }
 }

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+use fearless_simd::Level;
 use proptest::prelude::*;
 
 use super::*;
@@ -189,9 +190,19 @@ fn size(width: u32, height: u32) -> Size {
     Size::new(width, height).unwrap()
 }
 
-/// Every set of instructions that this machine has.
+/// By every set of instructions that this machine has.
 fn converters(layout: Layout) -> Vec<Converter> {
-    vec![Converter::new(layout)]
+    let best = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    let others = [
+        best.as_avx2().map(Level::Avx2),
+        best.as_sse4_2().map(Level::Sse4_2),
+        best.as_sse2().map(Level::Sse2),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let others: [Option<Level>; 0] = [];
+    let levels = [Some(best)].into_iter().chain(others).flatten();
+    levels.map(|level| Converter::by(level, layout)).collect()
 }
 
 /// A picture in a layout, by every set of instructions: all must give the same.

@@ -72,6 +72,8 @@ pub(super) fn square<S: Simd>(
     match simd.level() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512(avx512) => square_avx512(avx512, rows, stride, out, out_stride, room),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(avx2) => square_avx2(avx2, rows, stride, out, out_stride),
         _ => square_of_16(simd, rows, stride, out, out_stride),
     }
 }
@@ -163,6 +165,44 @@ fearless_simd::kernel!(
             for (i, pixels) in block.iter().enumerate() {
                 let bytes = out[(16 * group + i) * out_stride..].first_chunk_mut();
                 *bytes.expect("whole squares") = bytes_of(avx512, *pixels);
+            }
+        }
+    }
+);
+
+fearless_simd::kernel!(
+    #[inline]
+    fn square_avx2(avx2: Avx2, rows: &[u8], stride: usize, out: &mut [u8], out_stride: usize) {
+        use std::arch::x86_64::*;
+
+        use fearless_simd::u8x32;
+
+        for (row, column) in [(0, 0), (0, 32), (32, 0), (32, 32)] {
+            let mut groups = [[_mm256_setzero_si256(); 16]; 2];
+            for i in 0..16 {
+                let mut two = [_mm256_setzero_si256(); 2];
+                for (nth, pixels) in two.iter_mut().enumerate() {
+                    let start = (row + 16 * nth + i) * stride + column;
+                    let bytes = rows[start..].first_chunk().expect("whole squares");
+                    *pixels = u8x32::load_array_ref(avx2, bytes).into();
+                }
+                groups[0][i] = _mm256_permute2x128_si256::<0x20>(two[0], two[1]);
+                groups[1][i] = _mm256_permute2x128_si256::<0x31>(two[0], two[1]);
+            }
+            for (group, mut block) in groups.into_iter().enumerate() {
+                for _ in 0..4 {
+                    let before = block;
+                    for i in 0..8 {
+                        block[2 * i] = _mm256_unpacklo_epi8(before[i], before[i + 8]);
+                        block[2 * i + 1] = _mm256_unpackhi_epi8(before[i], before[i + 8]);
+                    }
+                }
+                for (i, pixels) in block.iter().enumerate() {
+                    let start = (column + 16 * group + i) * out_stride + row;
+                    let bytes = out[start..].first_chunk_mut().expect("whole squares");
+                    let pixels: u8x32<_> = (*pixels).simd_into(avx2);
+                    pixels.store_array(bytes);
+                }
             }
         }
     }
