@@ -150,9 +150,13 @@ impl Plan {
     #[inline(always)]
     fn run<S: Simd>(&mut self, simd: S, picture: &Picture<'_>, into: &mut [u8]) {
         self.by = Coefficients::of(picture.pixels());
-        let samples = Samples::rows(picture.pixels(), self.layout.channels == Channels::Gray);
+        let is_gray = self.layout.channels == Channels::Gray;
+        let samples = Samples::rows(picture.pixels(), is_gray);
         match (self.layout.order, self.scale.is_some()) {
             (Order::ColumnMajor, false) => match samples {
+                Samples::Luma(y) if is_gray && self.by.is_luma_gray() => {
+                    self.gray_columns(simd, &y, into);
+                }
                 Samples::Luma(_) | Samples::Yuv { .. } => self.strips(simd, samples, into),
                 Samples::Yuyv(_) | Samples::Rgb(_) => self.tiles(simd, samples, into),
             },
@@ -166,6 +170,34 @@ impl Plan {
     fn left(&self) -> (usize, usize) {
         let left = self.region.left as usize;
         (left & !1, left & 1)
+    }
+
+    /// Column-major, of luma that is gray as it is, in its own size.
+    #[inline(always)]
+    fn gray_columns<S: Simd>(&mut self, simd: S, y: &Plane<'_>, into: &mut [u8]) {
+        let (width, height) = (self.out.width as usize, self.out.height as usize);
+        let (left, stride) = (self.region.left as usize, y.stride());
+        for top in tops(height) {
+            let rows = &y.row(self.region.top as usize + top)[left..];
+            for first in (0..width).step_by(BLOCK) {
+                let (rows, columns) = (&rows[first..], BLOCK.min(width - first));
+                let out = &mut into[first * height..][..columns * height];
+                let is_whole = columns == BLOCK
+                    && height >= BLOCK
+                    && rows.len() >= (BLOCK - 1) * stride + BLOCK;
+                if is_whole {
+                    let out = &mut out[top..];
+                    transpose::square(simd, rows, stride, out, height, &mut self.room);
+                    continue;
+                }
+                for (x, column) in out.chunks_exact_mut(height).enumerate() {
+                    let rows = rows[x..].iter().step_by(stride);
+                    for (out, pixel) in column[top..].iter_mut().zip(rows).take(BLOCK) {
+                        *out = *pixel;
+                    }
+                }
+            }
+        }
     }
 
     /// Column-major, of planes, in its own size: some columns of samples at once, which stay in the cache.

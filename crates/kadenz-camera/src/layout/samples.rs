@@ -275,7 +275,7 @@ impl Whole {
         let end = part.blocks.min(pixels / BLOCK).max(before);
         let length = (part.blocks * BLOCK).min(out.width + out.skip);
         let is_overlapping = end < part.blocks
-            && length % 2 == 0
+            && length.is_multiple_of(2)
             && length <= inputs
             && length >= BLOCK + 2 * before;
         Self {

@@ -178,18 +178,18 @@ fearless_simd::kernel!(
         use fearless_simd::u8x32;
 
         for (row, column) in [(0, 0), (0, 32), (32, 0), (32, 32)] {
-            let mut groups = [[_mm256_setzero_si256(); 16]; 2];
-            for i in 0..16 {
+            let (mut low, mut high) = ([_mm256_setzero_si256(); 16], [_mm256_setzero_si256(); 16]);
+            for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
                 let mut two = [_mm256_setzero_si256(); 2];
                 for (nth, pixels) in two.iter_mut().enumerate() {
                     let start = (row + 16 * nth + i) * stride + column;
                     let bytes = rows[start..].first_chunk().expect("whole squares");
                     *pixels = u8x32::load_array_ref(avx2, bytes).into();
                 }
-                groups[0][i] = _mm256_permute2x128_si256::<0x20>(two[0], two[1]);
-                groups[1][i] = _mm256_permute2x128_si256::<0x31>(two[0], two[1]);
+                *low = _mm256_permute2x128_si256::<0x20>(two[0], two[1]);
+                *high = _mm256_permute2x128_si256::<0x31>(two[0], two[1]);
             }
-            for (group, mut block) in groups.into_iter().enumerate() {
+            for (group, mut block) in [low, high].into_iter().enumerate() {
                 for _ in 0..4 {
                     let before = block;
                     for i in 0..8 {
