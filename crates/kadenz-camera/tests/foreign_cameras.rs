@@ -1,6 +1,7 @@
 //! Sources against cameras that others wrote: Debian's gst-rtsp-server.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
@@ -98,11 +99,9 @@ fn skip(test: &str, missing: &str) {
 fn watch(source: &mut RtspSource, count: usize, is_key: fn(&[u8]) -> bool) -> usize {
     let mut keys = 0;
     for number in 0..count {
-        let unit = loop {
-            match source.next(clock::now() + PATIENCE).unwrap() {
-                Next::Unit(unit) => break unit,
-                other => panic!("{other:?}"),
-            }
+        let unit = match source.next(clock::now() + PATIENCE).unwrap() {
+            Next::Unit(unit) => unit,
+            other => panic!("{other:?}"),
         };
         let bytes = match unit.content {
             Content::H264(bytes) | Content::H265(bytes) | Content::Jpeg(bytes) => bytes,

@@ -69,7 +69,7 @@ impl Challenge {
     pub fn strongest<'a>(fields: impl Iterator<Item = &'a str>) -> Option<Self> {
         fields
             .flat_map(offers)
-            .filter_map(Self::of_offer)
+            .filter_map(|offer| Self::of_offer(&offer))
             .max_by_key(|it| match &it.scheme {
                 Scheme::Basic => 0,
                 Scheme::Digest { algorithm, .. } => {
@@ -78,7 +78,7 @@ impl Challenge {
             })
     }
 
-    fn of_offer(offer: Offer) -> Option<Self> {
+    fn of_offer(offer: &Offer) -> Option<Self> {
         let value = |name: &str| {
             let named = |it: &&(String, String)| it.0.eq_ignore_ascii_case(name);
             offer.parameters.iter().find(named).map(|it| it.1.clone())
