@@ -53,7 +53,7 @@ pub enum PictureError {
 }
 
 impl Size {
-    /// 640x480, 1280x720, 1920x1080 and 3840x2160, as the figures of \[Enner2017\] name them.
+    /// 640x480, 1280x720, 1920x1080 and 3840x2160, as the figures of \[Enner2017b\] name them.
     pub const NAMED: [(&'static str, Self); 4] = [
         (
             "480p",

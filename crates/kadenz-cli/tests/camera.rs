@@ -1,0 +1,283 @@
+//! `kadenz camera` as a user types it, against the simulator.
+#![cfg(all(feature = "camera", target_os = "linux"))]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use common::{Said, assert_described, assert_on_one_screen, folder, kadenz, run, signal, text};
+
+/// A command that says on standard error when it is ready, and goes on.
+struct Started {
+    child: Child,
+    notes: BufReader<std::process::ChildStderr>,
+}
+
+impl Started {
+    fn new(arguments: &[&str]) -> Self {
+        let mut child = kadenz(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let notes = BufReader::new(child.stderr.take().unwrap());
+        Self { child, notes }
+    }
+
+    /// The first note that has this in it.
+    fn said(&mut self, what: &str) -> String {
+        let mut line = String::new();
+        let mut all = String::new();
+        while !line.contains(what) {
+            line.clear();
+            let count = self.notes.read_line(&mut line).unwrap();
+            all += &line;
+            assert!(count > 0, "it never said `{what}`: {all}");
+        }
+        line
+    }
+
+    fn end(mut self, with: &str) -> Said {
+        signal(&self.child, with);
+        let mut notes = String::new();
+        self.notes.read_to_string(&mut notes).unwrap();
+        let mut said = Said::of(self.child.wait_with_output().unwrap());
+        said.err = notes;
+        said
+    }
+}
+
+/// A simulated camera at a free port; its URL.
+fn sim(protocol: &str) -> (Started, String) {
+    let mut sim = Started::new(&[
+        "camera",
+        "sim",
+        "--listen",
+        "127.0.0.1:0",
+        "--protocol",
+        protocol,
+        "--size",
+        "320x240",
+        "--rate",
+        "30Hz",
+    ]);
+    let line = sim.said("://");
+    let url = line.split(' ').next().unwrap().to_owned();
+    (sim, url)
+}
+
+fn name(of: &str) -> String {
+    format!("cli-{of}-{}", std::process::id())
+}
+
+#[test]
+fn frames_of_rtsp_and_mjpeg_are_measured_to_their_painted_time() {
+    for (protocol, more) in [
+        ("rtsp", &["--transport", "udp"][..]),
+        ("rtsp", &[]),
+        ("http", &[]),
+    ] {
+        let (sim, url) = sim(protocol);
+        let run_folder = folder();
+        let out = run_folder.path().join("run");
+        let said = run(&[
+            &[
+                "camera",
+                "record",
+                &url,
+                "--barcode",
+                "--duration",
+                "2s",
+                "--json",
+                "--deadline",
+                "1h",
+                "--out",
+                text(&out),
+            ],
+            more,
+        ]
+        .concat());
+        assert_eq!(said.code, 0, "{}", said.err);
+        let json = said.json();
+        let series = json["series"].as_array().unwrap();
+        let of = |name: &str| {
+            series
+                .iter()
+                .find(|it| it["name"] == name)
+                .unwrap_or_else(|| panic!("{name}: {json}"))
+        };
+        assert!(of("end-to-end")["count"].as_u64().unwrap() > 5, "{json}");
+        assert!(of("frame-decode")["count"].as_u64().unwrap() > 5, "{json}");
+        let run = &json["runs"][0];
+        assert_eq!(run["camera"]["url"], url.as_str());
+        assert!(
+            run["frame_budget"]["layers"].as_array().unwrap().len() >= 5,
+            "{run}"
+        );
+        let shown = common::run(&["show", text(&out)]);
+        assert_on_one_screen(&shown);
+        assert_eq!(sim.end("INT").code, 0);
+    }
+}
+
+#[test]
+fn a_served_camera_is_listed_shown_and_served_once() {
+    let name = name("served");
+    let mut server = Started::new(&[
+        "camera",
+        "serve",
+        "test://320x240@30",
+        "--name",
+        &name,
+        "--layout",
+        "gray-column-major",
+    ]);
+    server.said("running");
+    let listed = run(&["camera", "list", "--json"]).json();
+    assert_described("camera", "list", &listed);
+    let cameras = listed["cameras"].as_array().unwrap();
+    let ours = cameras
+        .iter()
+        .find(|it| it["name"] == name.as_str())
+        .unwrap();
+    assert_eq!(ours["state"], "running");
+
+    let place = folder();
+    let png = place.path().join("now.png");
+    let saved = run(&["camera", "show", &name, "--png", text(&png), "--json"]);
+    assert_eq!(saved.code, 0, "{}", saved.err);
+    assert_described("camera", "show", &saved.json());
+    assert!(
+        std::fs::read(&png)
+            .unwrap()
+            .starts_with(b"\x89PNG\r\n\x1a\n")
+    );
+
+    let second = run(&["camera", "serve", "test://320x240@30", "--name", &name]);
+    assert_eq!(second.code, 2);
+    assert!(
+        second.err.contains("in use by another process"),
+        "{}",
+        second.err
+    );
+    assert_eq!(server.end("INT").code, 0);
+    let gone = run(&["camera", "show", &name, "--png", text(&png)]);
+    assert_eq!(gone.code, 2);
+    assert!(gone.err.contains("kadenz camera serve"), "{}", gone.err);
+}
+
+#[test]
+fn a_server_killed_in_the_middle_leaves_its_name_free() {
+    let name = name("killed");
+    let arguments = ["camera", "serve", "test://320x240@30", "--name", &name];
+    let mut first = Started::new(&arguments);
+    first.said("running");
+    first.end("KILL");
+    let listed = run(&["camera", "list"]);
+    assert!(!listed.out.contains(&name), "{}", listed.out);
+    let mut second = Started::new(&[&arguments[..], &["--duration", "100ms", "--json"]].concat());
+    second.said("running");
+    let said = second.end("CONT");
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_described("camera", "serve", &said.json());
+}
+
+#[test]
+fn the_page_is_for_browsers_of_this_machine() {
+    let mut page = Started::new(&["camera", "show", "test://320x240@30", "--port", "0"]);
+    let line = page.said("http://");
+    let at = line.find("http://").unwrap() + 7;
+    let address = line[at..].split(' ').next().unwrap();
+    let ask = |path: &str, host: &str| {
+        let mut client = TcpStream::connect(address).unwrap();
+        write!(client, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask("/", address).starts_with(b"HTTP/1.1 200 OK"));
+    let frame = ask("/frame", address);
+    let body = frame.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(frame.len() - body, 54 + 320 * 240 * 3);
+    assert!(
+        String::from_utf8(ask("/status", address))
+            .unwrap()
+            .contains("\"age_ms\"")
+    );
+    assert!(ask("/frame", "evil.example").starts_with(b"HTTP/1.1 403"));
+    assert_eq!(page.end("INT").code, 0);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_its_remedy() {
+    for (arguments, words) in [
+        (
+            &[
+                "camera",
+                "record",
+                "rtsp://127.0.0.1:1/x",
+                "--timeout",
+                "300ms",
+            ][..],
+            "127.0.0.1:1",
+        ),
+        (
+            &["camera", "record", "nobody-serves-this"],
+            "kadenz camera serve",
+        ),
+        (
+            &[
+                "camera",
+                "show",
+                "test://320x240@30",
+                "--layout",
+                "rgb-column-major",
+            ],
+            "take --layout rgb",
+        ),
+        (
+            &["camera", "serve", "test://1x1@30", "--name", "a/b"],
+            "letters, digits",
+        ),
+        (
+            &["camera", "record", "test://320x240@30", "--layout", "cmyk"],
+            "rgb-column-major",
+        ),
+        (
+            &[
+                "camera",
+                "serve",
+                "rtsp://user:secret@127.0.0.1:1/x",
+                "--slots",
+                "1",
+            ],
+            "--slots",
+        ),
+    ] {
+        let said = run(arguments);
+        assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
+        assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
+        assert!(!said.err.contains("secret"), "{}", said.err);
+    }
+}
+
+#[test]
+fn the_doctor_names_the_layer_that_takes_most() {
+    let said = run(&[
+        "camera",
+        "doctor",
+        "test://320x240@30",
+        "--duration",
+        "1s",
+        "--details",
+        "--out",
+        text(&folder().path().join("run")),
+    ]);
+    assert!(said.code <= 1, "{}", said.err);
+    assert!(said.out.contains("of a frame's age"), "{}", said.out);
+    assert!(said.out.contains("convert"), "{}", said.out);
+}
