@@ -24,6 +24,8 @@ pub struct Crate {
     pub tests: Vec<String>,
     /// Features that one of its tests or examples needs.
     pub needed_features: Vec<String>,
+    /// Its features.
+    pub features: Vec<String>,
     /// Whether it has examples, which its tests may run.
     pub has_examples: bool,
 }
@@ -108,6 +110,10 @@ fn read_crate(package: &Value, root: &str) -> Crate {
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect(),
+        features: package["features"]
+            .as_object()
+            .map(|all| all.keys().cloned().collect())
+            .unwrap_or_default(),
         has_examples: list("targets").iter().any(|it| it["kind"][0] == "example"),
         tests: list("targets")
             .iter()

@@ -94,7 +94,7 @@ mod recording;
 pub use kadenz_record as record;
 pub use kadenz_rt as rt;
 
-#[cfg(feature = "camera")]
+#[cfg(all(feature = "camera", target_os = "linux"))]
 pub use kadenz_camera as camera;
 #[cfg(feature = "lab")]
 pub use kadenz_lab as lab;

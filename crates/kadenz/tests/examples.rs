@@ -12,7 +12,7 @@ use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz::record::samples::Sample;
 
 /// The programs, and most lines of one.
-const PROGRAMS: [&str; 4] = ["periodic", "messages", "ethercat", "compare"];
+const PROGRAMS: [&str; 5] = ["periodic", "messages", "ethercat", "camera", "compare"];
 const MAX_LINES: usize = 15;
 
 fn root() -> PathBuf {
@@ -178,4 +178,14 @@ fn what_is_slower_beyond_chance_is_told_and_nothing_else() {
     std::fs::remove_dir_all(folder.path().join("after")).unwrap();
     write_run(&folder.path().join("after"), usual);
     assert_eq!(output_of("compare", folder.path(), &[]), "");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_camera_gives_frames_with_their_age() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = output_of("camera", folder.path(), &[]);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 30, "{told}");
+    assert!(lines.iter().all(|line| line.starts_with("frame ") && line.ends_with(" old")), "{told}");
 }
