@@ -10,20 +10,25 @@
 //! fraction; the sum is rounded once. What comes out is the same whatever instructions compute it, differs by less than 1
 //! from the real-valued formula, and gray goes in as gray comes out: without chroma, R = G = B = gray.
 //!
-//! The code is plain loops over arrays of [`BLOCK`] pixels. It has no instructions of its own: compiled
-//! within `Simd::vectorize`, the compiler makes vectors of it.
+//! `fearless_simd` makes instructions of it, for whatever the machine has.
 
-use crate::picture::{Chroma, Matrix, Picture, Pixels, Plane, Range};
+use fearless_simd::{Simd, i16x32, prelude::*, u8x32, u8x64, u16x32};
+
+use super::vector;
+use crate::picture::{Matrix, Pixels, Range};
 
 /// Pixels that are converted at once.
 pub(super) const BLOCK: usize = 64;
 /// Chroma samples of a block, at most one for two pixels; or pixels with an even number.
-const HALF: usize = BLOCK / 2;
+pub(super) const HALF: usize = BLOCK / 2;
 /// Bits of fraction of the sums.
-const FRACTION: i32 = 5;
+const FRACTION: u32 = 5;
 
-type Block = [u8; BLOCK];
-type Lanes = [i16; HALF];
+pub(super) type Block = [u8; BLOCK];
+/// Half of a block's pixels: of each 16 the first 8, or the last.
+type Lanes<S> = i16x32<S>;
+/// Both.
+type Halves<S> = [Lanes<S>; 2];
 
 /// The factors of a matrix and a range.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +45,12 @@ pub(super) struct Coefficients {
 }
 
 impl Coefficients {
+    /// Whether luma is gray as it is.
+    #[inline(always)]
+    pub(super) fn is_luma_gray(&self) -> bool {
+        (self.luma, self.bias) == (1 << 14, 1 << (FRACTION - 1))
+    }
+
     /// From the standards' formulas.
     pub(super) fn new(matrix: Matrix, range: Range) -> Self {
         let (kr, kb) = match matrix {
@@ -66,7 +77,8 @@ impl Coefficients {
         }
     }
 
-    fn of(pixels: &Pixels<'_>) -> Self {
+    /// Those of a picture.
+    pub(super) fn of(pixels: &Pixels<'_>) -> Self {
         match *pixels {
             Pixels::Gray { range, .. } => Self::new(Matrix::Bt601, range),
             Pixels::Yuv { matrix, range, .. } | Pixels::Yuyv { matrix, range, .. } => {
@@ -77,285 +89,139 @@ impl Coefficients {
     }
 }
 
-/// The upper half of a product.
-#[inline(always)]
-fn upper(a: i16, b: i16) -> i16 {
-    ((i32::from(a) * i32::from(b)) >> 16) as i16
+/// The coefficients of a picture in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<S: Simd> {
+    luma: Lanes<S>,
+    bias: Lanes<S>,
+    red_of_v: Lanes<S>,
+    green_of_u: Lanes<S>,
+    green_of_v: Lanes<S>,
+    blue_of_u: Lanes<S>,
 }
 
-/// What chroma adds to each channel.
-struct Terms {
-    red: Lanes,
-    green: Lanes,
-    blue: Lanes,
-}
-
-impl Terms {
-    const NONE: Self = Self {
-        red: [0; HALF],
-        green: [0; HALF],
-        blue: [0; HALF],
-    };
-
-    /// Chroma samples in the low bytes of `u` and `v`.
+impl<S: Simd> Factors<S> {
     #[inline(always)]
-    fn set(&mut self, u: &[u16; HALF], v: &[u16; HALF], by: &Coefficients) {
-        // 128 is no colour: the code less 128, times 2^8.
-        let signed = |code: u16| ((code << 8) ^ 0x8000) as i16;
-        for i in 0..HALF {
-            let (u, v) = (signed(u[i]), signed(v[i]));
-            self.red[i] = upper(v, by.red_of_v);
-            self.green[i] = upper(u, by.green_of_u) + upper(v, by.green_of_v);
-            self.blue[i] = upper(u, by.blue_of_u);
+    pub(super) fn new(simd: S, of: &Coefficients) -> Self {
+        Self {
+            luma: i16x32::splat(simd, of.luma),
+            bias: i16x32::splat(simd, of.bias),
+            red_of_v: i16x32::splat(simd, of.red_of_v),
+            green_of_u: i16x32::splat(simd, of.green_of_u),
+            green_of_v: i16x32::splat(simd, of.green_of_v),
+            blue_of_u: i16x32::splat(simd, of.blue_of_u),
         }
     }
 }
 
-/// A channel of the pixels with an even number, of `even`, and of those with an odd one, of `odd`.
-#[inline(always)]
-fn channel(luma: &[Lanes; 2], even: &Lanes, odd: &Lanes, out: &mut Block) {
-    for i in 0..HALF {
-        let code = |luma: i16, term: i16| ((luma + term) >> FRACTION).clamp(0, 255) as u16;
-        let pair = code(luma[0][i], even[i]) | (code(luma[1][i], odd[i]) << 8);
-        [out[2 * i], out[2 * i + 1]] = pair.to_le_bytes();
+/// What chroma adds to each channel, in both halves of a block's pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<S: Simd> {
+    pub(super) red: Halves<S>,
+    pub(super) green: Halves<S>,
+    pub(super) blue: Halves<S>,
+}
+
+impl<S: Simd> Terms<S> {
+    /// Of no chroma.
+    #[inline(always)]
+    pub(super) fn none(simd: S) -> Self {
+        let none = [i16x32::splat(simd, 0); 2];
+        Self {
+            red: none,
+            green: none,
+            blue: none,
+        }
+    }
+
+    /// Of a sample of chroma for two pixels.
+    #[inline(always)]
+    pub(super) fn of_pairs(simd: S, u: &[u8; HALF], v: &[u8; HALF], by: &Factors<S>) -> Self {
+        let widened = |bytes: &[u8; HALF]| -> Lanes<S> {
+            let (low, high) = simd.widen_u8x32(u8x32::load_array_ref(simd, bytes));
+            (simd.combine_u16x16(low, high) << 8).bitcast()
+        };
+        let [red, green, blue] = terms(simd, widened(u), widened(v), by);
+        Self {
+            red: doubled(simd, red),
+            green: doubled(simd, green),
+            blue: doubled(simd, blue),
+        }
+    }
+
+    /// Of a sample for each.
+    #[inline(always)]
+    pub(super) fn of_each(simd: S, u: &Block, v: &Block, by: &Factors<S>) -> Self {
+        let (u, v) = (halves(simd, u), halves(simd, v));
+        let [red0, green0, blue0] = terms(simd, u[0], v[0], by);
+        let [red1, green1, blue1] = terms(simd, u[1], v[1], by);
+        Self {
+            red: [red0, red1],
+            green: [green0, green1],
+            blue: [blue0, blue1],
+        }
     }
 }
 
-/// The pairs of bytes of a block.
+/// Of codes of chroma times 2^8.
 #[inline(always)]
-fn pairs(block: &Block) -> [u16; HALF] {
-    std::array::from_fn(|i| u16::from_le_bytes([block[2 * i], block[2 * i + 1]]))
-}
-
-/// Luma with 5 bits of fraction, of the pixels with an even and an odd number.
-#[inline(always)]
-fn luma_lanes(block: &Block, by: &Coefficients) -> [Lanes; 2] {
-    let pairs = pairs(block);
-    let lanes = |shifted: fn(u16) -> u16| {
-        std::array::from_fn(|i| upper(shifted(pairs[i]) as i16, by.luma) + by.bias)
-    };
+fn terms<S: Simd>(simd: S, u: Lanes<S>, v: Lanes<S>, by: &Factors<S>) -> [Lanes<S>; 3] {
+    // The code 128 is no colour.
+    let (u, v) = (u ^ i16::MIN, v ^ i16::MIN);
     [
-        lanes(|pair| (pair & 0xff) << 7),
-        lanes(|pair| (pair >> 8) << 7),
+        upper(simd, v, by.red_of_v),
+        upper(simd, u, by.green_of_u) + upper(simd, v, by.green_of_v),
+        upper(simd, u, by.blue_of_u),
     ]
 }
 
-/// Where converted rows are put: planes of rows of whole blocks.
-#[derive(Debug, Default)]
-pub(super) struct Band {
-    /// Red, green, blue; or gray alone.
-    pub(super) planes: Vec<Vec<u8>>,
-    /// Bytes from row to row, a multiple of [`BLOCK`].
-    pub(super) stride: usize,
-}
-
-impl Band {
-    /// Planes for `rows` rows of `width` pixels.
-    pub(super) fn new(planes: usize, rows: usize, width: usize) -> Self {
-        let stride = width.next_multiple_of(BLOCK);
-        Self {
-            planes: vec![vec![0; rows * stride]; planes],
-            stride,
-        }
-    }
-
-    /// A row of a plane.
-    #[inline(always)]
-    pub(super) fn row(&self, plane: usize, row: usize) -> &[u8] {
-        &self.planes[plane][row * self.stride..][..self.stride]
-    }
-
-    #[inline(always)]
-    fn block(&mut self, plane: usize, row: usize, block: usize) -> &mut Block {
-        let start = row * self.stride + block * BLOCK;
-        self.planes[plane][start..]
-            .first_chunk_mut()
-            .expect("a row holds whole blocks")
-    }
-}
-
-/// `N` bytes from `at` on. Beyond the last of the plane: zeros, made in `room`.
 #[inline(always)]
-fn bytes_at<'a, const N: usize>(row: &'a [u8], at: usize, room: &'a mut [u8; N]) -> &'a [u8; N] {
-    let rest = row.get(at..).unwrap_or_default();
-    if let Some(bytes) = rest.first_chunk() {
-        return bytes;
-    }
-    *room = [0; N];
-    room[..rest.len()].copy_from_slice(rest);
-    room
+fn upper<S: Simd>(simd: S, a: Lanes<S>, b: Lanes<S>) -> Lanes<S> {
+    vector::upper(simd, a.bitcast(), b.bitcast()).bitcast()
 }
 
-/// The part of a picture that is converted at once: rows, and columns from an even one on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) top: usize,
-    pub(super) rows: usize,
-    /// Even.
-    pub(super) left: usize,
-    pub(super) blocks: usize,
-    /// Where the first row goes to in the band.
-    pub(super) to: usize,
-}
-
-/// Converts a part of a picture into a band, of one plane for gray, of three for red, green and blue.
+/// Each number twice.
 #[inline(always)]
-pub(super) fn convert(picture: &Picture<'_>, part: Part, band: &mut Band) {
-    let by = Coefficients::of(picture.pixels());
-    match *picture.pixels() {
-        Pixels::Rgb(plane) => rgb(&plane, part, band),
-        Pixels::Gray { y, .. } => gray(&y, part, &by, band),
-        Pixels::Yuv { y, .. } if band.planes.len() == 1 => gray(&y, part, &by, band),
-        Pixels::Yuv {
-            y, u, v, chroma, ..
-        } => match chroma {
-            Chroma::Yuv420 => halved(&y, &u, &v, 1, part, &by, band),
-            Chroma::Yuv422 => halved(&y, &u, &v, 0, part, &by, band),
-            Chroma::Yuv444 => full(&y, &u, &v, part, &by, band),
-        },
-        Pixels::Yuyv { pairs, .. } => yuyv(&pairs, part, &by, band),
-    }
+fn doubled<S: Simd>(simd: S, of: Lanes<S>) -> Halves<S> {
+    let bytes = of.bitcast();
+    [
+        vector::low_pairs(simd, bytes, bytes).bitcast(),
+        vector::high_pairs(simd, bytes, bytes).bitcast(),
+    ]
 }
 
-/// Writes one block: of luma alone where the band is gray.
+/// The codes of a block times 2^8.
 #[inline(always)]
-fn write(
-    luma: &Block,
-    [even, odd]: [&Terms; 2],
-    by: &Coefficients,
-    band: &mut Band,
-    row: usize,
-    block: usize,
-) {
-    let luma = luma_lanes(luma, by);
-    channel(&luma, &even.red, &odd.red, band.block(0, row, block));
-    if band.planes.len() > 1 {
-        channel(&luma, &even.green, &odd.green, band.block(1, row, block));
-        channel(&luma, &even.blue, &odd.blue, band.block(2, row, block));
-    }
+fn halves<S: Simd>(simd: S, block: &Block) -> Halves<S> {
+    let (zero, bytes) = (u8x64::splat(simd, 0), u8x64::load_array_ref(simd, block));
+    [
+        vector::low_bytes(simd, zero, bytes).bitcast(),
+        vector::high_bytes(simd, zero, bytes).bitcast(),
+    ]
 }
 
+/// Luma with 5 bits of fraction.
 #[inline(always)]
-fn gray(y: &Plane<'_>, part: Part, by: &Coefficients, band: &mut Band) {
-    for row in 0..part.rows {
-        for block in 0..part.blocks {
-            let mut room = [0; BLOCK];
-            let at = part.left + block * BLOCK;
-            let luma = bytes_at(y.row(part.top + row), at, &mut room);
-            write(luma, [&Terms::NONE; 2], by, band, part.to + row, block);
-        }
-    }
+pub(super) fn luma<S: Simd>(simd: S, block: &Block, by: &Factors<S>) -> Halves<S> {
+    let [low, high] = halves(simd, block);
+    let lanes = |codes: Lanes<S>| {
+        let codes = codes.bitcast::<u16x32<S>>() >> 1;
+        upper(simd, codes.bitcast(), by.luma) + by.bias
+    };
+    [lanes(low), lanes(high)]
 }
 
-/// Chroma for two pixels of a row, and for one or, shifted by 1, two rows.
+/// A channel: luma and what chroma adds to it.
 #[inline(always)]
-fn halved(
-    y: &Plane<'_>,
-    u: &Plane<'_>,
-    v: &Plane<'_>,
-    shift: usize,
-    part: Part,
-    by: &Coefficients,
-    band: &mut Band,
-) {
-    for block in 0..part.blocks {
-        let at = part.left + block * BLOCK;
-        let mut terms = Terms::NONE;
-        for row in 0..part.rows {
-            let source = part.top + row;
-            let chroma = source >> shift;
-            if row == 0 || chroma != (source - 1) >> shift {
-                let mut room = [[0; HALF]; 2];
-                let [in_u, in_v] = &mut room;
-                let u = bytes_at(u.row(chroma), at / 2, in_u).map(u16::from);
-                let v = bytes_at(v.row(chroma), at / 2, in_v).map(u16::from);
-                terms.set(&u, &v, by);
-            }
-            let mut room = [0; BLOCK];
-            let luma = bytes_at(y.row(source), at, &mut room);
-            write(luma, [&terms; 2], by, band, part.to + row, block);
-        }
-    }
-}
-
-/// Chroma for each pixel.
-#[inline(always)]
-fn full(
-    y: &Plane<'_>,
-    u: &Plane<'_>,
-    v: &Plane<'_>,
-    part: Part,
-    by: &Coefficients,
-    band: &mut Band,
-) {
-    let (mut even, mut odd) = (Terms::NONE, Terms::NONE);
-    for block in 0..part.blocks {
-        let at = part.left + block * BLOCK;
-        for row in 0..part.rows {
-            let source = part.top + row;
-            let mut rooms = [[0; BLOCK]; 3];
-            let [in_y, in_u, in_v] = &mut rooms;
-            let u = pairs(bytes_at(u.row(source), at, in_u));
-            let v = pairs(bytes_at(v.row(source), at, in_v));
-            even.set(&u.map(|it| it & 0xff), &v.map(|it| it & 0xff), by);
-            odd.set(&u.map(|it| it >> 8), &v.map(|it| it >> 8), by);
-            let luma = bytes_at(y.row(source), at, in_y);
-            write(luma, [&even, &odd], by, band, part.to + row, block);
-        }
-    }
-}
-
-/// Y0 U Y1 V.
-#[inline(always)]
-fn yuyv(plane: &Plane<'_>, part: Part, by: &Coefficients, band: &mut Band) {
-    let mut terms = Terms::NONE;
-    for row in 0..part.rows {
-        for block in 0..part.blocks {
-            let mut room = [0; 2 * BLOCK];
-            let at = 2 * (part.left + block * BLOCK);
-            let bytes = bytes_at(plane.row(part.top + row), at, &mut room);
-            let mut luma = [0; BLOCK];
-            let (mut u, mut v) = ([0; HALF], [0; HALF]);
-            for i in 0..HALF {
-                [luma[2 * i], luma[2 * i + 1]] = [bytes[4 * i], bytes[4 * i + 2]];
-                [u[i], v[i]] = [bytes[4 * i + 1], bytes[4 * i + 3]].map(u16::from);
-            }
-            if band.planes.len() > 1 {
-                terms.set(&u, &v, by);
-            }
-            write(&luma, [&terms; 2], by, band, part.to + row, block);
-        }
-    }
-}
-
-/// R G B. Its gray is the luma of BT.601, as that of JPEG, OpenCV and MATLAB.
-#[inline(always)]
-fn rgb(plane: &Plane<'_>, part: Part, band: &mut Band) {
-    for row in 0..part.rows {
-        for block in 0..part.blocks {
-            let mut room = [0; 3 * BLOCK];
-            let at = 3 * (part.left + block * BLOCK);
-            let bytes = bytes_at(plane.row(part.top + row), at, &mut room);
-            if band.planes.len() == 1 {
-                let out = band.block(0, part.to + row, block);
-                for (out, pixel) in out.iter_mut().zip(bytes.as_chunks().0) {
-                    *out = luma_of(*pixel);
-                }
-            } else {
-                for plane in 0..3 {
-                    let out = band.block(plane, part.to + row, block);
-                    for (i, out) in out.iter_mut().enumerate() {
-                        *out = bytes[3 * i + plane];
-                    }
-                }
-            }
-        }
-    }
+pub(super) fn channel<S: Simd>(simd: S, luma: &Halves<S>, term: &Halves<S>, out: &mut Block) {
+    let (low, high) = (luma[0] + term[0], luma[1] + term[1]);
+    let (low, high) = (low >> FRACTION, high >> FRACTION);
+    vector::packed(simd, low.bitcast(), high.bitcast()).store_array(out);
 }
 
 /// 0.299 R + 0.587 G + 0.114 B, rounded, with 16 bits of fraction.
 #[inline(always)]
-fn luma_of([red, green, blue]: [u8; 3]) -> u8 {
-    let [red, green, blue] = [red, green, blue].map(u32::from);
+pub(super) fn luma_of([red, green, blue]: [u8; 3]) -> u8 {
+    let (red, green, blue) = (u32::from(red), u32::from(green), u32::from(blue));
     ((19_595 * red + 38_470 * green + 7471 * blue + 32_768) >> 16) as u8
 }

@@ -14,10 +14,12 @@
 
 mod colour;
 mod convert;
+mod samples;
 mod scale;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod vector;
 
 pub use convert::Converter;
 

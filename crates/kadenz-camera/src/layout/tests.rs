@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fearless_simd::Level;
 use proptest::prelude::*;
 
 use super::*;
@@ -189,15 +192,30 @@ fn size(width: u32, height: u32) -> Size {
     Size::new(width, height).unwrap()
 }
 
-/// Every set of instructions that this machine has.
-fn converters(layout: Layout) -> Vec<Converter> {
-    vec![Converter::new(layout)]
+/// By the best set of instructions that this machine has, and by another, whose turn it is.
+fn converters(layout: Layout) -> impl Iterator<Item = Converter> {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let best = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    let others = [
+        best.as_avx2().map(Level::Avx2),
+        best.as_sse4_2().map(Level::Sse4_2),
+        best.as_sse2().map(Level::Sse2),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let others: [Option<Level>; 0] = [];
+    let others: Vec<Level> = others.into_iter().flatten().collect();
+    let turn = TURN.fetch_add(1, Ordering::Relaxed) % others.len().max(1);
+    let levels = [best]
+        .into_iter()
+        .chain(others.into_iter().skip(turn).take(1));
+    levels.map(move |level| Converter::by(level, layout))
 }
 
-/// A picture in a layout, by every set of instructions: all must give the same.
+/// A picture in a layout: all sets of instructions must give the same.
 fn converted(layout: Layout, picture: &Picture<'_>) -> Vec<u8> {
     let needed = layout.bytes(picture.size()).unwrap();
-    let mut results = converters(layout).into_iter().map(|mut converter| {
+    let mut results = converters(layout).map(|mut converter| {
         let mut bytes = vec![0xa5; needed + 3];
         let made = converter.convert(picture, &mut bytes);
         assert_eq!(made, layout.output_size(picture.size()));
