@@ -2,6 +2,7 @@
 //!
 //! Nothing here judges: a benchmark prints what it measured, with the machine and the day beside it.
 
+mod camera_layout;
 mod cyclic;
 mod ethercat;
 mod examples;
@@ -38,6 +39,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
                 1 MB at 100 Hz and 10 MB at 10 Hz by multicast beside liblcm: loss and bandwidth
   ethercat      process data of 59 devices beside ethercrab and SOEM, interleaved (needs root)
   ethercat-fifo the same with SCHED_FIFO for all
+  camera-layout pictures to planes of columns beside libswscale and OpenCV, interleaved
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
   modes-found   what is found of three modes in days of many noises
@@ -49,7 +51,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
                 memory,broker; contestants of ethercat; a name that is none tells them all
-  --rounds N    rounds of cyclic and udp [default: 7], of messages [default: 5],
+  --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
                 of hlog-report and ethercat [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
   --seconds N   length of each run of cyclic [default: 10], of udp [default: 4],
@@ -97,6 +99,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "ethercat" => ethercat::ordinary,
         "ethercat-fifo" => ethercat::fifo,
         "hlog-report" => hlog_report::take,
+        "camera-layout" => camera_layout::take,
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };

@@ -1,0 +1,231 @@
+//! yuv420p to planes of columns, beside libswscale and OpenCV.
+//!
+//! Each program measures all its ways at all sizes and prints a fast time of each, its first decile: what else the
+//! machine does lengthens most of the others. Every round lets all measure, each round begins with another of them,
+//! and ratios are taken within a round.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::figure::{Cells, Figure};
+use super::quantile::Spread;
+use super::{Wishes, must};
+use crate::process;
+use crate::repository::Repository;
+
+const ROUNDS: u32 = 7;
+/// Of each way at each size.
+const MILLISECONDS: &str = "200";
+const OPENCV: &str = "opencv-python-headless==5.0.0.93";
+const SIZES: [&str; 4] = ["480p", "720p", "1080p", "4K"];
+/// What is compared: ours, and what it stands beside.
+const PAIRS: [(&str, &[&str]); 2] = [
+    (
+        "rgb-column-major",
+        &[
+            "swscale gbrp",
+            "swscale bgr24",
+            "opencv split",
+            "opencv whole",
+            "copy of rgb-column-major",
+        ],
+    ),
+    (
+        "gray-column-major",
+        &["swscale gray", "opencv gray", "copy of gray-column-major"],
+    ),
+];
+
+/// Nanoseconds of each way at each size.
+type Times = BTreeMap<(String, String), f64>;
+
+/// A program, and what its ways are called after.
+struct Contestant {
+    prefix: &'static str,
+    command: Vec<String>,
+}
+
+/// Builds what can be had and lets all measure.
+pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let contestants = contestants(repository)?;
+    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let mut all = Vec::new();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let mut times = Times::new();
+        for turn in 0..contestants.len() {
+            let contestant = &contestants[(turn + round) % contestants.len()];
+            times.extend(measure(repository, contestant)?);
+        }
+        all.push(times);
+    }
+    figure(&all)
+}
+
+fn contestants(repository: &Repository) -> Result<Vec<Contestant>> {
+    let folder = repository.target().join("peers");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut all = vec![ours(repository)?];
+    let peers: [(&'static str, Result<Vec<String>>, &str); 2] = [
+        (
+            "swscale ",
+            swscale(repository, &folder),
+            "apt-get install libswscale-dev",
+        ),
+        (
+            "opencv ",
+            opencv(repository, &folder),
+            "pip install opencv-python-headless",
+        ),
+    ];
+    for (prefix, built, remedy) in peers {
+        match built {
+            Ok(command) => all.push(Contestant { prefix, command }),
+            Err(error) => eprintln!("left out: {prefix}: {error:#} ({remedy})"),
+        }
+    }
+    Ok(all)
+}
+
+fn ours(repository: &Repository) -> Result<Contestant> {
+    let mut build = repository.command("cargo");
+    build.args(["build", "--release", "-p", "kadenz-camera"]);
+    must(build.args(["--example", "layout_cost"]))?;
+    let program = repository.target().join("release/examples/layout_cost");
+    let command = [&program.to_string_lossy(), "--milliseconds", MILLISECONDS];
+    let layouts = PAIRS.iter().map(|(layout, _)| (*layout).to_owned());
+    Ok(Contestant {
+        prefix: "",
+        command: command
+            .map(str::to_owned)
+            .into_iter()
+            .chain(layouts)
+            .collect(),
+    })
+}
+
+fn swscale(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
+    let program = folder.join("swscale").to_string_lossy().into_owned();
+    let mut compile = repository.command("cc");
+    compile.args(["-O2", "-Wall", "-o", &program]);
+    compile.arg(repository.path("xtask/peers/swscale/peer.c"));
+    process::output(compile.arg("-lswscale"))?;
+    Ok(vec![program, MILLISECONDS.to_owned()])
+}
+
+/// OpenCV in a Python of its own.
+fn opencv(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
+    let home = folder.join("opencv");
+    let python = home.join("bin/python");
+    let imports = |repository: &Repository| {
+        process::output(
+            repository
+                .command(&python.to_string_lossy())
+                .args(["-c", "import cv2"]),
+        )
+    };
+    if imports(repository).is_err() {
+        process::output(
+            repository
+                .command("python3")
+                .args(["-m", "venv"])
+                .arg(&home),
+        )?;
+        let mut pip = repository.command(&python.to_string_lossy());
+        process::output(pip.args(["-m", "pip", "install", "--quiet", OPENCV]))?;
+        imports(repository)?;
+    }
+    let script = repository.path("xtask/peers/opencv/peer.py");
+    let words = [python.to_string_lossy(), script.to_string_lossy()];
+    let words = words.into_iter().map(|it| it.into_owned());
+    Ok(words.chain([MILLISECONDS.to_owned()]).collect())
+}
+
+fn measure(repository: &Repository, contestant: &Contestant) -> Result<Times> {
+    let [program, arguments @ ..] = &contestant.command[..] else {
+        bail!("a contestant without a program");
+    };
+    let mut command: Command = repository.command(program);
+    let said = process::output(command.args(arguments))?;
+    let said: Value = serde_json::from_str(&said).context("it said no JSON")?;
+    Ok(read(&said, contestant.prefix))
+}
+
+fn read(said: &Value, prefix: &str) -> Times {
+    let mut times = Times::new();
+    for (way, sizes) in said.as_object().into_iter().flatten() {
+        for (size, ns) in sizes.as_object().into_iter().flatten() {
+            let key = (format!("{prefix}{way}"), size.clone());
+            times.extend(ns.as_f64().map(|ns| (key, ns)));
+        }
+    }
+    times
+}
+
+fn figure(rounds: &[Times]) -> Result<Figure> {
+    let (mut cells, mut result) = (Cells::new(), Vec::new());
+    let spread = |of: &dyn Fn(&Times) -> Option<f64>| Spread::of(rounds.iter().filter_map(of));
+    for (ours, others) in PAIRS {
+        for size in SIZES {
+            let key = |way: &str| (way.to_owned(), size.to_owned());
+            let us = |way: &str| spread(&|times| Some(times.get(&key(way))? / 1e3));
+            for way in [ours].iter().chain(others) {
+                let ratio = spread(&|times| Some(times.get(&key(ours))? / times.get(&key(way))?));
+                let (Some(time), Some(ratio)) = (us(way), ratio) else {
+                    continue;
+                };
+                result.push(json!({
+                    "way": way, "size": size, "us": time.json(), "ratio_of_ours": ratio.json(),
+                }));
+                cells.push((format!("{size} {way}, us"), format!("{:.1}", time.median)));
+                if *way != ours {
+                    cells.push((format!("{size} {ours} / {way}"), ratio.cell()));
+                }
+            }
+        }
+    }
+    if result.is_empty() {
+        bail!("nobody could measure anything; what they said stands above");
+    }
+    Ok(Figure {
+        groups: Vec::new(),
+        method: format!(
+            "yuv420p (BT.601, limited range; gray: luma of full range) to planes of columns, one thread, {MILLISECONDS} ms of each way \
+             and size in a round; the first decile of a round; median of the rounds; ratios within a round, \
+             median (smallest to largest); swscale gbrp: sws_scale to GBRP and a transpose by SSE2; swscale bgr24: \
+             sws_scale to BGR24 and plain loops; opencv split: split and transpose of a BGR image that is there; opencv \
+             whole: the same after cvtColor from I420; gray: the transpose of luma"
+        ),
+        result: Value::Array(result),
+        cells,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_taken_within_a_round_and_who_is_missing_has_none() {
+        let ours = |ns: u64| read(&json!({ "rgb-column-major": { "4K": ns } }), "");
+        let theirs = |ns: u64| read(&json!({ "split": { "4K": ns } }), "opencv ");
+        let mut rounds = vec![ours(1000), ours(3000)];
+        rounds[0].extend(theirs(2000));
+        rounds[1].extend(theirs(3000));
+        let figure = figure(&rounds).expect("two rounds");
+        let names: Vec<_> = figure.cells.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "4K rgb-column-major, us",
+            "4K opencv split, us",
+            "4K rgb-column-major / opencv split",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(figure.cells[2].1, "0.750 (0.500 to 1.000)");
+        assert!(super::figure(&[]).is_err());
+    }
+}
