@@ -68,6 +68,16 @@ pub(crate) fn named(name: &str, kind: Kind) -> Series {
     }
 }
 
+/// Of a log of two digits, as jHiccup keeps one.
+pub(crate) fn of_a_coarse_log() -> SeriesSummary {
+    let layout = kadenz_record::histogram::Layout::new(20_000, 3_600_000_000_000, 2).unwrap();
+    let mut histogram = SignedHistogram::new();
+    histogram.late = kadenz_record::histogram::Histogram::with_layout(layout);
+    histogram.late.record_n(150_000, 200_000);
+    let series = named("hiccup", Kind::Hiccup);
+    SeriesSummary::new(series, &histogram, Vec::new(), 0)
+}
+
 /// The four data sets of Enner's "The Importance of Metrics and Operating Systems", rebuilt as
 /// histograms of the same count, mean, deviation and maximum.
 pub(crate) fn blog() -> Vec<Summary> {

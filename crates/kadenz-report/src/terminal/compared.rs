@@ -183,3 +183,40 @@ fn trend(comparison: &Comparison, runs: &[Summary]) -> Rows {
     let header = ["run", "percentile", "max", "ratio to the first"];
     (header.map(str::to_owned).to_vec(), rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use kadenz_record::run::model::Kind;
+
+    use super::super::comparison;
+    use super::*;
+    use crate::compare::CompareOptions;
+    use crate::testing::{named, of_a_coarse_log, run_of, series_of};
+
+    #[test]
+    fn a_comparison_marks_percentiles_of_coarse_logs() {
+        let coarse = || run_of("coarse", vec![of_a_coarse_log()]);
+        let fine = || {
+            let series = series_of(named("hiccup", Kind::Hiccup), &[(150_000, 200_000)]);
+            run_of("fine", vec![series])
+        };
+        let options = CompareOptions::default();
+        for runs in [vec![coarse(), fine()], vec![fine(), coarse(), fine()]] {
+            let compared = Comparison::new(&runs, &options);
+            for text in [
+                comparison_answer(&compared, &runs, Style::plain()),
+                comparison(&compared, &runs, Style::plain()),
+            ] {
+                assert!(text.contains("<= 1"), "{text}");
+                assert!(text.contains("may lie up to"), "{text}");
+            }
+        }
+        let runs = [fine(), coarse(), fine()];
+        let page = crate::html::render(&runs);
+        assert!(page.contains("<td>≤"), "the trend");
+        let runs = [fine(), fine(), fine()];
+        let compared = Comparison::new(&runs, &options);
+        assert!(!comparison_answer(&compared, &runs, Style::plain()).contains("<="));
+        assert!(!crate::html::render(&runs).contains("<td>≤"));
+    }
+}

@@ -4,7 +4,7 @@ use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
-use crate::testing::{blog, named, run_of, sampled, series_of};
+use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, series_of};
 
 /// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
@@ -391,43 +391,6 @@ fn who_answers_a_broadcast_when_is_told() {
     );
     assert!(page.contains("Kendall"));
     assert!(!crate::html::render(&[fleet(40)]).contains("Mean place"));
-}
-
-/// Of a log of two digits, as jHiccup keeps one.
-fn of_a_coarse_log() -> crate::summary::SeriesSummary {
-    let layout = kadenz_record::histogram::Layout::new(20_000, 3_600_000_000_000, 2).unwrap();
-    let mut histogram = kadenz_record::histogram::SignedHistogram::new();
-    histogram.late = kadenz_record::histogram::Histogram::with_layout(layout);
-    histogram.late.record_n(150_000, 200_000);
-    let series = named("hiccup", Kind::Hiccup);
-    crate::summary::SeriesSummary::new(series, &histogram, Vec::new(), 0)
-}
-
-#[test]
-fn a_comparison_marks_percentiles_of_coarse_logs() {
-    let coarse = || run_of("coarse", vec![of_a_coarse_log()]);
-    let fine = || {
-        let series = series_of(named("hiccup", Kind::Hiccup), &[(150_000, 200_000)]);
-        run_of("fine", vec![series])
-    };
-    let options = crate::compare::CompareOptions::default();
-    for runs in [vec![coarse(), fine()], vec![fine(), coarse(), fine()]] {
-        let compared = crate::compare::Comparison::new(&runs, &options);
-        for text in [
-            comparison_answer(&compared, &runs, Style::plain()),
-            comparison(&compared, &runs, Style::plain()),
-        ] {
-            assert!(text.contains("<= 1"), "{text}");
-            assert!(text.contains("may lie up to"), "{text}");
-        }
-    }
-    let runs = [fine(), coarse(), fine()];
-    let page = crate::html::render(&runs);
-    assert!(page.contains("<td>≤"), "the trend");
-    let runs = [fine(), fine(), fine()];
-    let compared = crate::compare::Comparison::new(&runs, &options);
-    assert!(!comparison_answer(&compared, &runs, Style::plain()).contains("<="));
-    assert!(!crate::html::render(&runs).contains("<td>≤"));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn shrunk(count: u64, misses: u64, shrink: f64) -> f64 {
 /// By how much the samples shrink, at the block length at which they shrink most.
 fn largest_shrinkage(mut blocks: Vec<Block>) -> f64 {
     let mut largest = shrinkage(&blocks);
-    while blocks.len() >= 2 * MIN_JOINED {
+    while blocks.len().div_ceil(2) >= MIN_JOINED {
         blocks = blocks
             .chunks(2)
             .map(|pair| Block {
