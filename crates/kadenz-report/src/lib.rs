@@ -10,6 +10,7 @@ pub mod json;
 pub mod matrix;
 pub mod modes;
 pub mod schema;
+mod sections;
 pub mod statistics;
 pub mod summary;
 pub mod terminal;

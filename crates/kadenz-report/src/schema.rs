@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Value, json};
 
-use crate::document::Answer;
 use crate::json::{ComparisonOutput, Output};
 use crate::matrix::MatrixOutput;
 use crate::modes::ModesOutput;
@@ -92,7 +91,9 @@ impl SchemaFile {
         ]
     }
 
-    fn titled(mut self, title: &str) -> Self {
+    /// With a title of its own.
+    #[must_use]
+    pub fn titled(mut self, title: &str) -> Self {
         title.clone_into(&mut self.title);
         self
     }
@@ -113,7 +114,7 @@ impl SchemaFile {
 
     /// Adds what `kadenz GROUP COMMAND --json` prints.
     #[must_use]
-    pub fn answer<A: Answer>(mut self, command: &'static str) -> Self {
+    pub fn answer<A: JsonSchema>(mut self, command: &'static str) -> Self {
         let schema = self.schema_of::<A>();
         self.answers.push((command, schema));
         self

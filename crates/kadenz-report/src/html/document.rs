@@ -1,6 +1,5 @@
 //! The page from its first byte to its last.
 
-use super::budget;
 use super::charts;
 use super::compared;
 use super::data;
@@ -10,14 +9,12 @@ use super::gaussian;
 use super::machine;
 use super::markup::Markup;
 use super::matrix;
-use super::messages;
 use super::modes;
-use super::network;
 use super::page::Page;
 use super::policy;
 use super::repeat;
+use super::sections;
 use super::table;
-use super::testbed;
 use super::tried;
 use super::verdict;
 use crate::matrix::Matrix;
@@ -76,22 +73,16 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let doubts = doubt::all(page);
     let tried = there(tried::is_there(page), tried::LINK);
     let trend = there(compared::is_there(page), compared::LINK);
-    let budget = there(budget::is_there(page), budget::LINK);
-    let packets = there(network::is_there(page), network::LINK);
-    let messages = there(messages::is_there(page), messages::LINK);
-    let testbed = there(testbed::is_there(page), testbed::LINK);
+    let told = sections::of(page);
     let recurring = there(modes::is_there(page), modes::LINK);
-    let links = [
-        FIRST_LINK, tried, trend, budget, packets, messages, testbed, recurring, LINKS,
-    ];
+    let mut links = vec![FIRST_LINK, tried, trend];
+    links.extend(told.iter().map(|(section, _)| section.link));
+    links.extend([recurring, LINKS]);
     around(page, &links, &json, |out| {
         verdict::section(out, page, &doubts);
         tried::section(out, page);
         compared::trend(out, page);
-        budget::section(out, page);
-        network::section(out, page);
-        messages::section(out, page);
-        testbed::section(out, page);
+        sections::all(out, page, &told);
         modes::section(out, page);
         table::section(out, page);
         out.tag("<div class=\"plots\">");

@@ -1,7 +1,8 @@
 //! How the page writes figures: as [`crate::numbers`] does for terminals, with the signs of print
 //! (`µs`, `−`) and spaces that do not break.
 
-pub(super) use crate::numbers::{in_a_million as bound, thousands as count};
+pub(crate) use crate::numbers::in_a_million as bound;
+pub(super) use crate::numbers::thousands as count;
 
 /// A duration with four significant digits in the unit that suits it: `52.34 µs`.
 pub(super) fn duration(ns: f64) -> String {
@@ -21,7 +22,7 @@ pub(super) fn duration(ns: f64) -> String {
 }
 
 /// A whole number of nanoseconds as [`duration`].
-pub(super) fn span(ns: i64) -> String {
+pub(crate) fn span(ns: i64) -> String {
     duration(ns as f64)
 }
 

@@ -3,30 +3,27 @@
 //! Text and tables are written here and need no script; the charts are drawn by Apache ECharts
 //! from the JSON in the page (`docs/decisions/0303-echarts.md`).
 
-mod budget;
+mod blocks;
 mod charts;
 mod compared;
 mod data;
 mod document;
 mod doubt;
-mod figures;
+pub(crate) mod figures;
 mod gaussian;
 mod machine;
 mod mark;
 mod markup;
 mod matrix;
-mod messages;
 mod modes;
-mod network;
 mod normal;
 mod page;
 mod policy;
 mod remedy;
 mod repeat;
-mod round_trips;
+mod sections;
 mod signal;
 mod table;
-mod testbed;
 mod tried;
 mod verdict;
 mod what_if;
@@ -34,6 +31,8 @@ mod what_if;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+pub(crate) use blocks::of_document;
 
 use crate::summary::Summary;
 

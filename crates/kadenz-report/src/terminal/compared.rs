@@ -1,10 +1,11 @@
 //! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
 
+use super::{Style, sheet};
 use super::comparison::{ratio, shown};
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
-use super::{Style, round_trips, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
+use crate::sections::round_trips;
 use crate::statistics::Percent;
 use crate::summary::Summary;
 
@@ -47,7 +48,8 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         .flat_map(|candidate| &candidate.figures)
         .any(|figure| figure.significant == Some(true));
     // Round trips by switch and host are what such runs are compared for.
-    parts.extend(round_trips::tables(comparison, style));
+    let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
+    parts.extend(round_trips.parts(style));
     if !rows.is_empty() && comparison.network.is_empty() {
         let number = rows.len();
         let mut table = Table::new(style);

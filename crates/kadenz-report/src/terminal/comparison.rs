@@ -1,9 +1,10 @@
 //! The table of a comparison.
 
+use super::{Style, sheet};
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
-use super::{Style, round_trips, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
+use crate::sections::round_trips;
 use crate::statistics::Percentile;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -30,7 +31,8 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
         let heading = "The runs were taken differently:";
         parts.push(format!("{heading}\n{}", differing.join("\n")).into());
     }
-    parts.extend(round_trips::tables(comparison, style));
+    let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
+    parts.extend(round_trips.parts(style));
     for series in &comparison.series {
         parts.extend(tables(comparison, series, runs, style));
     }

@@ -1,14 +1,10 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
 mod brief;
-mod budget;
 mod compared;
 mod comparison;
-mod messages;
 mod modes;
-mod network;
 mod overview;
-mod round_trips;
 mod sheet;
 pub(crate) mod table;
 pub(crate) mod text;
@@ -20,11 +16,11 @@ pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
-pub(crate) use table::columns;
 pub use text::{Emphasis, Text, is_hidden, one_line, visible, wrap};
 
 use crate::matrix::{self, Matrix};
 use crate::numbers;
+use crate::sections::{budget, messages, packets};
 use crate::summary::Summary;
 use crate::verdict::answer;
 use text::indented;
@@ -84,9 +80,9 @@ pub fn summary(summary: &Summary, style: Style) -> Text {
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));
-        parts.extend(budget::budgets(summary, style));
-        parts.extend(network::packets(summary, style));
-        parts.extend(messages::messages(summary, style));
+        for of in [budget::of, packets::of, messages::of] {
+            parts.extend(of(summary).iter().flat_map(|it| it.parts(style)));
+        }
         if summary.series.is_empty() {
             parts.push("This run holds no series.".into());
         } else {

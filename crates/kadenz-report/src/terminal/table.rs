@@ -56,6 +56,16 @@ impl Table {
         self.0.load_style(NOTHING);
     }
 
+    /// Columns without lines, as wide as what is in them.
+    pub(crate) fn bare() -> Self {
+        let mut table = Self::new(Style::plain());
+        table.without_lines();
+        table
+            .0
+            .set_content_arrangement(ContentArrangement::Disabled);
+        table
+    }
+
     pub(crate) fn set_header(&mut self, cells: impl IntoIterator<Item: Into<Cell>>) {
         self.0.set_header(row(cells));
     }
@@ -84,21 +94,6 @@ impl Table {
     pub(crate) fn text(&self) -> Text {
         Text::trusted(self.0.trim_fmt())
     }
-}
-
-/// Columns without lines, as wide as what is in them; from the `words`th on they are numbers.
-pub(crate) fn columns(head: &[String], words: usize, rows: &[Vec<String>]) -> Text {
-    let mut table = Table::new(Style::plain());
-    table.without_lines();
-    table
-        .0
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(head);
-    for row in rows {
-        table.add_row(row);
-    }
-    table.align_right_from(words);
-    table.text()
 }
 
 fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<comfy_table::Cell> {

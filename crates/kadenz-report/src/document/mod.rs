@@ -30,12 +30,17 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod table;
+
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::terminal::{Text, columns, one_line, visible};
+use crate::terminal::{Style, Text, visible, wrap};
+
+pub use table::Table;
+pub(crate) use table::{Bar, Cell, Column, Row};
 
 /// What a command came to. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {
@@ -68,14 +73,29 @@ impl<const N: u32> JsonSchema for Version<N> {
 }
 
 /// Sentences, tables and listings, in the order in which they are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document(Vec<Block>);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document(Vec<(Option<Medium>, Block)>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Block {
+/// Where a document is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// A terminal, or a Markdown file.
+    Terminal,
+    /// An HTML page.
+    Page,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Block {
+    /// What a section comes to.
+    Lead(String),
     Sentence(String),
+    /// How a page's section is read.
+    Hint(String),
     Table(Table),
     Listing(String),
+    /// What a page shows when asked.
+    Folded(String, Document),
 }
 
 impl Document {
@@ -85,25 +105,65 @@ impl Document {
         Self::default()
     }
 
+    fn push(mut self, block: Block) -> Self {
+        self.0.push((None, block));
+        self
+    }
+
     /// Adds a sentence. Sentences that follow each other are lines of one paragraph.
     #[must_use]
-    pub fn sentence(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Block::Sentence(text.into()));
+    pub fn sentence(self, text: impl Into<String>) -> Self {
+        self.push(Block::Sentence(text.into()))
+    }
+
+    /// Adds sentences, or none.
+    pub(crate) fn sentences(self, all: impl IntoIterator<Item = String>) -> Self {
+        all.into_iter().fold(self, Self::sentence)
+    }
+
+    /// Adds the sentence that a section is about.
+    pub(crate) fn lead(self, text: impl Into<String>) -> Self {
+        self.push(Block::Lead(text.into()))
+    }
+
+    /// Adds how to read the section, for a page.
+    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
+        let block = Block::Hint(text.into());
+        self.0.push((Some(Medium::Page), block));
+        self
+    }
+
+    /// Adds what a page folds away under a summary.
+    pub(crate) fn folded(mut self, summary: String, content: Self) -> Self {
+        let block = Block::Folded(summary, content);
+        self.0.push((Some(Medium::Page), block));
+        self
+    }
+
+    /// Adds what only one medium shows.
+    pub(crate) fn only(mut self, medium: Medium, other: Self) -> Self {
+        let blocks = other.0.into_iter();
+        self.0
+            .extend(blocks.map(|(_, block)| (Some(medium), block)));
         self
     }
 
     /// Adds a table.
     #[must_use]
-    pub fn table(mut self, table: Table) -> Self {
-        self.0.push(Block::Table(table));
-        self
+    pub fn table(self, table: Table) -> Self {
+        self.push(Block::Table(table))
     }
 
     /// Adds text whose lines and spaces stay as they are.
     #[must_use]
-    pub fn listing(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Block::Listing(text.into()));
-        self
+    pub fn listing(self, text: impl Into<String>) -> Self {
+        self.push(Block::Listing(text.into()))
+    }
+
+    /// What a medium shows of it.
+    pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &Block> {
+        let blocks = self.0.iter();
+        blocks.filter_map(move |(only, block)| only.is_none_or(|it| it == on).then_some(block))
     }
 
     /// For a terminal or a pipe: columns without lines, which programs such as awk read too. What came with
@@ -112,78 +172,72 @@ impl Document {
     pub fn terminal(&self) -> Text {
         let mut text = Text::default();
         let mut before: Option<&Block> = None;
-        for block in &self.0 {
+        for block in self.blocks(Medium::Terminal) {
             let between = match (before, block) {
                 (None, _) => "",
                 (Some(Block::Sentence(_)), Block::Sentence(_)) => "\n",
                 _ => "\n\n",
             };
-            let shown = match block {
-                Block::Sentence(text) | Block::Listing(text) => text.as_str().into(),
-                Block::Table(table) => columns(&table.head, table.words, &table.rows),
-            };
-            text = Text::join([text, shown], between);
+            text = Text::join([text, block.drawn(None)], between);
             before = Some(block);
         }
         text
     }
 
+    /// For a terminal, with lines and colours as the style says; each sentence is a paragraph.
+    pub(crate) fn parts(&self, style: Style) -> Vec<Text> {
+        let blocks = self.blocks(Medium::Terminal);
+        blocks.map(|block| block.drawn(Some(style))).collect()
+    }
+
     /// As Markdown, where each sentence is a paragraph. Nothing in it is taken for HTML.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let blocks = self.0.iter().map(|block| match block {
-            Block::Sentence(text) => visible(text).trim().replace('<', "&lt;"),
+        let blocks = self.blocks(Medium::Terminal).map(|block| match block {
             Block::Table(table) => table.markdown(),
             Block::Listing(text) => visible(text)
                 .lines()
                 .map(|line| format!("    {line}"))
                 .collect::<Vec<_>>()
                 .join("\n"),
+            other => visible(other.words()).trim().replace('<', "&lt;"),
         });
         blocks.collect::<Vec<_>>().join("\n\n") + "\n"
+    }
+
+    /// As a part of an HTML page: paragraphs, tables and preformatted text. All that came with names and texts of
+    /// others is escaped.
+    #[must_use]
+    pub fn html(&self) -> String {
+        crate::html::of_document(self)
+    }
+}
+
+impl Block {
+    /// The text of what is none of a table.
+    fn words(&self) -> &str {
+        match self {
+            Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) | Self::Listing(text) => {
+                text
+            }
+            Self::Table(_) | Self::Folded(..) => "",
+        }
+    }
+
+    fn drawn(&self, style: Option<Style>) -> Text {
+        match (self, style) {
+            (Self::Table(table), style) => table.drawn(style),
+            (Self::Lead(text) | Self::Sentence(text), Some(style)) => {
+                wrap(text, style.width).into()
+            }
+            (other, _) => other.words().into(),
+        }
     }
 }
 
 impl From<String> for Document {
     fn from(sentence: String) -> Self {
         Self::new().sentence(sentence)
-    }
-}
-
-/// Rows under a head. Each cell is one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
-    head: Vec<String>,
-    words: usize,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// A table whose first so many columns are words; the others are numbers, which stand at the right.
-    #[must_use]
-    pub fn new(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> Self {
-        Self {
-            head: head.iter().map(|&it| it.to_owned()).collect(),
-            words,
-            rows,
-        }
-    }
-
-    fn markdown(&self) -> String {
-        let line = |cells: &[String]| {
-            let cells = cells
-                .iter()
-                .map(|it| one_line(it).replace('|', "\\|").replace('<', "&lt;"));
-            format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
-        };
-        let rule = self.head.iter().enumerate().map(|(column, name)| {
-            let dashes = "-".repeat(name.chars().count() + 1);
-            let end = if column < self.words { '-' } else { ':' };
-            format!("{dashes}{end}|")
-        });
-        let mut lines = vec![line(&self.head), format!("|{}", rule.collect::<String>())];
-        lines.extend(self.rows.iter().map(|row| line(row)));
-        lines.join("\n")
     }
 }
 
@@ -235,6 +289,19 @@ mod tests {
              | name | bytes |\n|------|------:|\n\
              | left\\|knee | 12 |\n\
              | &lt;b>\\u{1b}[2J\\u{a} | 3 |\n\n    0000  01 02\n    0010  03\n"
+        );
+    }
+
+    #[test]
+    fn a_page_has_the_same_and_escapes_it() {
+        assert_eq!(
+            document().html(),
+            "<p>two devices</p><p>of one segment</p>\
+             <div class=\"scroll\" role=\"region\" tabindex=\"0\"><table><thead><tr>\
+             <th scope=\"col\">name</th><th scope=\"col\">bytes</th></tr></thead><tbody>\
+             <tr><th scope=\"row\">left|knee</th><td>12</td></tr>\
+             <tr><th scope=\"row\">&lt;b&gt;\u{fffd}[2J\n</th><td>3</td></tr></tbody></table></div>\
+             <pre>0000  01 02\n0010  03</pre>"
         );
     }
 

@@ -1,0 +1,279 @@
+//! Tables whose cells each medium writes in its own way.
+
+use std::borrow::Cow;
+
+use super::Medium;
+use crate::html::figures;
+use crate::numbers;
+use crate::terminal::table as drawn;
+use crate::terminal::{Style, Text, one_line};
+
+/// Rows under a head. Each cell is one line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    pub(crate) label: &'static str,
+    pub(crate) caption: &'static str,
+    pub(crate) class: Option<&'static str>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    max_drawn: Option<usize>,
+}
+
+/// A column: its head in each medium, or absent where that does not show it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    drawn: Option<Cow<'static, str>>,
+    page: Option<Cow<'static, str>>,
+    /// Words stand at the left, numbers at the right.
+    is_words: bool,
+}
+
+impl Column {
+    /// A column of numbers, under one head on a terminal and another on a page.
+    pub(crate) fn new(drawn: &'static str, page: &'static str) -> Self {
+        Self {
+            drawn: Some(drawn.into()),
+            page: Some(page.into()),
+            is_words: false,
+        }
+    }
+
+    /// One that only a page has room for.
+    pub(crate) fn on_page(head: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            drawn: None,
+            page: Some(head.into()),
+            is_words: false,
+        }
+    }
+
+    /// Of words.
+    pub(crate) fn words(self) -> Self {
+        Self {
+            is_words: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn head(&self, medium: Medium) -> Option<&str> {
+        match medium {
+            Medium::Terminal => self.drawn.as_deref(),
+            Medium::Page => self.page.as_deref(),
+        }
+    }
+}
+
+/// A row: a cell for each column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) class: Option<&'static str>,
+    pub(crate) cells: Vec<Cell>,
+}
+
+impl From<Vec<Cell>> for Row {
+    fn from(cells: Vec<Cell>) -> Self {
+        Self { class: None, cells }
+    }
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cell {
+    value: Value,
+    /// In small letters below it, on a page.
+    pub(crate) note: Option<String>,
+    /// Whether it is good, where that is judged.
+    good: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Text(String),
+    /// As a terminal and as a page have it.
+    Either(String, String),
+    Count(Option<u64>),
+    Span(Option<i64>),
+    Bars(Vec<Bar>),
+}
+
+/// A part of a bar: how long it is in percent of the whole, and its class. One that is longer than the whole
+/// is cut off.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bar {
+    pub(crate) percent: f64,
+    pub(crate) class: &'static str,
+}
+
+/// What stands on a page for what is not known.
+const UNKNOWN: &str = "—";
+
+impl Cell {
+    fn of(value: Value) -> Self {
+        Self {
+            value,
+            note: None,
+            good: None,
+        }
+    }
+
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::of(Value::Text(text.into()))
+    }
+
+    /// Other words on a terminal than on a page.
+    pub(crate) fn either(drawn: impl Into<String>, page: impl Into<String>) -> Self {
+        Self::of(Value::Either(drawn.into(), page.into()))
+    }
+
+    pub(crate) fn count(count: impl Into<Option<u64>>) -> Self {
+        Self::of(Value::Count(count.into()))
+    }
+
+    /// A time in nanoseconds.
+    pub(crate) fn span(ns: Option<i64>) -> Self {
+        Self::of(Value::Span(ns))
+    }
+
+    /// A bar, which only a page shows.
+    pub(crate) fn bars(bars: Vec<Bar>) -> Self {
+        Self::of(Value::Bars(bars))
+    }
+
+    pub(crate) fn noted(self, note: Option<String>) -> Self {
+        Self { note, ..self }
+    }
+
+    /// Good and bad have colours on a terminal.
+    pub(crate) fn judged(self, good: bool) -> Self {
+        Self {
+            good: Some(good),
+            ..self
+        }
+    }
+
+    /// Its words.
+    pub(crate) fn shown(&self, medium: Medium) -> Cow<'_, str> {
+        let page = medium == Medium::Page;
+        let unknown = if page { UNKNOWN } else { "" };
+        let shown = match &self.value {
+            Value::Text(text) => return text.into(),
+            Value::Either(drawn, on_page) => return if page { on_page } else { drawn }.into(),
+            Value::Count(count) => count.map(numbers::thousands),
+            Value::Span(ns) if page => ns.map(figures::span),
+            Value::Span(ns) => ns.map(|ns| numbers::value(ns as f64)),
+            Value::Bars(_) => return "".into(),
+        };
+        shown.map_or(unknown.into(), Cow::Owned)
+    }
+
+    /// The bars that it has.
+    pub(crate) fn bars_of(&self) -> &[Bar] {
+        match &self.value {
+            Value::Bars(bars) => bars,
+            _ => &[],
+        }
+    }
+}
+
+impl Table {
+    /// A table whose first so many columns are words; the others are numbers, which stand at the right.
+    #[must_use]
+    pub fn new(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> Self {
+        let columns = head.iter().enumerate().map(|(place, &head)| Column {
+            drawn: Some(head.to_owned().into()),
+            page: Some(head.to_owned().into()),
+            is_words: place < words,
+        });
+        let row = |row: Vec<String>| row.into_iter().map(Cell::text).collect::<Vec<_>>().into();
+        Self {
+            columns: columns.collect(),
+            rows: rows.into_iter().map(row).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// An empty one with a caption, which a page reads out as its label, too.
+    pub(crate) fn captioned(caption: &'static str, columns: Vec<Column>) -> Self {
+        Self {
+            label: caption,
+            caption,
+            columns,
+            ..Self::default()
+        }
+    }
+
+    /// On a terminal, the first so many rows stand for all.
+    pub(crate) fn at_most(self, rows: usize) -> Self {
+        Self {
+            max_drawn: Some(rows),
+            ..self
+        }
+    }
+
+    pub(crate) fn push(&mut self, row: impl Into<Row>) {
+        self.rows.push(row.into());
+    }
+
+    /// The columns of a medium, each with its place in a row.
+    pub(crate) fn columns_of(&self, medium: Medium) -> impl Iterator<Item = (usize, &Column)> {
+        let all = self.columns.iter().enumerate();
+        all.filter(move |(_, column)| column.head(medium).is_some())
+    }
+
+    fn rows_drawn(&self) -> impl Iterator<Item = Vec<&Cell>> {
+        let places: Vec<usize> = self.columns_of(Medium::Terminal).map(|it| it.0).collect();
+        let rows = self.rows.iter().take(self.max_drawn.unwrap_or(usize::MAX));
+        rows.map(move |row| places.iter().filter_map(|&it| row.cells.get(it)).collect())
+    }
+
+    fn heads_drawn(&self) -> impl Iterator<Item = &str> {
+        let columns = self.columns.iter();
+        columns.filter_map(|column| column.head(Medium::Terminal))
+    }
+
+    /// As a terminal has it: with lines and colours, or without any.
+    pub(super) fn drawn(&self, style: Option<Style>) -> Text {
+        let mut table = match style {
+            Some(style) => drawn::Table::new(style),
+            None => drawn::Table::bare(),
+        };
+        table.set_header(self.heads_drawn());
+        for row in self.rows_drawn() {
+            table.add_row(row.into_iter().map(|cell| {
+                let words = drawn::Cell::new(cell.shown(Medium::Terminal));
+                match cell.good {
+                    Some(good) => words.judged(good),
+                    None => words,
+                }
+            }));
+        }
+        for (place, (_, column)) in self.columns_of(Medium::Terminal).enumerate() {
+            if !column.is_words {
+                table.align_right(place..place + 1);
+            }
+        }
+        table.text()
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let escaped = |it: &str| one_line(it).replace('|', "\\|").replace('<', "&lt;");
+        let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+        let rule = self.columns_of(Medium::Terminal).map(|(_, column)| {
+            let head = column.head(Medium::Terminal).unwrap_or_default();
+            let dashes = "-".repeat(head.chars().count() + 1);
+            let end = if column.is_words { '-' } else { ':' };
+            format!("{dashes}{end}|")
+        });
+        let mut lines = vec![
+            line(self.heads_drawn().map(escaped).collect()),
+            format!("|{}", rule.collect::<String>()),
+        ];
+        lines.extend(self.rows_drawn().map(|row| {
+            let cells = row
+                .into_iter()
+                .map(|it| escaped(&it.shown(Medium::Terminal)));
+            line(cells.collect())
+        }));
+        lines.join("\n")
+    }
+}
