@@ -2,11 +2,19 @@
 //!
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
+mod connection;
 pub mod ffmpeg_program;
 pub mod file;
+mod mjpeg;
+mod network;
+mod rtsp;
 pub mod test_pattern;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+pub use mjpeg::MjpegSource;
+pub use network::NetworkOptions;
+pub use rtsp::RtspSource;
 
 use crate::picture::Picture;
 

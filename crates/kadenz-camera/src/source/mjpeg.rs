@@ -1,0 +1,307 @@
+//! Cameras that answer a request of HTTP/1.1 by JPEG pictures without end.
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::connection::Connection;
+use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
+use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
+use crate::wire::auth::Challenge;
+use crate::wire::chunked::Chunked;
+use crate::wire::head::Head;
+use crate::wire::multipart::{Multipart, Part};
+use crate::wire::url::CameraUrl;
+
+const SILENT: &str = "see that the camera is on and reachable";
+const OTHER_URL: &str =
+    "see that the URL is the one that the camera's manual names for an MJPEG stream";
+/// What one read takes, in bytes; a head and what came with it fit.
+const ROOM: usize = 64 << 10;
+
+/// A camera that sends MJPEG over HTTP.
+#[derive(Debug)]
+pub struct MjpegSource {
+    url: CameraUrl,
+    options: NetworkOptions,
+    connection: Connection,
+    /// What came, up to `end`; what is before `begin` was taken.
+    bytes: Box<[u8]>,
+    begin: usize,
+    end: usize,
+    arrival: MonotonicTime,
+    chunked: Option<Chunked>,
+    multipart: Multipart,
+    current: Option<Part>,
+    heard: MonotonicTime,
+}
+
+enum Answer {
+    Stream,
+    Challenge(Challenge),
+    Redirection(String),
+}
+
+impl MjpegSource {
+    /// Opens a stream and returns once the camera begins to answer by pictures.
+    ///
+    /// # Errors
+    /// [`SourceError`], whose text never holds the password.
+    pub fn open(url: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
+        let mut url = network::camera_url(url)?;
+        let options = options.of_url(&mut url)?;
+        let mut challenge: Option<Challenge> = None;
+        for _ in 0..=MAX_REDIRECTIONS {
+            let mut source = Self::connect(url, options)?;
+            match source.ask(challenge.as_mut())? {
+                Answer::Stream => return Ok(source),
+                Answer::Challenge(asked) => {
+                    let refused = challenge.is_some() && !asked.is_stale;
+                    source.check_password(refused)?;
+                    challenge = Some(asked);
+                    url = source.url.clone();
+                }
+                Answer::Redirection(location) => {
+                    let wrong = |error| {
+                        permanent(
+                            &source.url,
+                            &format!("a redirection: {error}"),
+                            "open the right URL itself",
+                        )
+                    };
+                    url = source.url.redirected(&location).map_err(wrong)?;
+                    challenge = None;
+                }
+            }
+        }
+        let cause = format!("more than {MAX_REDIRECTIONS} redirections");
+        Err(permanent(
+            &url,
+            &cause,
+            "open the URL to which the camera redirects",
+        ))
+    }
+
+    fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
+        if url.scheme() != "http" {
+            let cause = format!("{}:// is not spoken here", url.scheme());
+            return Err(permanent(
+                &url,
+                &cause,
+                "turn on HTTP without TLS at the camera, and write http://",
+            ));
+        }
+        let connection = Connection::open(&url, options.patience)?;
+        let now = clock::now();
+        Ok(Self {
+            url,
+            options,
+            connection,
+            bytes: vec![0; ROOM].into(),
+            begin: 0,
+            end: 0,
+            arrival: now,
+            chunked: None,
+            multipart: Multipart::default(),
+            current: None,
+            heard: now,
+        })
+    }
+
+    fn ask(&mut self, challenge: Option<&mut Challenge>) -> Result<Answer, SourceError> {
+        let target = self.url.target();
+        let mut request = format!(
+            "GET {target} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Kadenz\r\n",
+            self.url.authority()
+        );
+        request += "Accept: multipart/x-mixed-replace, image/jpeg\r\n";
+        if let (Some(challenge), Some(credentials)) = (challenge, self.url.credentials()) {
+            let nonce = format!("{:016x}", network::unpredictable());
+            let answer = challenge.answer(credentials, "GET", &target, &nonce);
+            request += &format!("Authorization: {answer}\r\n");
+        }
+        request += "\r\n";
+        self.connection.send(&self.url, request.as_bytes())?;
+        let until = clock::now() + self.options.patience;
+        loop {
+            let head = Head::parse(&self.bytes[..self.end]);
+            let head = head.map_err(|error| transient(&self.url, &error, OTHER_URL))?;
+            if let Some((head, length)) = head {
+                self.begin = length;
+                return self.answer(&head);
+            }
+            if clock::now() >= until {
+                return Err(transient(&self.url, &"the camera does not answer", SILENT));
+            }
+            self.connection.send(&self.url, &[])?;
+            self.receive(until)?;
+        }
+    }
+
+    fn answer(&mut self, head: &Head) -> Result<Answer, SourceError> {
+        let url = &self.url;
+        let Some(status) = head.status("HTTP/") else {
+            return Err(permanent(
+                url,
+                &"what answers does not speak HTTP",
+                OTHER_URL,
+            ));
+        };
+        let location = head.field("Location");
+        match status {
+            200 => {
+                let content = head
+                    .field("Content-Type")
+                    .unwrap_or_default()
+                    .to_ascii_lowercase();
+                if content.starts_with("image/") {
+                    return Err(permanent(
+                        url,
+                        &"the camera answers by one picture, not by a stream",
+                        OTHER_URL,
+                    ));
+                }
+                if content.starts_with("text/") {
+                    return Err(permanent(
+                        url,
+                        &"the camera answers by a page, not by pictures",
+                        OTHER_URL,
+                    ));
+                }
+                let coding = head.field("Transfer-Encoding").unwrap_or_default();
+                self.chunked = coding
+                    .to_ascii_lowercase()
+                    .contains("chunked")
+                    .then(Chunked::default);
+                self.heard = clock::now();
+                Ok(Answer::Stream)
+            }
+            401 => match Challenge::strongest(head.fields("WWW-Authenticate")) {
+                Some(challenge) => Ok(Answer::Challenge(challenge)),
+                None => {
+                    let cause = "the camera asks for a password neither by Basic nor by Digest with MD5 or SHA-256";
+                    Err(permanent(url, &cause, "turn on Digest at the camera"))
+                }
+            },
+            300..=399 if location.is_some() => {
+                Ok(Answer::Redirection(location.unwrap_or_default().to_owned()))
+            }
+            404 | 408 | 429 | 500.. => Err(transient(
+                url,
+                &format!("the camera answers by {status}"),
+                OTHER_URL,
+            )),
+            _ => Err(permanent(
+                url,
+                &format!("the camera answers by {status}"),
+                OTHER_URL,
+            )),
+        }
+    }
+
+    fn check_password(&self, is_refused: bool) -> Result<(), SourceError> {
+        let cause = match self.url.credentials() {
+            None => "the camera wants a user and a password",
+            Some(_) if is_refused => "the camera refuses the user or the password",
+            Some(_) => return Ok(()),
+        };
+        let remedy = "write the user and the password into the URL: http://USER:PASSWORD@HOST/PATH, %40 for an @ in them";
+        Err(permanent(&self.url, &cause, remedy))
+    }
+
+    /// Waits for bytes until a time at the latest; whether some came.
+    fn receive(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+        let count = self
+            .connection
+            .receive(&self.url, &mut self.bytes[self.end..], until)?;
+        self.end += count;
+        if count > 0 {
+            self.arrival = clock::now();
+            self.heard = self.arrival;
+        }
+        Ok(count > 0)
+    }
+
+    /// The next picture of what came already.
+    fn take(&mut self) -> Result<Option<Part>, SourceError> {
+        while self.begin < self.end {
+            let bytes = &self.bytes[self.begin..self.end];
+            let Some(chunked) = &mut self.chunked else {
+                let (used, part) = self.multipart.push(bytes, self.arrival);
+                self.begin += used;
+                if part.is_some() {
+                    return Ok(part);
+                }
+                continue;
+            };
+            // A copy of the place, for a picture may end within a chunk.
+            let mut ahead = chunked.clone();
+            let body = ahead
+                .body(bytes)
+                .map_err(|error| transient(&self.url, &error, OTHER_URL));
+            let (body, used) = body?;
+            let (taken, part) = self.multipart.push(body, self.arrival);
+            if taken == body.len() {
+                *chunked = ahead;
+                self.begin += used;
+            } else {
+                let before = used - body.len();
+                let again = chunked.body(&bytes[..before + taken]);
+                again.map_err(|error| transient(&self.url, &error, OTHER_URL))?;
+                self.begin += before + taken;
+            }
+            if part.is_some() {
+                return Ok(part);
+            }
+            if self.chunked.as_ref().is_some_and(Chunked::has_ended) {
+                return Err(transient(
+                    &self.url,
+                    &"the camera ended the stream",
+                    "open it again",
+                ));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Source for MjpegSource {
+    fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
+        if let Some(part) = self.current.take() {
+            self.multipart.recycle(part);
+        }
+        let part = loop {
+            if let Some(part) = self.take()? {
+                break part;
+            }
+            let silent = self.heard + self.options.silence;
+            let came = self.receive(until.min(silent))?;
+            let now = clock::now();
+            if !came && now >= silent {
+                let cause = format!("nothing came for {} s", self.options.silence.as_secs_f32());
+                return Err(transient(&self.url, &cause, SILENT));
+            }
+            if !came && now >= until {
+                return Ok(Next::Nothing);
+            }
+        };
+        let part = self.current.insert(part);
+        Ok(Next::Unit(Unit {
+            content: Content::Jpeg(&part.bytes),
+            is_key: true,
+            capture: part.capture.map_or(Capture::Unknown, Capture::Camera),
+            first_byte: part.first_byte,
+            arrival: part.arrival,
+            missed: part.missed,
+            is_damaged: false,
+        }))
+    }
+
+    fn description(&self) -> String {
+        "JPEG by HTTP".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

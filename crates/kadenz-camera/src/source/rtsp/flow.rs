@@ -1,0 +1,160 @@
+//! From packets to pictures, with the reports between camera and client.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+use crate::wire::rtp::rtcp::{Reports, Said, said};
+use crate::wire::rtp::{Counts, Packet, Patience, Reorder, is_rtcp};
+use crate::wire::rtsp::{Granted, Transport};
+use crate::wire::sdp::{Encoding, Video};
+use crate::wire::video::{Depacketizer, Encoded};
+
+/// The packets of one stream on their way to pictures.
+#[derive(Debug)]
+pub(super) struct Flow {
+    encoding: Encoding,
+    payload_type: u8,
+    granted: Granted,
+    our_ssrc: u32,
+    reorder: Reorder,
+    depacketizer: Depacketizer,
+    reports: Reports,
+    /// A packet of the described payload type came: no other one is then taken.
+    is_as_described: bool,
+    last_arrival: MonotonicTime,
+    has_ended: bool,
+}
+
+impl Flow {
+    pub(super) fn new(
+        video: &Video,
+        granted: Granted,
+        our_ssrc: u32,
+        reordering: Duration,
+        now: MonotonicTime,
+    ) -> Self {
+        let patience = match granted.transport {
+            Transport::Tcp => Patience::NONE,
+            Transport::Udp => Patience {
+                time: reordering,
+                ..Patience::UDP
+            },
+        };
+        Self {
+            encoding: video.encoding,
+            payload_type: video.payload_type,
+            granted,
+            our_ssrc,
+            reorder: Reorder::new(patience),
+            depacketizer: Depacketizer::new(video),
+            reports: Reports::new(video.clock_rate, now),
+            is_as_described: false,
+            last_arrival: now,
+            has_ended: false,
+        }
+    }
+
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether the camera said goodbye.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// What became of the packets.
+    pub(super) fn counts(&self) -> Counts {
+        self.reorder.counts()
+    }
+
+    /// Takes a frame of the connection, of whatever kind; whether it was a packet of this stream. [`Flow::take`] must
+    /// be called until it gives none before the next one.
+    ///
+    /// Cameras swap the two channels, take others than they say, and send streams that nobody asked for.
+    pub(super) fn frame(&mut self, channel: u8, bytes: &[u8], arrival: MonotonicTime) -> bool {
+        let (rtp, rtcp) = self.granted.channels;
+        let is_ours = channel == rtp || channel == rtcp;
+        if self.granted.transport == Transport::Udp {
+            return false;
+        }
+        if is_rtcp(bytes) {
+            if is_ours {
+                self.control(bytes, arrival);
+            }
+            return false;
+        }
+        self.packet(bytes, is_ours, arrival)
+    }
+
+    /// Takes a packet of RTP; whether it was one of this stream.
+    pub(super) fn packet(&mut self, bytes: &[u8], is_ours: bool, arrival: MonotonicTime) -> bool {
+        let Some(packet) = Packet::parse(bytes) else {
+            return false;
+        };
+        let is_described = packet.payload_type == self.payload_type;
+        self.is_as_described |= is_described;
+        if !is_described && (self.is_as_described || !is_ours) {
+            return false;
+        }
+        self.reports.packet(packet.timestamp, arrival);
+        self.reorder.push(bytes, arrival);
+        self.last_arrival = arrival;
+        true
+    }
+
+    /// Takes a packet of RTCP.
+    pub(super) fn control(&mut self, bytes: &[u8], arrival: MonotonicTime) {
+        let counts = self.reorder.counts();
+        let (_, theirs) = self.reorder.highest();
+        let is_theirs = |ssrc| counts.received == 0 || ssrc == theirs;
+        for it in said(bytes) {
+            match it {
+                Said::Report {
+                    ssrc,
+                    ntp,
+                    timestamp,
+                } if is_theirs(ssrc) => {
+                    self.reports.heard(ntp, timestamp, arrival);
+                }
+                Said::Goodbye { ssrc } if is_theirs(ssrc) => self.has_ended = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// The next picture that is whole.
+    pub(super) fn take(&mut self, now: MonotonicTime) -> Option<Encoded> {
+        loop {
+            if let Some(picture) = self.depacketizer.take() {
+                return Some(picture);
+            }
+            self.depacketizer.push(&self.reorder.pop(now)?);
+        }
+    }
+
+    pub(super) fn recycle(&mut self, picture: Encoded) {
+        self.depacketizer.recycle(picture);
+    }
+
+    pub(super) fn capture(&self, timestamp: u32) -> Option<WallTime> {
+        self.reports.capture(timestamp, self.last_arrival)
+    }
+
+    /// Our report, where one is due.
+    pub(super) fn due(&mut self, now: MonotonicTime) -> Option<Vec<u8>> {
+        self.reports.due(&self.reorder, self.our_ssrc, now)
+    }
+
+    /// The channel that reports go to over TCP.
+    pub(super) fn report_channel(&self) -> u8 {
+        self.granted.channels.1
+    }
+
+    /// When something is to be done though nothing comes: a missing packet is given up, a report is due.
+    pub(super) fn deadline(&self) -> MonotonicTime {
+        let report = self.reports.deadline();
+        self.reorder.deadline().map_or(report, |it| it.min(report))
+    }
+}

@@ -1,0 +1,216 @@
+//! Where a JPEG picture ends (ITU-T T.81, annex B), without decoding it.
+
+/// What the scanner is within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    /// Looks for `FF D8`.
+    #[default]
+    Outside,
+    /// Before a marker.
+    Marker,
+    /// Within entropy-coded data.
+    Entropy,
+    /// Before the high byte of a segment's length.
+    LengthHigh { begins_scan: bool },
+    /// Before its low byte.
+    LengthLow { high: u8, begins_scan: bool },
+    /// Within a segment, so many bytes before its end.
+    Segment { left: usize, begins_scan: bool },
+}
+
+/// What a scanner found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// A picture begins with the two bytes before this offset.
+    Begin(usize),
+    /// It ends before this offset.
+    End(usize),
+    /// What began is no picture, from this offset on.
+    Broken(usize),
+}
+
+/// Looks through a stream of bytes for pictures, in pieces of any length.
+#[derive(Debug, Clone, Default)]
+pub struct Scanner {
+    state: State,
+    last_was_ff: bool,
+}
+
+impl Scanner {
+    /// Whether a picture has begun.
+    #[must_use]
+    pub fn is_inside(&self) -> bool {
+        self.state != State::Outside
+    }
+
+    /// Looks on, until something is found; the rest of the bytes is to be given again.
+    pub fn scan(&mut self, bytes: &[u8]) -> Option<Found> {
+        let mut at = 0;
+        while at < bytes.len() {
+            // Long stretches are passed at once.
+            match self.state {
+                State::Segment { left, begins_scan } if left > 0 => {
+                    let step = left.min(bytes.len() - at);
+                    at += step;
+                    let left = left - step;
+                    self.state = State::Segment { left, begins_scan };
+                    continue;
+                }
+                State::Outside | State::Entropy if !self.last_was_ff && bytes[at] != 0xff => {
+                    let rest = &bytes[at..];
+                    at += rest
+                        .iter()
+                        .position(|byte| *byte == 0xff)
+                        .unwrap_or(rest.len());
+                    continue;
+                }
+                _ => {}
+            }
+            let byte = bytes[at];
+            at += 1;
+            if let Some(found) = self.byte(byte, at) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn byte(&mut self, byte: u8, at: usize) -> Option<Found> {
+        let was_ff = std::mem::replace(&mut self.last_was_ff, byte == 0xff);
+        match self.state {
+            State::Outside => {
+                if was_ff && byte == 0xd8 {
+                    self.state = State::Marker;
+                    return Some(Found::Begin(at));
+                }
+            }
+            State::Entropy => {
+                if was_ff && byte != 0xff {
+                    return self.code(byte, true, at);
+                }
+            }
+            State::Marker => match (was_ff, byte) {
+                // Any number of FF may stand before a code.
+                (_, 0xff) => {}
+                (true, code) => return self.code(code, false, at),
+                (false, _) => return Some(self.broken(at)),
+            },
+            State::LengthHigh { begins_scan } => {
+                self.state = State::LengthLow {
+                    high: byte,
+                    begins_scan,
+                }
+            }
+            State::LengthLow { high, begins_scan } => {
+                let length = usize::from(u16::from_be_bytes([high, byte]));
+                let Some(left) = length.checked_sub(2) else {
+                    return Some(self.broken(at));
+                };
+                self.state = State::Segment { left, begins_scan };
+                self.last_was_ff = false;
+                self.segment_end(left);
+            }
+            State::Segment { begins_scan, .. } => {
+                // Its end was passed: this byte is the next one.
+                self.after_segment(begins_scan);
+                self.last_was_ff = was_ff;
+                return self.byte(byte, at);
+            }
+        }
+        None
+    }
+
+    fn segment_end(&mut self, left: usize) {
+        if let (0, State::Segment { begins_scan, .. }) = (left, self.state) {
+            self.after_segment(begins_scan);
+        }
+    }
+
+    fn after_segment(&mut self, begins_scan: bool) {
+        self.state = match begins_scan {
+            true => State::Entropy,
+            false => State::Marker,
+        };
+    }
+
+    /// A marker's code.
+    fn code(&mut self, code: u8, is_entropy: bool, at: usize) -> Option<Found> {
+        self.last_was_ff = false;
+        match code {
+            0xd9 => {
+                self.state = State::Outside;
+                return Some(Found::End(at));
+            }
+            // A stuffed zero, and restarts.
+            0x00 | 0xd0..=0xd7 if is_entropy => self.state = State::Entropy,
+            0x01 | 0xd0..=0xd7 => self.state = State::Marker,
+            // Another picture within a picture, and what there is not.
+            0x00 | 0xd8 => return Some(self.broken(at)),
+            code => {
+                self.state = State::LengthHigh {
+                    begins_scan: code == 0xda,
+                }
+            }
+        }
+        None
+    }
+
+    fn broken(&mut self, at: usize) -> Found {
+        *self = Self::default();
+        Found::Broken(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A picture whose thumbnail holds a picture, with stuffed and restart bytes and fill bytes before the end.
+    pub(crate) const PICTURE: &[u8] = &[
+        0xff, 0xd8, 0xff, 0xe1, 0, 8, 0xff, 0xd8, 0xff, 0xd9, 1, 2, 0xff, 0xfe, 0, 2, 0xff, 0xda,
+        0, 3, 0xff, 5, 0xff, 0, 6, 0xff, 0xd3, 7, 0xff, 0xff, 0xd9,
+    ];
+
+    fn ends(bytes: &[u8], pieces: &[usize]) -> Vec<Found> {
+        let (mut scanner, mut found, mut rest, mut before) =
+            (Scanner::default(), Vec::new(), bytes, 0);
+        for piece in pieces.iter().copied().chain([usize::MAX]) {
+            let mut now;
+            (now, rest) = rest.split_at(piece.min(rest.len()));
+            while let Some(it) = scanner.scan(now) {
+                let (Found::Begin(at) | Found::End(at) | Found::Broken(at)) = it;
+                now = &now[at..];
+                before += at;
+                found.push(match it {
+                    Found::Begin(_) => Found::Begin(before),
+                    Found::End(_) => Found::End(before),
+                    Found::Broken(_) => Found::Broken(before),
+                });
+            }
+            before += now.len();
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn pictures_are_found_however_the_stream_is_split(pieces in prop::collection::vec(0_usize..20, 0..20)) {
+            let stream = [b"--x\r\n\r\n", PICTURE, b"\r\n", PICTURE, &[0xff, 0xd8, 0, 1]].concat();
+            let first = 7 + PICTURE.len();
+            let second = first + 2 + PICTURE.len();
+            let expected = [
+                Found::Begin(9), Found::End(first), Found::Begin(first + 4), Found::End(second),
+                Found::Begin(second + 2), Found::Broken(second + 3),
+            ];
+            prop_assert_eq!(ends(&stream, &pieces), expected);
+        }
+
+        #[test]
+        fn any_bytes_are_looked_through(bytes in prop::collection::vec(prop_oneof![Just(0xff), Just(0xd8), Just(0xd9), Just(0xda), any::<u8>()], 0..200)) {
+            let found = ends(&bytes, &[5, 1, 7]);
+            prop_assert_eq!(found, ends(&bytes, &[]));
+        }
+    }
+}

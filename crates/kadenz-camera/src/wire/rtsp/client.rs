@@ -1,0 +1,416 @@
+//! What a client asks, in which order, and what it makes of the answers.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::super::auth::Challenge;
+use super::super::head::{Head, parameter};
+use super::super::sdp::{SdpError, Video};
+use super::super::url::CameraUrl;
+use super::message;
+use super::transport::{Granted, Transport};
+
+/// What a session lasts without a sign of life where the camera does not say (RFC 2326, section 12.37).
+const DEFAULT_SESSION: Duration = Duration::from_secs(60);
+/// Signs of life are sent this often at least: routers forget a connection that is silent for longer.
+const MAX_KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Signs of life are not sent more often than this, whatever the camera says.
+const MIN_KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Why a camera gives no stream.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RtspError {
+    /// It wants a password and has got none.
+    #[error("the camera wants a user and a password")]
+    NoPassword,
+    /// It refuses the password.
+    #[error("the camera refuses the user or the password")]
+    WrongPassword,
+    /// It asks for it in a way that is not spoken here.
+    #[error("the camera asks for a password neither by Basic nor by Digest with MD5 or SHA-256")]
+    Authentication,
+    /// It refuses a request.
+    #[error("the camera answers {method} by {status}")]
+    Status {
+        /// Which request.
+        method: &'static str,
+        /// The status code.
+        status: u16,
+    },
+    /// It does not send over what was asked for.
+    #[error("the camera does not send over {0}")]
+    Transport(Transport),
+    /// It describes nothing that can be received.
+    #[error(transparent)]
+    Sdp(#[from] SdpError),
+    /// It does not answer.
+    #[error("the camera does not answer {0}")]
+    NoAnswer(&'static str),
+}
+
+/// What came of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The camera sends elsewhere: a URL, or a path.
+    Redirected(String),
+    /// The stream is set up; packets may come from now on.
+    SetUp(Granted),
+    /// The camera says that it plays.
+    Playing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Describe,
+    SetUp,
+    Play,
+    Options,
+    GetParameter,
+    TearDown,
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Describe => "DESCRIBE",
+            Self::SetUp => "SETUP",
+            Self::Play => "PLAY",
+            Self::Options => "OPTIONS",
+            Self::GetParameter => "GET_PARAMETER",
+            Self::TearDown => "TEARDOWN",
+        }
+    }
+
+    fn keeps_alive(self) -> bool {
+        matches!(self, Self::Options | Self::GetParameter)
+    }
+}
+
+#[derive(Debug)]
+struct Pending {
+    method: Method,
+    sequence: u32,
+    since: MonotonicTime,
+    /// Whether it was answered by 401 before.
+    is_repeated: bool,
+}
+
+/// A client of one stream. What it has to send is taken by [`Client::output`].
+#[derive(Debug)]
+pub struct Client {
+    url: CameraUrl,
+    request_url: String,
+    set_up_url: String,
+    session_url: String,
+    transport: Transport,
+    client_ports: Option<(u16, u16)>,
+    client_nonce: String,
+    patience: Duration,
+    challenge: Option<Challenge>,
+    pending: Option<Pending>,
+    sequence: u32,
+    session: Option<String>,
+    keep_alive: Duration,
+    keep_alive_by: Method,
+    last_request: MonotonicTime,
+    video: Option<Video>,
+    is_playing: bool,
+    output: Vec<u8>,
+}
+
+impl Client {
+    /// A client that asks its first question. With `client_ports` it asks for UDP to these, else for TCP.
+    ///
+    /// `client_nonce` is anything that differs from session to session. A question may wait for its answer as long as
+    /// `patience`.
+    #[must_use]
+    pub fn new(
+        url: CameraUrl,
+        client_ports: Option<(u16, u16)>,
+        client_nonce: String,
+        patience: Duration,
+        now: MonotonicTime,
+    ) -> Self {
+        let request_url = url.to_string();
+        let transport = if client_ports.is_some() {
+            Transport::Udp
+        } else {
+            Transport::Tcp
+        };
+        let mut client = Self {
+            set_up_url: request_url.clone(),
+            session_url: request_url.clone(),
+            request_url,
+            url,
+            transport,
+            client_ports,
+            client_nonce,
+            patience,
+            challenge: None,
+            pending: None,
+            sequence: 0,
+            session: None,
+            keep_alive: DEFAULT_SESSION / 2,
+            keep_alive_by: Method::Options,
+            last_request: now,
+            video: None,
+            is_playing: false,
+            output: Vec::new(),
+        };
+        client.ask(Method::Describe, false, now);
+        client
+    }
+
+    /// What is to be sent to the camera, taken out.
+    pub fn output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// The stream, once it was described.
+    #[must_use]
+    pub fn video(&self) -> Option<&Video> {
+        self.video.as_ref()
+    }
+
+    /// Whether the camera said that it plays.
+    #[must_use]
+    pub fn is_playing(&self) -> bool {
+        self.is_playing
+    }
+
+    /// Packets came, also where the camera has not said yet that it plays.
+    pub fn media_came(&mut self) {
+        self.is_playing = true;
+    }
+
+    /// When [`Client::time`] has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> MonotonicTime {
+        match &self.pending {
+            Some(pending) => pending.since + self.patience,
+            None => self.last_request + self.keep_alive,
+        }
+    }
+
+    /// Takes an answer.
+    ///
+    /// # Errors
+    /// [`RtspError`]; the connection is of no more use.
+    pub fn response(
+        &mut self,
+        status: u16,
+        head: &Head,
+        body: &[u8],
+        now: MonotonicTime,
+    ) -> Result<Option<Event>, RtspError> {
+        let number = head.field("CSeq").and_then(|it| it.parse::<u32>().ok());
+        let is_it = |it: &mut Pending| number.is_none_or(|number| number == it.sequence);
+        let Some(pending) = self.pending.take_if(is_it) else {
+            return Ok(None);
+        };
+        match (status, pending.method) {
+            (100..=199, _) => {
+                self.pending = Some(pending);
+                Ok(None)
+            }
+            (200..=299, method) => self.succeeded(method, head, body, now),
+            (401, method) => self.challenged(method, pending.is_repeated, head, now),
+            (300..=399, _) if head.field("Location").is_some() => Ok(head
+                .field("Location")
+                .map(|it| Event::Redirected(it.to_owned()))),
+            // Not every camera sends over UDP; over TCP all do.
+            (461, Method::SetUp) if self.transport == Transport::Udp => {
+                self.transport = Transport::Tcp;
+                self.ask(Method::SetUp, false, now);
+                Ok(None)
+            }
+            (461, Method::SetUp) => Err(RtspError::Transport(self.transport)),
+            (454, _) => Err(refused(pending.method, status)),
+            (_, method) if method.keeps_alive() => {
+                self.keep_alive_by = Method::Options;
+                Ok(None)
+            }
+            (_, Method::TearDown) => Ok(None),
+            (_, method) => Err(refused(method, status)),
+        }
+    }
+
+    /// Answers a request of the camera's.
+    pub fn request(&mut self, head: &Head) -> Option<Event> {
+        self.output
+            .extend_from_slice(message::answer(head).as_bytes());
+        let is_redirection = head.first_line().starts_with("REDIRECT ");
+        let location = head.field("Location").filter(|_| is_redirection)?;
+        Some(Event::Redirected(location.to_owned()))
+    }
+
+    /// Does what is due at a time: a sign of life.
+    ///
+    /// # Errors
+    /// [`RtspError::NoAnswer`]. A sign of life may stay without an answer, for there are cameras that give none.
+    pub fn time(&mut self, now: MonotonicTime) -> Result<(), RtspError> {
+        if now < self.deadline() {
+            return Ok(());
+        }
+        if let Some(pending) = self.pending.take() {
+            if !pending.method.keeps_alive() && !self.is_playing {
+                return Err(RtspError::NoAnswer(pending.method.name()));
+            }
+            self.keep_alive_by = Method::Options;
+        }
+        if self.is_playing && now >= self.last_request + self.keep_alive {
+            self.ask(self.keep_alive_by, false, now);
+        }
+        Ok(())
+    }
+
+    /// Says goodbye, where there is a session.
+    pub fn tear_down(&mut self, now: MonotonicTime) {
+        if self.session.is_some() {
+            self.ask(Method::TearDown, false, now);
+        }
+    }
+
+    /// What is sent over the connection as a frame: RTCP.
+    pub fn send_frame(&mut self, channel: u8, bytes: &[u8]) {
+        let Ok(length) = u16::try_from(bytes.len()) else {
+            return;
+        };
+        let [high, low] = length.to_be_bytes();
+        self.output.extend_from_slice(&[b'$', channel, high, low]);
+        self.output.extend_from_slice(bytes);
+    }
+
+    fn succeeded(
+        &mut self,
+        method: Method,
+        head: &Head,
+        body: &[u8],
+        now: MonotonicTime,
+    ) -> Result<Option<Event>, RtspError> {
+        match method {
+            Method::Describe => {
+                let video = Video::of_sdp(body)?;
+                let base = head
+                    .field("Content-Base")
+                    .or(head.field("Content-Location"));
+                (self.set_up_url, self.session_url) = video.urls(base, &self.request_url);
+                self.video = Some(video);
+                self.ask(Method::SetUp, false, now);
+                Ok(None)
+            }
+            Method::SetUp => {
+                let asked = self.transport;
+                let granted = Granted::of_answer(head.field("Transport"), asked);
+                let granted = granted.ok_or(RtspError::Transport(asked))?;
+                self.transport = granted.transport;
+                self.begin_session(head);
+                self.ask(Method::Play, false, now);
+                Ok(Some(Event::SetUp(granted)))
+            }
+            Method::Play => {
+                self.is_playing = true;
+                Ok(Some(Event::Playing))
+            }
+            Method::Options => {
+                let public = head
+                    .field("Public")
+                    .unwrap_or_default()
+                    .to_ascii_uppercase();
+                if public.contains("GET_PARAMETER") {
+                    self.keep_alive_by = Method::GetParameter;
+                }
+                Ok(None)
+            }
+            Method::GetParameter | Method::TearDown => Ok(None),
+        }
+    }
+
+    fn begin_session(&mut self, head: &Head) {
+        let Some(value) = head.field("Session") else {
+            return;
+        };
+        self.session = value.split(';').next().map(|it| it.trim().to_owned());
+        let seconds = parameter(value, "timeout").and_then(|it| it.parse().ok());
+        let lasts = seconds.map_or(DEFAULT_SESSION, Duration::from_secs);
+        self.keep_alive = (lasts / 2).clamp(MIN_KEEP_ALIVE, MAX_KEEP_ALIVE);
+    }
+
+    fn challenged(
+        &mut self,
+        method: Method,
+        is_repeated: bool,
+        head: &Head,
+        now: MonotonicTime,
+    ) -> Result<Option<Event>, RtspError> {
+        if self.url.credentials().is_none() {
+            return Err(RtspError::NoPassword);
+        }
+        let had_answered = self.challenge.is_some();
+        let challenge = Challenge::strongest(head.fields("WWW-Authenticate"));
+        let challenge = challenge.ok_or(RtspError::Authentication)?;
+        // One more try where the nonce alone was too old, for each request, also where the camera does not say so.
+        if is_repeated && had_answered {
+            return Err(RtspError::WrongPassword);
+        }
+        if had_answered && method == Method::Describe && !challenge.is_stale {
+            return Err(RtspError::WrongPassword);
+        }
+        self.challenge = Some(challenge);
+        self.ask(method, true, now);
+        Ok(None)
+    }
+
+    fn ask(&mut self, method: Method, is_repeated: bool, now: MonotonicTime) {
+        self.sequence += 1;
+        let uri = match method {
+            Method::Describe => &self.request_url,
+            Method::SetUp => &self.set_up_url,
+            _ => &self.session_url,
+        };
+        let transport = match (self.transport, self.client_ports) {
+            (Transport::Udp, Some((rtp, rtcp))) => {
+                format!("RTP/AVP;unicast;client_port={rtp}-{rtcp}")
+            }
+            _ => "RTP/AVP/TCP;unicast;interleaved=0-1".to_owned(),
+        };
+        let mut fields: Vec<(&str, &str)> = Vec::with_capacity(4);
+        match method {
+            Method::Describe => fields.push(("Accept", "application/sdp")),
+            Method::SetUp => fields.push(("Transport", &transport)),
+            Method::Play => fields.push(("Range", "npt=0.000-")),
+            _ => {}
+        }
+        if let Some(session) = &self.session {
+            fields.push(("Session", session));
+        }
+        let authorization = match (&mut self.challenge, self.url.credentials()) {
+            (Some(challenge), Some(credentials)) => {
+                Some(challenge.answer(credentials, method.name(), uri, &self.client_nonce))
+            }
+            _ => None,
+        };
+        if let Some(authorization) = &authorization {
+            fields.push(("Authorization", authorization));
+        }
+        let text = message::request(method.name(), uri, self.sequence, &fields);
+        self.output.extend_from_slice(text.as_bytes());
+        self.last_request = now;
+        let (sequence, since) = (self.sequence, now);
+        self.pending = Some(Pending {
+            method,
+            sequence,
+            since,
+            is_repeated,
+        });
+    }
+}
+
+fn refused(method: Method, status: u16) -> RtspError {
+    let method = method.name();
+    RtspError::Status { method, status }
+}
+
+#[cfg(test)]
+mod tests;

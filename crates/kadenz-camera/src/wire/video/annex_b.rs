@@ -1,0 +1,200 @@
+//! NAL units: what they hold, as far as it must be known to cut pictures (ITU-T H.264 and H.265, section 7.3).
+
+/// What divides NAL units in a byte stream (annex B).
+pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
+
+/// Whose NAL units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// ITU-T H.264.
+    H264,
+    /// ITU-T H.265.
+    H265,
+}
+
+/// What a NAL unit holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A part of a picture.
+    Slice(Slice),
+    /// Parameters, in the order in which they must come.
+    Set {
+        /// 0 video, 1 sequence, 2 picture.
+        rank: u8,
+        /// Which of several.
+        id: u32,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// A part of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// Whether it is its picture's first.
+    pub(super) is_first: bool,
+    /// Whether no picture before is needed: IDR, and H.265's other pictures of random access.
+    pub(super) is_random_access: bool,
+    /// Whether it refers to no other picture.
+    pub(super) is_intra: bool,
+}
+
+impl Format {
+    /// Whether a NAL unit that begins with this byte is a slice from which decoding can begin.
+    pub(super) fn is_random_access(self, first: u8) -> bool {
+        match self {
+            Self::H264 => first & 0x1f == 5,
+            Self::H265 => (16..=23).contains(&(first >> 1 & 0x3f)),
+        }
+    }
+
+    /// Whether a NAL unit that begins with this byte is a slice.
+    pub(super) fn is_slice(self, first: u8) -> bool {
+        match self {
+            Self::H264 => (1..=5).contains(&(first & 0x1f)),
+            Self::H265 => first >> 1 & 0x3f < 32,
+        }
+    }
+
+    /// What a NAL unit holds.
+    pub(super) fn kind(self, nal: &[u8]) -> Kind {
+        let Some(&first) = nal.first() else {
+            return Kind::Other;
+        };
+        let is_random_access = self.is_random_access(first);
+        let bits = |from: usize| Bits {
+            bytes: nal.get(from..).unwrap_or_default(),
+            at: 0,
+        };
+        match self {
+            Self::H264 if self.is_slice(first) => {
+                // slice_header(): first_mb_in_slice, slice_type; 2, 4, 7 and 9 are I and SI.
+                let mut header = bits(1);
+                let is_first = header.number() == Some(0);
+                let is_intra = matches!(header.number(), Some(2 | 4 | 7 | 9));
+                Kind::Slice(Slice {
+                    is_first,
+                    is_random_access,
+                    is_intra: is_intra || is_random_access,
+                })
+            }
+            Self::H265 if self.is_slice(first) => {
+                let is_first = nal.get(2).is_some_and(|byte| byte & 0x80 != 0);
+                let is_intra = is_random_access;
+                Kind::Slice(Slice {
+                    is_first,
+                    is_random_access,
+                    is_intra,
+                })
+            }
+            Self::H264 => match first & 0x1f {
+                7 => Kind::Set {
+                    rank: 1,
+                    id: bits(4).number().unwrap_or(0),
+                },
+                8 => Kind::Set {
+                    rank: 2,
+                    id: bits(1).number().unwrap_or(0),
+                },
+                _ => Kind::Other,
+            },
+            Self::H265 => match first >> 1 & 0x3f {
+                32 => Kind::Set { rank: 0, id: 0 },
+                33 => Kind::Set { rank: 1, id: 0 },
+                34 => Kind::Set {
+                    rank: 2,
+                    id: bits(2).number().unwrap_or(0),
+                },
+                _ => Kind::Other,
+            },
+        }
+    }
+}
+
+struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn bit(&mut self) -> Option<u32> {
+        let byte = self.bytes.get(self.at / 8)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Some(u32::from(bit))
+    }
+
+    /// ue(v) of section 9.1, up to 31 bits.
+    fn number(&mut self) -> Option<u32> {
+        let mut zeroes = 0;
+        while self.bit()? == 0 {
+            zeroes += 1;
+            if zeroes > 30 {
+                return None;
+            }
+        }
+        let mut number = 1;
+        for _ in 0..zeroes {
+            number = number << 1 | self.bit()?;
+        }
+        Some(number - 1)
+    }
+}
+
+/// The NAL units of a byte stream, without start codes and the zeroes before them; what stands before the first one
+/// counts as one, too.
+pub(super) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let code = bytes.windows(3).position(|it| it == [0, 0, 1]);
+        let (unit, rest) = match code {
+            Some(at) => (&bytes[..at], &bytes[at + 3..]),
+            None => (bytes, &[][..]),
+        };
+        bytes = rest;
+        let end = unit.iter().rposition(|byte| *byte != 0);
+        Some(&unit[..end.map_or(0, |last| last + 1)])
+    })
+    .filter(|unit| !unit.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_and_parameter_sets_are_told_apart() {
+        let slice = |is_first, is_random_access, is_intra| {
+            Kind::Slice(Slice {
+                is_first,
+                is_random_access,
+                is_intra,
+            })
+        };
+        let h264 = |nal: &[u8]| Format::H264.kind(nal);
+        // ue(0) is 1, ue(7) is 0001000, ue(5) is 00110.
+        assert_eq!(h264(&[0x65, 0b1000_1000]), slice(true, true, true));
+        assert_eq!(h264(&[0x41, 0b1000_1000]), slice(true, false, true));
+        assert_eq!(h264(&[0x41, 0b1001_1000]), slice(true, false, false));
+        assert_eq!(h264(&[0x41, 0b0100_0110, 0]), slice(false, false, false));
+        assert_eq!(
+            h264(&[0x67, 77, 0, 31, 0b1000_0000]),
+            Kind::Set { rank: 1, id: 0 }
+        );
+        assert_eq!(h264(&[0x68, 0b0100_0000]), Kind::Set { rank: 2, id: 1 });
+        assert_eq!((h264(&[6]), h264(&[])), (Kind::Other, Kind::Other));
+        let h265 = |nal: &[u8]| Format::H265.kind(nal);
+        assert_eq!(h265(&[19 << 1, 1, 0x80]), slice(true, true, true));
+        assert_eq!(h265(&[1 << 1, 1, 0x00]), slice(false, false, false));
+        assert_eq!(h265(&[32 << 1, 1]), Kind::Set { rank: 0, id: 0 });
+        assert_eq!(h265(&[39 << 1, 1]), Kind::Other);
+    }
+
+    #[test]
+    fn units_stand_between_start_codes() {
+        let found: Vec<&[u8]> = units(&[7, 1, 0, 0, 1, 8, 0, 0, 0, 1, 0, 0, 1, 5, 0, 2]).collect();
+        assert_eq!(found, [&[7, 1][..], &[8], &[5, 0, 2]]);
+    }
+}

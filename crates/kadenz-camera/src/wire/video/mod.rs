@@ -1,0 +1,165 @@
+//! From packets of RTP to encoded pictures: H.264, H.265 and JPEG.
+//!
+//! A picture is given out with the packet that ends it, which the marker tells. Where a camera sets no marker, or sets
+//! it too early, the time stamp of the next picture ends it.
+
+mod annex_b;
+mod h264;
+mod h265;
+mod jpeg;
+mod nal;
+
+use std::collections::VecDeque;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::rtp::Sequenced;
+use super::sdp::{Encoding, Video};
+
+/// The longest picture that is put together, in bytes. A longer one is given up.
+pub const MAX_PICTURE: usize = 16 << 20;
+
+/// An encoded picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// A byte stream of H.264 or H.265 (annex B) or a JPEG file.
+    pub bytes: Vec<u8>,
+    /// When it was taken, in ticks of the stream's clock.
+    pub timestamp: u32,
+    /// Whether decoding can begin here, as far as it is whole.
+    pub is_key: bool,
+    /// Whether a part of it is known to be missing.
+    pub is_damaged: bool,
+    /// Pictures that are known to be lost before it.
+    pub missed: u64,
+    /// When its first packet came.
+    pub first_byte: MonotonicTime,
+    /// When its last packet came.
+    pub arrival: MonotonicTime,
+}
+
+/// Puts pictures together. It holds at most one that is not whole, and two that are.
+#[derive(Debug)]
+pub struct Depacketizer(Format);
+
+#[derive(Debug)]
+enum Format {
+    Nal(nal::Assembler),
+    Jpeg(jpeg::Assembler),
+}
+
+impl Depacketizer {
+    /// For a stream as it was described.
+    #[must_use]
+    pub fn new(video: &Video) -> Self {
+        let assembler = |format| {
+            let mut assembler = nal::Assembler::new(format);
+            for set in &video.parameter_sets {
+                assembler.parameter_set(set);
+            }
+            Format::Nal(assembler)
+        };
+        Self(match video.encoding {
+            Encoding::H264 => assembler(annex_b::Format::H264),
+            Encoding::H265 => assembler(annex_b::Format::H265),
+            Encoding::Jpeg => Format::Jpeg(jpeg::Assembler::default()),
+        })
+    }
+
+    /// Takes a packet. [`Depacketizer::take`] must be called until it gives none before the next one.
+    pub fn push(&mut self, packet: &Sequenced<'_>) {
+        match &mut self.0 {
+            Format::Nal(assembler) => assembler.push(packet),
+            Format::Jpeg(assembler) => assembler.push(packet),
+        }
+    }
+
+    /// The next picture.
+    pub fn take(&mut self) -> Option<Encoded> {
+        self.pictures().ready.pop_front()
+    }
+
+    /// Takes back the memory of a picture, for another one.
+    pub fn recycle(&mut self, picture: Encoded) {
+        self.pictures().recycle(picture.bytes);
+    }
+
+    fn pictures(&mut self) -> &mut Pictures {
+        match &mut self.0 {
+            Format::Nal(assembler) => &mut assembler.pictures,
+            Format::Jpeg(assembler) => &mut assembler.pictures,
+        }
+    }
+}
+
+/// What an assembler knows of the picture it has put together.
+#[derive(Debug, Clone, Copy, Default)]
+struct About {
+    timestamp: u32,
+    is_key: bool,
+    is_damaged: bool,
+    first_byte: MonotonicTime,
+    arrival: MonotonicTime,
+}
+
+/// Pictures that are whole, memory for others, and how far they are apart.
+#[derive(Debug, Default)]
+struct Pictures {
+    ready: VecDeque<Encoded>,
+    spare: Vec<Vec<u8>>,
+    last_timestamp: Option<u32>,
+    /// Ticks between the last two pictures without a loss between them.
+    step: Option<u32>,
+    /// Whether packets were lost since the last picture.
+    has_loss: bool,
+    /// Pictures that were given up since the last one.
+    given_up: u64,
+}
+
+impl Pictures {
+    /// Gives out what is in `bytes`, and puts other memory there.
+    fn give(&mut self, bytes: &mut Vec<u8>, about: About) {
+        let mut next = self.spare.pop().unwrap_or_default();
+        next.clear();
+        let missed = self.missed(about.timestamp) + std::mem::take(&mut self.given_up);
+        self.has_loss = false;
+        self.ready.push_back(Encoded {
+            bytes: std::mem::replace(bytes, next),
+            timestamp: about.timestamp,
+            is_key: about.is_key,
+            is_damaged: about.is_damaged,
+            missed,
+            first_byte: about.first_byte,
+            arrival: about.arrival,
+        });
+    }
+
+    fn missed(&mut self, timestamp: u32) -> u64 {
+        let Some(last) = self.last_timestamp.replace(timestamp) else {
+            return 0;
+        };
+        let step = timestamp.wrapping_sub(last);
+        if !self.has_loss {
+            self.step = Some(step).filter(|step| *step > 0);
+            return 0;
+        }
+        match self.step {
+            // What is not behind by half the range is a time stamp that went back.
+            Some(usual) if step < 1 << 31 => {
+                u64::from((step + usual / 2) / usual).saturating_sub(1)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Another stream begins.
+    fn restart(&mut self) {
+        (self.last_timestamp, self.step, self.has_loss) = (None, None, false);
+    }
+
+    fn recycle(&mut self, bytes: Vec<u8>) {
+        if self.spare.len() < 3 {
+            self.spare.push(bytes);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Access units out of the payloads of H.264 and H.265.
+
+use super::super::rtp::Sequenced;
+use super::super::sdp::MAX_PARAMETER_SET;
+use super::annex_b::{self, Format, Kind, START_CODE, Slice};
+use super::{About, MAX_PICTURE, Pictures, h264, h265};
+
+/// How many parameter sets are kept.
+const MAX_SETS: usize = 32;
+
+#[derive(Debug)]
+struct ParameterSet {
+    rank: u8,
+    id: u32,
+    bytes: Vec<u8>,
+}
+
+/// The access unit that is being put together.
+#[derive(Debug, Default)]
+struct Open {
+    bytes: Vec<u8>,
+    about: About,
+    /// Where the NAL unit begins, behind its start code, whose end has not come.
+    nal: Option<usize>,
+    has_slice: bool,
+    is_intra: bool,
+    is_random_access: bool,
+    /// Bit n: a parameter set of rank n is in it.
+    sets: u8,
+    is_too_long: bool,
+}
+
+/// Puts access units together: what is common to H.264 and H.265.
+#[derive(Debug)]
+pub(super) struct Assembler {
+    format: Format,
+    open: Open,
+    /// Fragments are left out until a NAL unit begins: the one before them is lost.
+    skips_fragments: bool,
+    /// The time stamp of the access unit that a marker ended just before.
+    ended: Option<u32>,
+    /// The camera sets markers within pictures, so that only time stamps tell them apart.
+    ignores_markers: bool,
+    sets: Vec<ParameterSet>,
+    pub(super) pictures: Pictures,
+}
+
+impl Assembler {
+    /// Nothing has come yet.
+    pub(super) fn new(format: Format) -> Self {
+        Self {
+            format,
+            open: Open::default(),
+            skips_fragments: true,
+            ended: None,
+            ignores_markers: false,
+            sets: Vec::new(),
+            pictures: Pictures::default(),
+        }
+    }
+
+    /// Takes note of a parameter set; what is none is left out.
+    pub(super) fn parameter_set(&mut self, nal: &[u8]) {
+        let Kind::Set { rank, id } = self.format.kind(nal) else {
+            return;
+        };
+        if nal.len() > MAX_PARAMETER_SET {
+            return;
+        }
+        let same = |it: &ParameterSet| it.rank == rank && it.id == id;
+        match self.sets.iter().position(same) {
+            Some(at) if self.sets[at].bytes == nal => {}
+            Some(at) => self.sets[at].bytes = nal.to_vec(),
+            None if self.sets.len() < MAX_SETS => {
+                let bytes = nal.to_vec();
+                self.sets.push(ParameterSet { rank, id, bytes });
+                self.sets.sort_by_key(|set| set.rank);
+            }
+            None => {}
+        }
+    }
+
+    /// Takes a packet.
+    pub(super) fn push(&mut self, sequenced: &Sequenced<'_>) {
+        let packet = &sequenced.packet;
+        if sequenced.is_restart {
+            self.discard();
+            self.pictures.restart();
+            (self.ended, self.ignores_markers, self.skips_fragments) = (None, false, true);
+        }
+        let is_other = packet.timestamp != self.open.about.timestamp;
+        if sequenced.lost_before > 0 {
+            self.lost(is_other);
+        }
+        if is_other {
+            self.end();
+        }
+        if is_other && self.open.has_slice {
+            self.finish();
+            self.ended = None;
+        }
+        if self.open.bytes.is_empty() {
+            self.open.about.first_byte = sequenced.arrival;
+        }
+        // What came without a slice belongs to the picture behind it, also where the time stamps differ.
+        self.open.about.timestamp = packet.timestamp;
+        self.open.about.arrival = sequenced.arrival;
+        match self.format {
+            Format::H264 => h264::payload(self, packet.payload),
+            Format::H265 => h265::payload(self, packet.payload),
+        }
+        let is_end = packet.marker && self.open.nal.is_none() && self.open.has_slice;
+        if is_end && !self.ignores_markers {
+            self.finish();
+            self.ended = Some(packet.timestamp);
+        }
+    }
+
+    /// A NAL unit that is whole.
+    pub(super) fn whole(&mut self, nal: &[u8]) {
+        if !nal.is_empty() {
+            self.begin(&nal[..1]);
+            self.go_on(&nal[1..]);
+            self.end();
+        }
+    }
+
+    /// A NAL unit begins by its header.
+    pub(super) fn begin(&mut self, header: &[u8]) {
+        self.end();
+        self.skips_fragments = false;
+        if self.format.is_random_access(header[0]) {
+            self.insert_sets();
+        }
+        self.append(&START_CODE);
+        self.open.nal = Some(self.open.bytes.len());
+        self.append(header);
+    }
+
+    /// The open NAL unit goes on, where there is one.
+    pub(super) fn go_on(&mut self, bytes: &[u8]) {
+        match self.open.nal {
+            Some(_) => self.append(bytes),
+            None => self.open.about.is_damaged |= !self.skips_fragments,
+        }
+    }
+
+    /// The open NAL unit is at its end, where there is one.
+    pub(super) fn end(&mut self) {
+        let Some(begin) = self.open.nal.take() else {
+            return;
+        };
+        let bytes = std::mem::take(&mut self.open.bytes);
+        let nal = bytes.get(begin..).unwrap_or_default();
+        if nal
+            .first()
+            .is_some_and(|first| self.format.is_slice(*first))
+        {
+            self.understand(nal);
+        } else {
+            // Some cameras send a byte stream where a NAL unit belongs: parameter sets and the slice in one.
+            annex_b::units(nal).for_each(|nal| self.understand(nal));
+        }
+        self.open.bytes = bytes;
+    }
+
+    /// What came cannot be understood.
+    pub(super) fn broken(&mut self) {
+        self.open.about.is_damaged = true;
+    }
+
+    fn understand(&mut self, nal: &[u8]) {
+        match self.format.kind(nal) {
+            Kind::Slice(slice) => self.slice(slice),
+            Kind::Set { rank, .. } => {
+                self.open.sets |= 1 << rank;
+                self.parameter_set(nal);
+            }
+            Kind::Other => {}
+        }
+    }
+
+    fn slice(&mut self, slice: Slice) {
+        let open = &mut self.open;
+        if !open.has_slice {
+            if !slice.is_first {
+                // Its head is lost, or was given out already because of a marker.
+                open.about.is_damaged = true;
+                let is_rest = self.ended == Some(open.about.timestamp);
+                self.ignores_markers |= is_rest && !self.pictures.has_loss;
+            }
+            open.is_intra = true;
+        }
+        open.has_slice = true;
+        open.is_intra &= slice.is_intra;
+        open.is_random_access |= slice.is_random_access;
+    }
+
+    /// Packets are missing before the one that came, which is of another picture than the open one or not.
+    fn lost(&mut self, is_other: bool) {
+        self.end();
+        self.skips_fragments = true;
+        if self.open.has_slice {
+            self.open.about.is_damaged = true;
+            if is_other {
+                self.finish();
+            }
+        } else {
+            self.discard();
+        }
+        self.pictures.has_loss = true;
+    }
+
+    /// Gives out what has come of the open access unit.
+    fn finish(&mut self) {
+        self.end();
+        let open = &mut self.open;
+        if open.is_too_long {
+            self.pictures.given_up += 1;
+            self.discard();
+            return;
+        }
+        let has_sequence = open.sets & 1 << 1 != 0;
+        open.about.is_key = open.is_random_access || has_sequence && open.is_intra;
+        self.pictures.give(&mut open.bytes, open.about);
+        self.discard();
+    }
+
+    /// Forgets the open access unit.
+    fn discard(&mut self) {
+        let mut bytes = std::mem::take(&mut self.open.bytes);
+        bytes.clear();
+        self.open = Open {
+            bytes,
+            ..Open::default()
+        };
+    }
+
+    /// Parameter sets that the access unit lacks so far.
+    fn insert_sets(&mut self) {
+        let had = self.open.sets;
+        let open = &mut self.open;
+        for set in self.sets.iter().filter(|set| had & 1 << set.rank == 0) {
+            let length = open.bytes.len() + START_CODE.len() + set.bytes.len();
+            if length <= MAX_PICTURE {
+                open.bytes.extend_from_slice(&START_CODE);
+                open.bytes.extend_from_slice(&set.bytes);
+                open.sets |= 1 << set.rank;
+            }
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let open = &mut self.open;
+        if open.bytes.len() + bytes.len() <= MAX_PICTURE {
+            open.bytes.extend_from_slice(bytes);
+        } else {
+            open.is_too_long = true;
+        }
+    }
+}
