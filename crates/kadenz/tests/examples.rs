@@ -187,5 +187,10 @@ fn the_camera_gives_frames_with_their_age() {
     let told = output_of("camera", folder.path(), &[]);
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), 30, "{told}");
-    assert!(lines.iter().all(|line| line.starts_with("frame ") && line.ends_with(" old")), "{told}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.starts_with("frame ") && line.ends_with(" old")),
+        "{told}"
+    );
 }

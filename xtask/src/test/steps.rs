@@ -63,7 +63,14 @@ pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
         return Ok(Outcome::of(success, "cargo test with all features"));
     }
     let mut command = repository.command("cargo");
-    command.args(["test", "-p", "kadenz-camera", "--features", OF_THE_SYSTEM, "--lib"]);
+    command.args([
+        "test",
+        "-p",
+        "kadenz-camera",
+        "--features",
+        OF_THE_SYSTEM,
+        "--lib",
+    ]);
     command.args(["decode::", "--", "--show-output"]);
     let success = watch(&mut command, tally)?;
     Ok(Outcome::of(success, "cargo test of the feature ffmpeg"))
@@ -71,8 +78,12 @@ pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 
 /// Every feature of a crate that needs nothing of the system, as `crate/feature`.
 fn portable_features(of: &cargo::Crate) -> Vec<String> {
-    let all = of.features.iter().filter(|it| *it != OF_THE_SYSTEM && *it != "default");
-    all.map(|feature| format!("{}/{feature}", of.name)).collect()
+    let all = of
+        .features
+        .iter()
+        .filter(|it| *it != OF_THE_SYSTEM && *it != "default");
+    all.map(|feature| format!("{}/{feature}", of.name))
+        .collect()
 }
 
 fn has_libavcodec() -> bool {

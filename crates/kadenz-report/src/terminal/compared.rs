@@ -1,9 +1,9 @@
 //! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
 
-use super::{Style, sheet};
 use super::comparison::{ratio, shown};
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
+use super::{Style, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
 use crate::sections::round_trips;
 use crate::statistics::Percent;

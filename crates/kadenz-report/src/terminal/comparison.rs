@@ -1,8 +1,8 @@
 //! The table of a comparison.
 
-use super::{Style, sheet};
 use super::table::{Cell, Table};
 use super::text::{Text, wrap};
+use super::{Style, sheet};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
 use crate::sections::round_trips;
 use crate::statistics::Percentile;
