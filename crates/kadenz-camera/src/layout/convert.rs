@@ -5,7 +5,8 @@ use std::ops::Range;
 use fearless_simd::{Level, Simd, dispatch};
 
 use super::colour::{BLOCK, Coefficients};
-use super::samples::{self, Band, Lines, Part, Samples};
+use super::lines::{Band, Lines, Part};
+use super::samples::{self, Samples};
 use super::scale::{Axis, Sums};
 use super::transpose::{self, Rectangle, Tile};
 use super::{Channels, Layout, LayoutError, Order, Region};

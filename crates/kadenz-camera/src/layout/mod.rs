@@ -14,6 +14,7 @@
 
 mod colour;
 mod convert;
+mod lines;
 mod samples;
 mod scale;
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Longer than 500 lines: the plain reference, and what is held against it.
+
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
