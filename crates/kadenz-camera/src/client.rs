@@ -133,7 +133,7 @@ impl Camera {
             return Self::attach(name_or_url, options, None);
         }
         let url = name_or_url.to_owned();
-        let source = options.source.clone();
+        let source = options.source;
         let open: OpenSource = Box::new(move || source::open(&url, &source));
         Self::serve(open, &source::without_credentials(name_or_url), options)
     }

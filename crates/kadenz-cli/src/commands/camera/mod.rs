@@ -89,6 +89,7 @@ impl SourceOption {
             transport: self.transport.into(),
             patience: self.timeout.0,
             silence: self.silence.0,
+            ..NetworkOptions::default()
         }
     }
 }

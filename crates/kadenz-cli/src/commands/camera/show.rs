@@ -93,15 +93,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// The port that was asked for, or else the usual one or any.
 fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
     let at = |port: u16| TcpListener::bind(("127.0.0.1", port));
-    let listener = match port {
+    match port {
         Some(port) => {
             at(port).with_context(|| format!("port {port} of 127.0.0.1; take another by --port"))
         }
         None => at(PORT)
             .or_else(|_| at(0))
             .context("cannot listen on 127.0.0.1"),
-    };
-    listener
+    }
 }
 
 fn save(camera: &mut Camera, file: &Path) -> anyhow::Result<Saved> {
