@@ -1,7 +1,8 @@
 //! H.264, H.265 and JPEG by the system's libavcodec.
 //!
 //! A picture comes out with the unit it was in: the decoder may not hold one back (`low_delay`), and shares the work
-//! of a picture among threads by its slices, never by pictures, each of which would cost a picture's time.
+//! of a picture among threads by its slices, never by pictures, each of which would cost a picture's time. An H.265
+//! stream that states that its pictures are reordered is held back all the same, by as many pictures as it states.
 
 use ffmpeg_next::codec::{Context, Flags, Id, decoder, packet::Packet, threading};
 use ffmpeg_next::format::Pixel;

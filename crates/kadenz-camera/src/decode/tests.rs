@@ -323,3 +323,36 @@ mod h264 {
         }
     }
 }
+
+#[test]
+#[cfg(feature = "ffmpeg")]
+fn h265_is_decoded_by_libavcodec_as_it_comes() {
+    use std::process::Command;
+
+    let mut command = Command::new("ffmpeg");
+    command.args(["-v", "error", "-f", "lavfi", "-i", "color=gray:s=320x240"]);
+    command.args(["-frames:v", "1", "-c:v", "libx265", "-pix_fmt", "yuv420p"]);
+    // As cameras are set: a stream that states no reordering is given picture by picture.
+    command.args(["-tune", "zerolatency"]);
+    let encoded = command.args(["-f", "hevc", "-"]).output();
+    let Some(encoded) = encoded.ok().filter(|it| it.status.success()) else {
+        let message = "skipped: h265_is_decoded_by_libavcodec_as_it_comes: ffmpeg with libx265 (apt install ffmpeg)";
+        assert!(
+            std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|it| it != "1"),
+            "{message}"
+        );
+        eprintln!("{message}");
+        return;
+    };
+    let mut decoder = open(Coding::H265).unwrap();
+    let mut sizes = Vec::new();
+    let unit = unit(Content::H265(&encoded.stdout), true);
+    decoder
+        .decode(3, &unit, &mut |token, picture| {
+            sizes.push((token, picture.size()));
+            // Gray of 128 in limited range.
+            assert!(luma(picture).iter().all(|it| it.abs_diff(126) < 4));
+        })
+        .unwrap();
+    assert_eq!(sizes, [(3, size(320, 240))]);
+}
