@@ -281,3 +281,88 @@ fn the_doctor_names_the_layer_that_takes_most() {
     assert!(said.out.contains("of a frame's age"), "{}", said.out);
     assert!(said.out.contains("convert"), "{}", said.out);
 }
+
+#[test]
+fn a_check_takes_the_camera_too() {
+    let place = folder();
+    let out = place.path().join("run");
+    let said = run(&[
+        "check",
+        "--duration",
+        "2s",
+        "--deadline",
+        "1s",
+        "--no-network",
+        "--no-messages",
+        "--no-tune",
+        "--camera",
+        "test://320x240@30",
+        "--camera-deadline",
+        "1h",
+        "--json",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    let budget = &json["runs"][1]["frame_budget"];
+    assert!(
+        budget["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("from test://"),
+        "{json}"
+    );
+    let away = run(&[
+        "check",
+        "--camera",
+        "nobody-serves-this",
+        "--out",
+        text(&place.path().join("away")),
+    ]);
+    assert_eq!(away.code, 2);
+    assert!(away.err.contains("kadenz camera serve"), "{}", away.err);
+}
+
+#[test]
+fn the_ways_to_hand_a_frame_over_stand_beside_the_published_ones() {
+    let said = run(&[
+        "camera",
+        "bench",
+        "--size",
+        "480p",
+        "--duration",
+        "5ms",
+        "--json",
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_described("camera", "bench", &json);
+    let all = json["hand_overs"].as_array().unwrap();
+    assert_eq!(all.len(), 14);
+    let of = |method: &str| {
+        all.iter()
+            .find(|it| it["method"] == method && it["channels"] == 3)
+            .unwrap()
+    };
+    assert_eq!(of("shared-memory")["published_ns"], 300_000);
+    let said = run(&[
+        "camera",
+        "bench",
+        "--source",
+        "rtsp-sim",
+        "--size",
+        "320x240",
+        "--fps",
+        "30",
+        "--duration",
+        "1s",
+        "--json",
+        "--out",
+        text(&folder().path().join("run")),
+    ]);
+    let json = said.json();
+    let series = json["series"].as_array().unwrap();
+    let measured = series.iter().find(|it| it["name"] == "end-to-end").unwrap();
+    assert!(measured["count"].as_u64().unwrap() > 3, "{json}");
+}

@@ -76,7 +76,7 @@ fn zigzag() -> [usize; 64] {
 }
 
 /// An encoder for pictures of any even size.
-pub(crate) struct JpegEncoder {
+pub struct JpegEncoder {
     /// Of luma and of chroma, in rows.
     steps: [[u8; 64]; 2],
     dc: [Codes; 2],
@@ -88,7 +88,8 @@ pub(crate) struct JpegEncoder {
 
 impl JpegEncoder {
     /// An encoder of a quality from 1 to 100, by the formula of the Independent JPEG Group's library.
-    pub(crate) fn new(quality: u32) -> Self {
+    #[must_use]
+    pub fn new(quality: u32) -> Self {
         let quality = quality.clamp(1, 100);
         let scale = if quality < 50 {
             5000 / quality
@@ -119,8 +120,12 @@ impl JpegEncoder {
         }
     }
 
-    /// Encodes planes of 4:2:0 without gaps between their rows.
-    pub(crate) fn encode(&self, width: usize, height: usize, planes: [&[u8]; 3]) -> Vec<u8> {
+    /// Encodes planes of 4:2:0 without gaps between their rows: luma, blue and red difference. Allocates.
+    ///
+    /// # Panics
+    /// Where a plane is shorter than the size says.
+    #[must_use]
+    pub fn encode(&self, width: usize, height: usize, planes: [&[u8]; 3]) -> Vec<u8> {
         let mut jpeg = self.head(width, height);
         let mut bits = BitWriter {
             bytes: &mut jpeg,

@@ -41,6 +41,7 @@ use std::time::Duration;
 use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::clock::{MonotonicTime, now};
 
+pub use jpeg::JpegEncoder;
 pub use pace::{Sent, TOO_LATE};
 pub use script::{Event, Fault, Script, ScriptError};
 

@@ -5,6 +5,8 @@
 //! conversion) stands in the frame's own stamps. Where the frames come from the [simulator](kadenz_camera::sim), the
 //! time that it painted into the picture gives the true latency from camera to array.
 
+pub mod hand_over;
+
 use std::sync::mpsc;
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! `kadenz camera`, a file a command.
 
+mod bench;
 mod list;
 mod record;
 mod serve;
@@ -26,6 +27,7 @@ pub(crate) enum CameraCommand {
     Show(Box<show::Options>),
     Record(Box<record::Record>),
     Doctor(Box<record::Doctor>),
+    Bench(Box<bench::Options>),
     Sim(Box<sim::Options>),
 }
 
@@ -36,6 +38,7 @@ pub(crate) fn run(command: &CameraCommand) -> anyhow::Result<Outcome> {
         CameraCommand::Show(options) => show::run(options),
         CameraCommand::Record(options) => record::record(options),
         CameraCommand::Doctor(options) => record::doctor(options),
+        CameraCommand::Bench(options) => bench::run(options),
         CameraCommand::Sim(options) => sim::run(options),
     }
 }
@@ -44,6 +47,7 @@ pub(crate) fn run(command: &CameraCommand) -> anyhow::Result<Outcome> {
 #[cfg(test)]
 pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
     kadenz_report::schema::SchemaFile::new("camera", 1)
+        .answer::<bench::HandOvers>("bench")
         .answer::<list::Cameras>("list")
         .answer::<serve::Served>("serve")
         .answer::<show::Saved>("show")

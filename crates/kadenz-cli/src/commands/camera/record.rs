@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use kadenz_camera::client::Camera;
 use kadenz_lab::camera::{CameraPlan, experiment};
 use kadenz_record::run::camera::{AGE, END_TO_END};
 use kadenz_rt::clock::ClockKind;
@@ -71,39 +72,61 @@ pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
 
 pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Outcome> {
     // A budget needs a limit: two frames at 30 Hz, unless one is stated.
-    measure(
-        &options.common,
-        "camera-doctor",
-        Some(Duration::from_micros(66_667)),
-    )
+    let deadline = Duration::from_micros(66_667);
+    measure(&options.common, "camera-doctor", Some(deadline))
 }
 
 fn measure(
     options: &Common,
-    name: &'static str,
+    experiment: &'static str,
     deadline: Option<Duration>,
 ) -> anyhow::Result<Outcome> {
-    let mut measuring = options.measure.measuring(&Defaults {
-        experiment: name,
+    let taking = Taking {
+        experiment,
+        duration: options.duration,
+        poll: options.poll,
+        barcode: options.barcode,
+        deadline,
+        advise: deadline.is_some(),
+    };
+    take(options.reader.open()?, &options.measure, &taking)
+}
+
+/// What is taken of a camera that is open.
+pub(super) struct Taking {
+    /// As `run.json` names it.
+    pub(super) experiment: &'static str,
+    pub(super) duration: Span,
+    pub(super) poll: Option<Span>,
+    pub(super) barcode: bool,
+    /// Where none is stated.
+    pub(super) deadline: Option<Duration>,
+    pub(super) advise: bool,
+}
+
+/// Takes frames, and tells what came of it.
+pub(super) fn take(
+    camera: Camera,
+    measure: &MeasureOptions,
+    taking: &Taking,
+) -> anyhow::Result<Outcome> {
+    let mut measuring = measure.measuring(&Defaults {
+        experiment: taking.experiment,
         policy: Policy::Other,
         samples: false,
-        deadline,
+        deadline: taking.deadline,
         clock: ClockKind::Monotonic,
     })?;
     let plan = CameraPlan {
-        duration: options.duration.0,
-        poll: options.poll.map(|it| it.0),
-        barcode: options.barcode,
-        advise: deadline.is_some(),
+        duration: taking.duration.0,
+        poll: taking.poll.map(|it| it.0),
+        barcode: taking.barcode,
+        advise: taking.advise,
     };
     let parameters = &mut measuring.session.parameters;
-    parameters.insert("duration".to_owned(), options.duration.to_string().into());
-    parameters.insert(
-        "layout".to_owned(),
-        options.reader.layout.to_string().into(),
-    );
-    let camera = options.reader.open()?;
-    let stop = options.measure.stop()?;
+    parameters.insert("duration".to_owned(), taking.duration.to_string().into());
+    parameters.insert("layout".to_owned(), camera.layout().to_string().into());
+    let stop = measure.stop()?;
     let folder = measuring.session.out.clone();
     {
         let mut progress = Progress::new("taking frames", Some(plan.duration));
@@ -111,6 +134,6 @@ fn measure(
     }
     outcome::tell(&Telling {
         deciding: Some(&[AGE, END_TO_END]),
-        ..Telling::of(&folder, &options.measure)
+        ..Telling::of(&folder, measure)
     })
 }

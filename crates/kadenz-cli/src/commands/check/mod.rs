@@ -1,5 +1,7 @@
 //! `kadenz check`.
 
+#[cfg(all(feature = "camera", target_os = "linux"))]
+mod camera;
 pub(super) mod cheapest;
 mod peer;
 
@@ -14,6 +16,7 @@ use kadenz_lab::testbed::inside::Questions;
 use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::wiring::Wiring;
 use kadenz_msg::provider::DEFAULT_URL;
+use kadenz_record::run::camera::AGE;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
@@ -102,6 +105,10 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Messages")]
     no_messages: bool,
 
+    #[cfg(all(feature = "camera", target_os = "linux"))]
+    #[command(flatten)]
+    camera: camera::CameraOption,
+
     /// Do not look for the cheapest tuning afterwards, which takes about as long again
     #[arg(long, alias = "no-tuning")]
     no_tune: bool,
@@ -119,6 +126,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(network) = &plan.network {
         peer::must_answer(network, &stop)?;
     }
+    #[cfg(all(feature = "camera", target_os = "linux"))]
+    options.camera.must_answer()?;
     output::note(&options.how_long(&plan));
     {
         let mut progress = Progress::new(
@@ -128,6 +137,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let result = check(&plan, &stop, &mut progress);
         outcome::finished(result, &plan.measuring.session.out)?;
     }
+    #[cfg(all(feature = "camera", target_os = "linux"))]
+    let also = Vec::from_iter(options.camera.measure(&plan, &stop)?);
+    #[cfg(not(all(feature = "camera", target_os = "linux")))]
+    let also = Vec::new();
     let cheapest = if options.no_tune {
         None
     } else {
@@ -135,7 +148,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     outcome::tell(&Telling {
         report: true,
-        deciding: Some(&[REALTIME, RESPONSE]),
+        deciding: Some(&[REALTIME, RESPONSE, AGE]),
+        also: &also,
         cheapest: cheapest.as_ref(),
         ..Telling::of(&plan.measuring.session.out, &options.measure)
     })
@@ -146,6 +160,8 @@ impl Options {
     fn how_long(&self, plan: &CheckPlan) -> String {
         let span = |span: Duration| numbers::span(span.as_nanos() as f64);
         let checking = plan.floor.duration + plan.duration;
+        #[cfg(all(feature = "camera", target_os = "linux"))]
+        let checking = checking + self.camera.duration(plan);
         let tuning = cheapest::longest(plan);
         match self.no_tune || !cfg!(target_os = "linux") {
             true => format!("this takes {}", span(checking)),

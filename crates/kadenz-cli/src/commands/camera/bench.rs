@@ -1,0 +1,231 @@
+//! `kadenz camera bench`.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use kadenz_camera::client::{Camera, OpenOptions};
+use kadenz_camera::layout::{Channels, Layout};
+use kadenz_camera::picture::Size;
+use kadenz_camera::sim::{CameraSim, Options as SimOptions, Protocol};
+use kadenz_lab::camera::hand_over::{self, Method};
+use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz_report::numbers;
+use kadenz_rt::beat::Rate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::record::{self, Taking};
+use crate::options::{MeasureOptions, Span, Steps, waiting};
+use crate::output::{self, Outcome};
+
+/// What does handing a frame over cost, and how long is it from camera to array?
+///
+/// Without --source: what the thread that wants a frame pays for it, in the five ways of Enner 2017
+/// (docs/bibliography.md) and two of ours, gray and colour, 480p to 4K, beside the published figures. With --source: the
+/// true latency from a simulated camera to an array (series `end-to-end`), by the time painted into its pictures.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz camera bench                                                    the table of Enner 2017
+  kadenz camera bench --size 1080p --json
+  kadenz camera bench --source rtsp-sim --size 1080p --fps 30 --duration 10s --json")]
+pub(crate) struct Options {
+    /// Measure the latency from a simulated camera instead
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<SourceKind>,
+
+    /// Size of the frames [default: 480p, 720p, 1080p and 4K; 1080p with --source]
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Size>,
+
+    /// Pictures a second of the simulated camera
+    #[arg(long, visible_alias = "fps", value_name = "RATE", default_value = "30Hz", requires = "source", value_parser = rate)]
+    rate: Rate,
+
+    /// How long each way is measured, or the camera is
+    #[arg(long, value_name = "SPAN", default_value = "1s")]
+    duration: Span,
+
+    /// The layout of the frames, with --source
+    #[arg(
+        long,
+        value_name = "LAYOUT",
+        default_value = "rgb-column-major",
+        requires = "source"
+    )]
+    layout: Layout,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+/// `30Hz`, or `30` as cameras' makers write it.
+fn rate(text: &str) -> Result<Rate, String> {
+    let digits = text.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    let text = if digits {
+        format!("{text}Hz")
+    } else {
+        text.to_owned()
+    };
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SourceKind {
+    /// H.264 by RTSP over TCP
+    RtspSim,
+    /// MJPEG by HTTP
+    HttpSim,
+}
+
+/// What handing a frame over costs the thread that wants it.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct HandOvers {
+    version: Version<1>,
+    hand_overs: Vec<HandOver>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct HandOver {
+    /// `480p`, or as 1280x960.
+    size: String,
+    /// 1 gray, 3 colour.
+    channels: usize,
+    method: &'static str,
+    frames: usize,
+    p50_ns: u64,
+    /// Null where fewer than 100 frames were handed over.
+    p99_ns: Option<u64>,
+    max_ns: u64,
+    /// What Enner 2017 published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
+    published_ns: Option<u64>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    match options.source {
+        None => compare_ways(options),
+        Some(kind) => from_camera(options, kind),
+    }
+}
+
+fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
+    let [_, _, (_, full_hd), _] = Size::NAMED;
+    let sim = SimOptions {
+        protocol: match kind {
+            SourceKind::RtspSim => Protocol::Rtsp,
+            SourceKind::HttpSim => Protocol::Http,
+        },
+        size: options.size.unwrap_or(full_hd),
+        rate: options.rate,
+        ..SimOptions::default()
+    };
+    let sim = waiting("encoding the pictures", || CameraSim::start(sim))?;
+    let open = OpenOptions {
+        layout: options.layout,
+        ..OpenOptions::default()
+    };
+    let camera = waiting("waiting for the first frame", || {
+        Camera::open_with(&sim.url(), &open)
+    })?;
+    record::take(
+        camera,
+        &options.measure,
+        &Taking {
+            experiment: "camera-bench",
+            duration: options.duration,
+            poll: None,
+            barcode: true,
+            deadline: None,
+            advise: false,
+        },
+    )
+}
+
+fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
+    let sizes: Vec<(String, Size)> = match options.size {
+        Some(size) => vec![(name_of(size), size)],
+        None => Size::NAMED
+            .map(|(name, size)| (name.to_owned(), size))
+            .into(),
+    };
+    let steps = Steps::new("handing frames over", sizes.len() * 2 * Method::ALL.len());
+    let stop = options.measure.stop()?;
+    let mut hand_overs = Vec::new();
+    for channels in [Channels::Gray, Channels::Rgb] {
+        for (name, size) in &sizes {
+            for method in Method::ALL {
+                if stop.requested() {
+                    continue;
+                }
+                let times = hand_over::measure(method, *size, channels, options.duration.0)?;
+                hand_overs.push(HandOver::new(name, channels, method, &times));
+                steps.done(hand_overs.len());
+            }
+        }
+    }
+    drop(steps);
+    output::answer(&HandOvers {
+        version: Version,
+        hand_overs,
+    })?;
+    Ok(Outcome::Kept)
+}
+
+fn name_of(size: Size) -> String {
+    let named = Size::NAMED.iter().find(|(_, it)| *it == size);
+    named.map_or_else(|| size.to_string(), |(name, _)| (*name).to_owned())
+}
+
+impl HandOver {
+    fn new(size: &str, channels: Channels, method: Method, times: &[u64]) -> Self {
+        let at = |share: f64| times[((times.len() as f64 * share) as usize).min(times.len() - 1)];
+        Self {
+            size: size.to_owned(),
+            channels: channels.count(),
+            method: method.name(),
+            frames: times.len(),
+            p50_ns: at(0.5),
+            p99_ns: (times.len() >= 100).then(|| at(0.99)),
+            max_ns: at(1.0),
+            published_ns: published(size, channels, method),
+        }
+    }
+}
+
+/// Figure 2 of Enner 2017b, in milliseconds.
+fn published(size: &str, channels: Channels, method: Method) -> Option<u64> {
+    let row: [f64; 5] = match (size, channels) {
+        ("480p", Channels::Gray) => [7.67, 0.68, 0.40, 0.20, 0.23],
+        ("1080p", Channels::Gray) => [16.0, 3.96, 3.77, 1.97, 0.99],
+        ("4K", Channels::Gray) => [80.1, 39.2, 16.0, 8.23, 3.15],
+        ("480p", Channels::Rgb) => [10.6, 193.0, 1.87, 0.52, 0.30],
+        ("720p", Channels::Rgb) => [21.5, 555.0, 6.96, 2.59, 1.37],
+        ("1080p", Channels::Rgb) => [44.8, 1240.0, 19.2, 6.17, 2.59],
+        ("4K", Channels::Rgb) => [187.0, 5089.0, 71.6, 25.0, 9.83],
+        _ => return None,
+    };
+    let ms = *row.get(Method::ALL.iter().position(|it| *it == method)?)?;
+    let span = Duration::from_secs_f64(ms / 1e3);
+    u64::try_from(span.as_nanos()).ok()
+}
+
+impl Answer for HandOvers {
+    fn document(&self) -> Document {
+        let rows = self.hand_overs.iter().map(|it| {
+            let ns = |ns: u64| numbers::span(ns as f64);
+            vec![
+                it.size.clone(),
+                if it.channels == 1 { "gray" } else { "colour" }.to_owned(),
+                it.method.to_owned(),
+                ns(it.p50_ns),
+                it.p99_ns.map_or_else(String::new, ns),
+                ns(it.max_ns),
+                it.published_ns.map_or_else(String::new, ns),
+            ]
+        });
+        let header = ["size", "", "method", "50 %", "99 %", "max", "Enner 2017"];
+        Document::new()
+            .table(Table::new(&header, 3, rows.collect()))
+            .sentence("What the thread that wants a frame pays; a budget at 30 Hz is 33 ms.")
+    }
+}

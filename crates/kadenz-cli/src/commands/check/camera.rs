@@ -1,0 +1,87 @@
+//! The camera of a check: a run beside the check's own, with the budget of a frame's age.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_camera::client::{Camera, OpenOptions};
+use kadenz_camera::source::without_credentials;
+use kadenz_lab::camera::{CameraPlan, experiment};
+use kadenz_lab::check::CheckPlan;
+use kadenz_lab::stop::Stop;
+
+use crate::options::{Progress, Span, waiting};
+
+/// A camera that is checked too.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CameraOption {
+    /// Take the frames of this camera too, for a fifth of the duration, and say where their age comes from
+    #[arg(long, value_name = "URL|NAME", help_heading = "Camera")]
+    camera: Option<String>,
+
+    /// The oldest that a frame may be once a program has it
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "66.667ms",
+        requires = "camera",
+        help_heading = "Camera"
+    )]
+    camera_deadline: Span,
+}
+
+impl CameraOption {
+    /// Whether it answers, before a minute is spent.
+    pub(super) fn must_answer(&self) -> anyhow::Result<()> {
+        if let Some(camera) = &self.camera {
+            open(camera)?;
+        }
+        Ok(())
+    }
+
+    /// How long its frames are taken.
+    pub(super) fn duration(&self, plan: &CheckPlan) -> Duration {
+        match self.camera {
+            Some(_) => plan.duration / 5,
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Takes frames into a run of their own, where a camera was named; its folder.
+    pub(super) fn measure(&self, plan: &CheckPlan, stop: &Stop) -> anyhow::Result<Option<PathBuf>> {
+        let Some(camera) = &self.camera else {
+            return Ok(None);
+        };
+        if stop.requested() {
+            return Ok(None);
+        }
+        let mut measuring = plan.measuring.clone();
+        let folder = &plan.measuring.session.out;
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push("-camera");
+        measuring.session.out = folder.with_file_name(name);
+        measuring.session.experiment = "check-camera";
+        measuring.session.examine = false;
+        measuring.deadline = Some(self.camera_deadline.0);
+        let out = measuring.session.out.clone();
+        let taking = CameraPlan {
+            duration: self.duration(plan),
+            poll: None,
+            barcode: false,
+            advise: true,
+        };
+        let camera = open(camera)?;
+        let mut progress = Progress::new("taking frames", Some(taking.duration));
+        experiment(camera, &taking, &measuring, stop, &mut progress)?;
+        Ok(Some(out))
+    }
+}
+
+fn open(camera: &str) -> anyhow::Result<Camera> {
+    let shown = without_credentials(camera);
+    let words = format!("waiting for the first frame of {shown}");
+    let opened = waiting(&words, || {
+        Camera::open_with(camera, &OpenOptions::default())
+    });
+    Ok(opened?)
+}

@@ -1,0 +1,298 @@
+//! What handing a frame over costs the thread that wants it: the five ways of \[Enner2017b\], and two of ours.
+//!
+//! Everything that another thread would do is done before the clock is read: compressing, laying out, publishing. What
+//! is timed is the main thread's part, until the frame stands as planes of columns in an array.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kadenz_camera::barcode::Code;
+use kadenz_camera::decode::{self, DecodeError};
+use kadenz_camera::layout::{Channels, Converter, Layout, LayoutError, Order};
+use kadenz_camera::picture::{Picture, PictureError, Pixels, Plane, Range, Size};
+use kadenz_camera::ring::{FrameInfo, RingError, RingReader, RingWriter, Shape};
+use kadenz_camera::sim::JpegEncoder;
+use kadenz_camera::source::test_pattern::Pattern;
+use kadenz_camera::source::{Capture, Coding, Content, Unit};
+use kadenz_rt::clock;
+
+/// A way to hand a frame over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// A JPEG file on a disk in memory: read it, decode it, lay it out.
+    JpegFile,
+    /// An array of rows of pixels of channels, each an object: walk it.
+    NestedArray,
+    /// Interleaved rows in one array: lay them out.
+    Interleaved,
+    /// An array that is laid out already: copy it into a new one.
+    LaidOut,
+    /// Shared memory that is laid out already: copy it into a new array.
+    SharedNew,
+    /// The same into an array that is there.
+    SharedInto,
+    /// The same without a copy: the frame where it lies, and whether it is still valid.
+    SharedView,
+}
+
+impl Method {
+    /// All of them, the slowest first.
+    pub const ALL: [Self; 7] = [
+        Self::JpegFile,
+        Self::NestedArray,
+        Self::Interleaved,
+        Self::LaidOut,
+        Self::SharedNew,
+        Self::SharedInto,
+        Self::SharedView,
+    ];
+
+    /// Its name in tables and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::JpegFile => "jpeg-file",
+            Self::NestedArray => "3-d-array",
+            Self::Interleaved => "interleaved-1-d",
+            Self::LaidOut => "laid-out-1-d",
+            Self::SharedNew => "shared-memory",
+            Self::SharedInto => "shared-memory-into",
+            Self::SharedView => "shared-memory-view",
+        }
+    }
+}
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub enum HandOverError {
+    /// The ring.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// The layout.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The picture.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// The JPEG decoder.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The file in memory.
+    #[error("cannot use a file in /dev/shm: {0}")]
+    File(#[from] std::io::Error),
+    /// The writer came round, which nobody makes it do here.
+    #[error("the frame was overwritten while it was copied")]
+    Overwritten,
+}
+
+/// Times of one way, sorted, in nanoseconds.
+///
+/// # Errors
+/// [`HandOverError`].
+pub fn measure(
+    method: Method,
+    size: Size,
+    channels: Channels,
+    span: Duration,
+) -> Result<Vec<u64>, HandOverError> {
+    let prepared = Prepared::new(size, channels)?;
+    let mut array = vec![0; prepared.laid_out.len()];
+    let mut times = Vec::new();
+    let end = clock::now() + span;
+    // Five at least, however long each takes.
+    while clock::now() < end || times.len() < 5 {
+        let begin = clock::now();
+        prepared.hand_over(method, &mut array)?;
+        black_box(&mut array);
+        let taken = clock::now().since(begin);
+        times.push(u64::try_from(taken).unwrap_or(0));
+    }
+    times.sort_unstable();
+    Ok(times)
+}
+
+/// A frame in every form in which it may be handed over.
+struct Prepared {
+    size: Size,
+    channels: Channels,
+    file: tempfile::NamedTempFile,
+    nested: Vec<Vec<Vec<u8>>>,
+    interleaved: Vec<u8>,
+    laid_out: Vec<u8>,
+    reader: RingReader,
+    /// Whose drop would end the ring.
+    _writer: RingWriter,
+}
+
+impl Prepared {
+    fn new(size: Size, channels: Channels) -> Result<Self, HandOverError> {
+        let mut pattern = Pattern::new(size)?;
+        pattern.paint(Code {
+            number: 1,
+            time_ns: 0,
+            period_us: 0,
+        });
+        let converted = |order| -> Result<Vec<u8>, HandOverError> {
+            let layout = Layout::whole(channels, order);
+            let mut bytes = vec![0; layout.bytes(size)?];
+            Converter::new(layout).convert(&pattern.picture(), &mut bytes)?;
+            Ok(bytes)
+        };
+        let (interleaved, laid_out) = (
+            converted(Order::Interleaved)?,
+            converted(Order::ColumnMajor)?,
+        );
+        let (width, height) = (size.width as usize, size.height as usize);
+        let jpeg = JpegEncoder::new(90).encode(width, height, pattern.planes());
+        let file = tempfile::NamedTempFile::new_in(PathBuf::from("/dev/shm"))?;
+        std::fs::write(file.path(), jpeg)?;
+        let rows = interleaved.chunks_exact(width * channels.count());
+        let nested = rows.map(|row| {
+            row.chunks_exact(channels.count())
+                .map(<[u8]>::to_vec)
+                .collect()
+        });
+        let shape = Shape {
+            size,
+            channels,
+            order: Order::ColumnMajor,
+        };
+        let name = format!("kadenz-hand-over-{}", std::process::id());
+        let mut writer = RingWriter::create(&name, shape, 4, Duration::ZERO)?;
+        writer.publish(|bytes| {
+            bytes.copy_from_slice(&laid_out);
+            Some(FrameInfo::default())
+        });
+        Ok(Self {
+            size,
+            channels,
+            file,
+            nested: nested.collect(),
+            reader: RingReader::open(&name)?,
+            interleaved,
+            laid_out,
+            _writer: writer,
+        })
+    }
+
+    fn hand_over(&self, method: Method, array: &mut Vec<u8>) -> Result<(), HandOverError> {
+        match method {
+            Method::JpegFile => self.read_jpeg(array)?,
+            Method::NestedArray => self.walk(array),
+            Method::Interleaved => self.lay_out(array)?,
+            Method::LaidOut => *array = self.laid_out.clone(),
+            Method::SharedNew => {
+                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
+                *array = frame.to_vec().map_err(|_| HandOverError::Overwritten)?;
+            }
+            Method::SharedInto => {
+                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
+                frame
+                    .copy_to(array)
+                    .map_err(|_| HandOverError::Overwritten)?;
+            }
+            Method::SharedView => {
+                let frame = self.reader.latest().ok_or(HandOverError::Overwritten)?;
+                black_box(frame.pixels());
+                if !frame.is_valid() {
+                    return Err(HandOverError::Overwritten);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_jpeg(&self, array: &mut [u8]) -> Result<(), HandOverError> {
+        let bytes = std::fs::read(self.file.path())?;
+        let now = clock::now();
+        let unit = Unit {
+            content: Content::Jpeg(&bytes),
+            is_key: true,
+            capture: Capture::Unknown,
+            first_byte: now,
+            arrival: now,
+            missed: 0,
+            is_damaged: false,
+        };
+        let mut converter = Converter::new(Layout::whole(self.channels, Order::ColumnMajor));
+        let mut outcome = Ok(());
+        decode::open(Coding::Jpeg)?.decode(0, &unit, &mut |_, picture| {
+            outcome = converter.convert(picture, array).map(drop);
+        })?;
+        Ok(outcome?)
+    }
+
+    fn walk(&self, array: &mut [u8]) {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        for (y, row) in self.nested.iter().enumerate() {
+            for (x, pixel) in row.iter().enumerate() {
+                for (channel, value) in pixel.iter().enumerate() {
+                    array[(channel * width + x) * height + y] = *value;
+                }
+            }
+        }
+    }
+
+    fn lay_out(&self, array: &mut [u8]) -> Result<(), HandOverError> {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let plane = Plane::new(
+            &self.interleaved,
+            width * self.channels.count(),
+            height,
+            width * self.channels.count(),
+        )?;
+        let pixels = match self.channels {
+            Channels::Gray => Pixels::Gray {
+                y: plane,
+                range: Range::Full,
+            },
+            Channels::Rgb | Channels::Bgr => Pixels::Rgb(plane),
+        };
+        let picture = Picture::new(self.size, pixels)?;
+        Converter::new(Layout::whole(self.channels, Order::ColumnMajor))
+            .convert(&picture, array)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+    use super::*;
+
+    #[test]
+    fn every_way_gives_the_same_picture() {
+        let size = Size::new(160, 144).unwrap();
+        for channels in [Channels::Gray, Channels::Rgb] {
+            let prepared = Prepared::new(size, channels).unwrap();
+            for method in Method::ALL {
+                if method == Method::SharedView {
+                    continue; // It fills no array.
+                }
+                let mut array = vec![0; prepared.laid_out.len()];
+                prepared.hand_over(method, &mut array).unwrap();
+                let differ = array
+                    .iter()
+                    .zip(&prepared.laid_out)
+                    .filter(|(one, other)| one.abs_diff(**other) > 40);
+                let differ = differ.count();
+                // JPEG loses a little at edges; the others nothing.
+                let allowed = if method == Method::JpegFile {
+                    array.len() / 10
+                } else {
+                    0
+                };
+                assert!(
+                    differ <= allowed,
+                    "{method:?} {channels:?}: {differ} of {}",
+                    array.len()
+                );
+            }
+            prepared
+                .hand_over(Method::SharedView, &mut Vec::new())
+                .unwrap();
+        }
+    }
+}
