@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::{INTERVAL, numbered, run, spec};
+use kadenz_record::run::camera::Camera;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::model::{
@@ -43,6 +44,18 @@ thread_local! {
 }
 
 /// What a run can say of messages, in full.
+fn camera() -> Camera {
+    Camera {
+        url: "rtsp://10.0.0.20/stream1".to_owned(),
+        description: "H.264 1920x1080 by RTSP over TCP".to_owned(),
+        decoder: Some("openh264".to_owned()),
+        layout: "rgb".to_owned(),
+        received: 300,
+        missed: 2,
+        ..Camera::default()
+    }
+}
+
 fn messages() -> Messages {
     Messages {
         url: "udpm://239.255.76.67:7667".to_owned(),
@@ -128,6 +141,7 @@ fn full() -> Run {
         series: vec![series],
         network: Some(network()),
         messages: Some(messages()),
+        camera: Some(camera()),
         warnings: vec![Warning {
             id: text(),
             text: text(),
@@ -465,6 +479,7 @@ fn runs() -> impl Strategy<Value = Run> {
             clock: machine.1,
             network: machine.2,
             messages: machine.3,
+            camera: None,
             series,
             warnings,
         },
