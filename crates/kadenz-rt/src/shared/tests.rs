@@ -167,9 +167,9 @@ fn what_is_wanted_is_told_until_nobody_wants_it() {
     assert_eq!(wanted(&prefix), Vec::<String>::new());
     let first = Wanted::say(&name).unwrap();
     let second = Wanted::say(&name).unwrap();
-    assert_eq!(wanted(&prefix), [name.clone()]);
+    assert_eq!(wanted(&prefix), std::slice::from_ref(&name));
     drop(first);
-    assert_eq!(wanted(&prefix), [name.clone()]);
+    assert_eq!(wanted(&prefix), std::slice::from_ref(&name));
     drop(second);
     assert_eq!(wanted(&prefix), Vec::<String>::new());
     assert_eq!(names(&prefix), Vec::<String>::new(), "nothing is left");
