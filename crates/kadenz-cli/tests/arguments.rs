@@ -169,7 +169,7 @@ fn features_that_remedies_name_can_be_built() {
 }
 
 /// Examples that are only parsed (a unit test of the options does that for all), by words in them.
-const ONLY_PARSED: [(&str, &str); 31] = [
+const ONLY_PARSED: [(&str, &str); 33] = [
     ("--cpus 0-3", "needs four CPUs"),
     (
         "before after --fail-if",
@@ -179,6 +179,11 @@ const ONLY_PARSED: [(&str, &str); 31] = [
         "--to json",
         "needs the types of the log; tests/log.rs runs it",
     ),
+    (
+        " front",
+        "needs a camera that is served; tests/camera.rs runs it",
+    ),
+    ("--script faults.toml", "a file of the reader's own"),
     ("--interface ", "needs a network interface with devices"),
     ("--loop ", "needs a loop that runs, or somebody to end it"),
     ("ethercat axes", "needs a loop that runs"),
