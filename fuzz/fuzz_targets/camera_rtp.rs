@@ -8,7 +8,7 @@ use kadenz_rt::clock::MonotonicTime;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let [kind, mut rest @ ..] = bytes else {
+    let Some((kind, mut rest)) = bytes.split_first() else {
         return;
     };
     let video = Video {

@@ -32,9 +32,9 @@ pub struct Encoded {
     pub is_damaged: bool,
     /// Pictures that are known to be lost before it.
     pub missed: u64,
-    /// When its first packet came.
+    /// When the first of its packets came, in whatever order they did.
     pub first_byte: MonotonicTime,
-    /// When its last packet came.
+    /// When the last of them came.
     pub arrival: MonotonicTime,
 }
 
@@ -100,6 +100,19 @@ struct About {
     is_damaged: bool,
     first_byte: MonotonicTime,
     arrival: MonotonicTime,
+}
+
+impl About {
+    /// A packet came, the first one of its picture or not.
+    fn came(&mut self, arrival: MonotonicTime, is_first: bool) {
+        // Packets that were reordered came in another order than they stand in.
+        if is_first {
+            (self.first_byte, self.arrival) = (arrival, arrival);
+        } else {
+            self.first_byte = self.first_byte.min(arrival);
+            self.arrival = self.arrival.max(arrival);
+        }
+    }
 }
 
 /// Pictures that are whole, memory for others, and how far they are apart.

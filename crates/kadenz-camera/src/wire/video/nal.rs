@@ -99,12 +99,10 @@ impl Assembler {
             self.finish();
             self.ended = None;
         }
-        if self.open.bytes.is_empty() {
-            self.open.about.first_byte = sequenced.arrival;
-        }
+        let is_first = self.open.bytes.is_empty();
+        self.open.about.came(sequenced.arrival, is_first);
         // What came without a slice belongs to the picture behind it, also where the time stamps differ.
         self.open.about.timestamp = packet.timestamp;
-        self.open.about.arrival = sequenced.arrival;
         match self.format {
             Format::H264 => h264::payload(self, packet.payload),
             Format::H265 => h265::payload(self, packet.payload),

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
-use super::super::super::rtp::{Packet, Patience, Reorder};
+use super::super::super::rtp::{Packet, Patience, Reorder, Sequenced};
 use super::super::super::sdp::{Encoding, Video};
 use super::super::{Depacketizer, Encoded, MAX_PICTURE};
 
@@ -130,6 +130,33 @@ fn a_picture_comes_with_its_marker() {
     let picture = stream.one();
     assert_eq!(picture.bytes, annex_b(&[P]));
     assert!(!picture.is_key && !picture.is_damaged && picture.timestamp == 3000);
+}
+
+#[test]
+fn packets_in_another_order_leave_no_picture_that_was_whole_before_it_began() {
+    let mut depacketizer = Stream::h264(&[SPS, PPS]).depacketizer;
+    for (arrival, marker, payload) in [(9, false, IDR), (7, false, P_REST), (8, true, P_REST)] {
+        let packet = Packet {
+            marker,
+            payload_type: 96,
+            sequence: 0,
+            timestamp: 3000,
+            ssrc: 1,
+            payload,
+        };
+        let arrival = MonotonicTime::from_ns(arrival);
+        depacketizer.push(&Sequenced {
+            packet,
+            arrival,
+            lost_before: 0,
+            is_restart: false,
+        });
+    }
+    let picture = depacketizer.take().unwrap();
+    assert_eq!(
+        (picture.first_byte.as_ns(), picture.arrival.as_ns()),
+        (7, 9)
+    );
 }
 
 #[test]

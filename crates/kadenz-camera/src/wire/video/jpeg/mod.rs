@@ -90,8 +90,8 @@ impl Assembler {
         let data = match (header.offset, self.filled) {
             (0, None) => {
                 let begun = self.begin(&header, rest);
-                (self.about.timestamp, self.about.first_byte) =
-                    (packet.timestamp, sequenced.arrival);
+                self.about.timestamp = packet.timestamp;
+                self.about.came(sequenced.arrival, true);
                 begun
             }
             (offset, Some(filled)) if offset >= filled && offset > 0 => {
@@ -111,7 +111,7 @@ impl Assembler {
         }
         self.bytes.extend_from_slice(data);
         self.filled = Some(filled.max(header.offset) + data.len());
-        self.about.arrival = sequenced.arrival;
+        self.about.came(sequenced.arrival, false);
         if packet.marker {
             self.finish();
         }
