@@ -41,7 +41,7 @@ pub(crate) struct Options {
     port: Option<u16>,
 
     /// How long the page is served [default: until Ctrl-C]
-    #[arg(long, value_name = "SPAN", conflicts_with = "png")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// End when standard input closes
