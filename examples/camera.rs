@@ -9,9 +9,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut camera = kadenz::Camera::open(&url)?;
     for _ in 0..30 {
         let frame = camera.next(Duration::from_secs(1))?;
-        let mut pixels = vec![0; frame.shape().bytes()];
-        frame.copy_to(&mut pixels)?;
-        println!("frame {}: {:?} old", frame.info().number, frame.age());
+        let pixels = frame.to_vec()?;
+        let number = frame.info().number;
+        println!("frame {number}: {} bytes, {:?} old", pixels.len(), frame.age());
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ fn pulses_that_no_device_asks_for_are_refused() {
 #[test]
 fn pulses_later_than_a_cycle_are_refused() {
     let cycle = Duration::from_millis(4);
-    let builder = Network::sim(3).unwrap().cycle("4ms").unwrap();
+    let builder = Network::sim(3).unwrap().cycle("250Hz").unwrap();
     let outcome = builder.sync0(cycle).bring_up().map(drop);
     assert!(
         matches!(outcome, Err(BringUpNetworkError::Shift { shift, .. }) if shift == cycle),
