@@ -10,8 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..30 {
         let frame = camera.next(Duration::from_secs(1))?;
         let pixels = frame.to_vec()?;
-        let number = frame.info().number;
-        println!("frame {number}: {} bytes, {:?} old", pixels.len(), frame.age());
+        println!("frame of {} bytes: {:?} old", pixels.len(), frame.age());
     }
     Ok(())
 }

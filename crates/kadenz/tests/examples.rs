@@ -190,7 +190,7 @@ fn the_camera_gives_frames_with_their_age() {
     assert!(
         lines
             .iter()
-            .all(|line| line.starts_with("frame ") && line.ends_with(" old")),
+            .all(|line| line.starts_with("frame of 921600 bytes: ") && line.ends_with(" old")),
         "{told}"
     );
 }
