@@ -2,6 +2,7 @@
 //!
 //! Nothing here judges: a benchmark prints what it measured, with the machine and the day beside it.
 
+mod camera;
 mod camera_layout;
 mod cyclic;
 mod ethercat;
@@ -39,6 +40,8 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
                 1 MB at 100 Hz and 10 MB at 10 Hz by multicast beside liblcm: loss and bandwidth
   ethercat      process data of 59 devices beside ethercrab and SOEM, interleaved (needs root)
   ethercat-fifo the same with SCHED_FIFO for all
+  camera        from a simulated camera (1080p) to an array beside OpenCV, PyAV and GStreamer, interleaved
+  camera-4k     the same with 4K
   camera-layout pictures to planes of columns beside libswscale and OpenCV, interleaved
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
@@ -52,7 +55,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
                 memory,broker; contestants of ethercat; a name that is none tells them all
   --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
-                of hlog-report and ethercat [default: 3],
+                of hlog-report, ethercat and camera [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
   --seconds N   length of each run of cyclic [default: 10], of udp [default: 4],
                 of messages [default: 5], of ethercat [default: 3]
@@ -99,6 +102,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "ethercat" => ethercat::ordinary,
         "ethercat-fifo" => ethercat::fifo,
         "hlog-report" => hlog_report::take,
+        "camera" => camera::full_hd,
+        "camera-4k" => camera::ultra_hd,
         "camera-layout" => camera_layout::take,
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),

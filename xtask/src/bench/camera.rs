@@ -1,0 +1,324 @@
+//! From a simulated camera to an array, beside OpenCV, PyAV and GStreamer.
+//!
+//! One camera serves all of them, one after the other: every round lets all measure, each round begins with another of
+//! them, and ratios are taken within a round. The age of a picture is from the time that is painted into it until it
+//! stands in an array of height x width x 3.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::figure::{Cells, Figure};
+use super::quantile::Spread;
+use super::{Wishes, must, release_program};
+use crate::process;
+use crate::repository::Repository;
+
+const ROUNDS: u32 = 3;
+const SECONDS: u32 = 10;
+const PACKAGES: [&str; 3] = ["av", "numpy", "opencv-python-headless==5.0.0.93"];
+/// Debian's Python, which has GStreamer's bindings.
+const SYSTEM_PYTHON: &str = "/usr/bin/python3";
+const OURS: &str = "kadenz";
+/// Who else measures, and what it is started with besides.
+const PEERS: [(&str, &[&str]); 7] = [
+    ("opencv", &[]),
+    ("opencv-tuned", &[]),
+    ("pyav", &[]),
+    ("pyav-tuned", &[]),
+    ("gstreamer", &[]),
+    ("gstreamer-tuned", &[]),
+    ("opencv asleep", &["100"]),
+];
+/// Ours with a reader that sleeps 100 ms between two frames.
+const ASLEEP: &str = "kadenz asleep";
+
+/// What one of them measured in a round, in milliseconds.
+#[derive(Clone, Copy)]
+struct Ages {
+    p50: f64,
+    p99: f64,
+}
+
+/// The simulator, until it is dropped.
+struct Camera {
+    child: Child,
+    url: String,
+}
+
+impl Camera {
+    fn start(repository: &Repository, program: &str, size: &str) -> Result<Self> {
+        let mut command = repository.command(program);
+        command.args(["camera", "sim", "--listen", "127.0.0.1:0", "--size", size]);
+        let mut child = command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let notes = BufReader::new(child.stderr.take().context("no standard error")?);
+        let mut lines = notes.lines().map_while(Result::ok);
+        let line = lines.find(|line| line.starts_with("rtsp://"));
+        let url = line.context("the simulator did not start")?;
+        let url = url.split(' ').next().unwrap_or_default().to_owned();
+        // What it says later is read by nobody, and is short.
+        std::thread::spawn(move || lines.count());
+        Ok(Self { child, url })
+    }
+}
+
+impl Drop for Camera {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// 1080p at 30 Hz.
+pub fn full_hd(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, "1080p")
+}
+
+/// 4K at 30 Hz.
+pub fn ultra_hd(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, "4K")
+}
+
+fn take(repository: &Repository, wishes: &Wishes, size: &str) -> Result<Figure> {
+    let program = program(repository)?;
+    let python = python(repository)?;
+    let camera = Camera::start(repository, &program, size)?;
+    let seconds = wishes.seconds.unwrap_or(SECONDS);
+    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let names: Vec<&str> = [OURS, ASLEEP]
+        .into_iter()
+        .chain(PEERS.map(|(name, _)| name))
+        .collect();
+    let mut all = Vec::new();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let mut ages = vec![None; names.len()];
+        for turn in 0..names.len() {
+            let at = (turn + round) % names.len();
+            let measured = measure(
+                repository,
+                (&program, &python),
+                names[at],
+                &camera.url,
+                seconds,
+            );
+            match measured {
+                Ok(measured) => ages[at] = Some(measured),
+                Err(error) => eprintln!("left out: {}: {error:#}", names[at]),
+            }
+        }
+        all.push(ages);
+    }
+    figure(&names, &all, size, seconds)
+}
+
+/// The program with libavcodec where that is there.
+fn program(repository: &Repository) -> Result<String> {
+    let mut probe = repository.command("pkg-config");
+    if !process::succeeds(probe.args(["--exists", "libavcodec", "libavformat"])) {
+        eprintln!(
+            "without the feature ffmpeg: apt-get install libavcodec-dev libavformat-dev libavutil-dev libclang-dev"
+        );
+        return release_program(repository);
+    }
+    let target = repository.target().join("ffmpeg");
+    let mut build = repository.command("cargo");
+    build.args([
+        "build",
+        "--release",
+        "-p",
+        "kadenz-cli",
+        "--features",
+        "ffmpeg",
+        "--target-dir",
+    ]);
+    must(build.arg(&target))?;
+    Ok(target.join("release/kadenz").to_string_lossy().into_owned())
+}
+
+/// A Python with OpenCV and PyAV.
+fn python(repository: &Repository) -> Result<String> {
+    let home = repository.target().join("peers/camera");
+    let python = home.join("bin/python").to_string_lossy().into_owned();
+    let has = |repository: &Repository| {
+        process::succeeds(
+            repository
+                .command(&python)
+                .args(["-c", "import av, cv2, numpy"]),
+        )
+    };
+    if !has(repository) {
+        process::output(
+            repository
+                .command("python3")
+                .args(["-m", "venv"])
+                .arg(&home),
+        )?;
+        let mut pip = repository.command(&python);
+        process::output(pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+    }
+    Ok(python)
+}
+
+fn measure(
+    repository: &Repository,
+    (program, python): (&str, &str),
+    name: &str,
+    url: &str,
+    seconds: u32,
+) -> Result<Ages> {
+    if name.starts_with(OURS) {
+        return ours(repository, program, url, seconds, name == ASLEEP);
+    }
+    let python = if name.starts_with("gstreamer") {
+        SYSTEM_PYTHON
+    } else {
+        python
+    };
+    let more = PEERS
+        .iter()
+        .find(|(peer, _)| *peer == name)
+        .map_or(&[][..], |(_, more)| more);
+    let way = name.split(' ').next().unwrap_or(name);
+    let mut command = repository.command(python);
+    command.arg(repository.path("xtask/peers/camera/peer.py"));
+    command.args([way, url, &seconds.to_string()]).args(more);
+    let said: Value = serde_json::from_str(&process::output(&mut command)?)?;
+    let mut ages: Vec<f64> = said["ages_ns"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect();
+    if ages.len() < 20 {
+        bail!(
+            "{} frames; {} were unreadable",
+            ages.len(),
+            said["unreadable"]
+        );
+    }
+    ages.sort_by(f64::total_cmp);
+    let at = |share: f64| ages[((ages.len() as f64 * share) as usize).min(ages.len() - 1)] / 1e6;
+    Ok(Ages {
+        p50: at(0.5),
+        p99: at(0.99),
+    })
+}
+
+fn ours(
+    repository: &Repository,
+    program: &str,
+    url: &str,
+    seconds: u32,
+    asleep: bool,
+) -> Result<Ages> {
+    let folder = super::absent(&repository.target().join("bench/camera"))?;
+    let mut command = repository.command(program);
+    command.args([
+        "camera",
+        "record",
+        url,
+        "--barcode",
+        "--json",
+        "--samples",
+        "--layout",
+        "rgb",
+    ]);
+    command
+        .args(["--duration", &format!("{seconds}s"), "--out"])
+        .arg(&folder);
+    if asleep {
+        command.args(["--poll", "100ms"]);
+    }
+    let said: Value = serde_json::from_str(&process::output(&mut command)?)?;
+    let series = said["series"].as_array().context("no series")?;
+    let ours = series
+        .iter()
+        .find(|it| it["name"] == "end-to-end")
+        .context("no painted time was read")?;
+    let at = |percent: &str| ours["percentiles"][percent].as_f64().map(|ns| ns / 1e6);
+    let p50 = at("50").context("no median")?;
+    // Of fewer than a hundred frames, the slowest.
+    let slowest = ours["max_ns"].as_f64().unwrap_or_default() / 1e6;
+    Ok(Ages {
+        p50,
+        p99: at("99").unwrap_or(slowest),
+    })
+}
+
+fn figure(
+    names: &[&str],
+    rounds: &[Vec<Option<Ages>>],
+    size: &str,
+    seconds: u32,
+) -> Result<Figure> {
+    let (mut cells, mut result) = (Cells::new(), Vec::new());
+    for (at, name) in names.iter().enumerate() {
+        let spread =
+            |of: fn(Ages) -> f64| Spread::of(rounds.iter().filter_map(|round| round[at].map(of)));
+        let (Some(p50), Some(p99)) = (spread(|it| it.p50), spread(|it| it.p99)) else {
+            continue;
+        };
+        let ratio = Spread::of(
+            rounds
+                .iter()
+                .filter_map(|round| Some(round[0]?.p50 / round[at]?.p50)),
+        );
+        cells.push((format!("{name} p50, ms"), format!("{:.1}", p50.median)));
+        cells.push((format!("{name} p99, ms"), format!("{:.1}", p99.median)));
+        if let Some(ratio) = ratio.filter(|_| at > 0) {
+            cells.push((format!("{OURS} / {name}"), ratio.cell()));
+        }
+        let ratio = ratio.map(Spread::json);
+        result.push(json!({ "name": name, "p50_ms": p50.json(), "p99_ms": p99.json(), "ratio_of_ours": ratio }));
+    }
+    if result.is_empty() {
+        bail!("nobody could measure anything; what they said stands above");
+    }
+    Ok(Figure {
+        groups: Vec::new(),
+        method: format!(
+            "{size} at 30 Hz, H.264 by RTSP over TCP from `kadenz camera sim`, {seconds} s of each in a round; from the painted time to \
+             an array of height x width x 3; median of the rounds; ratios of medians within a round; asleep: the reader sleeps 100 ms \
+             between two frames"
+        ),
+        result: Value::Array(result),
+        cells,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_medians_within_a_round() {
+        let ages = |p50| {
+            Some(Ages {
+                p50,
+                p99: 2.0 * p50,
+            })
+        };
+        let rounds = [
+            vec![ages(2.0), ages(4.0), None],
+            vec![ages(3.0), ages(3.0), None],
+        ];
+        let figure =
+            figure(&["kadenz", "opencv", "pyav"], &rounds, "1080p", 10).expect("two rounds");
+        let names: Vec<_> = figure.cells.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "kadenz p50, ms",
+            "kadenz p99, ms",
+            "opencv p50, ms",
+            "opencv p99, ms",
+            "kadenz / opencv",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(figure.cells[4].1, "0.750 (0.500 to 1.000)");
+    }
+}
