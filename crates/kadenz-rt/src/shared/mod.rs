@@ -282,7 +282,7 @@ pub fn sweep(prefix: &str) -> usize {
 #[derive(Debug)]
 pub struct Wanted {
     /// Holds the lock.
-    _file: File,
+    file: File,
 }
 
 impl Wanted {
@@ -301,9 +301,16 @@ impl Wanted {
             })?;
             // Nobody wanted it, so the one who was asked may have removed the file just now.
             if own_file::is_at(&file, &path) {
-                return Ok(Self { _file: file });
+                return Ok(Self { file });
             }
         }
+    }
+}
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        // A child process that was just forked holds the descriptor, and so the lock, until it starts its program.
+        let _ = self.file.unlock();
     }
 }
 
