@@ -97,9 +97,13 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
     let mut schemas = vec![
+        doctor::schemas(),
         ethercat::schemas(),
+        load::schemas(),
         log::schemas(),
         msg::schemas(),
+        outcome::schemas(),
+        tune::schemas(),
         udp::schemas(),
         wire::schemas(),
     ];
