@@ -129,6 +129,7 @@ fn completions_and_manual_pages() {
 #[test]
 fn the_doctor_needs_no_rights_and_speaks_json() {
     let json = run(&["doctor", "--json"]).json();
+    assert_described("doctor", "doctor", &json);
     let findings = json["findings"].as_array().unwrap();
     assert!(findings.len() > 10);
     for finding in findings {

@@ -73,6 +73,7 @@ fn heavy_tells_what_each_of_its_kinds_did() {
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_eq!(json["version"], 1);
+    assert_described("load", "load", &json);
     for (kind, name, unit) in [
         ("disk", "written", "MB/s"),
         ("processes", "delivered", "messages/s"),

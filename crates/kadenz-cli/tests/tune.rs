@@ -148,6 +148,7 @@ fn json_holds_the_matrix_and_nothing_else() {
     let said = run(&words);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
+    assert_described("tune", "tune", &json);
     let matrix = &json["matrix"];
     assert_eq!(matrix["version"], 1);
     assert_eq!(matrix["cells"][0]["cell"], "none");

@@ -1,9 +1,11 @@
 //! `kadenz doctor`.
 
 use clap::{Args, ValueEnum};
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::terminal::{Emphasis, Style, Text, wrap};
 use kadenz_rt::doctor::{self, Finding, Severity};
 use kadenz_rt::shield::{self, Restored};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -44,34 +46,66 @@ enum Level {
 }
 
 /// What `--restore` did.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Restoration<'a> {
-    version: u32,
+    version: Version<1>,
+    /// What was put back, in words.
     put_back: &'a [String],
+    /// What could not be.
     failed: Vec<Failure<'a>>,
+    #[serde(skip)]
+    restored: &'a Restored,
 }
 
-#[derive(Serialize)]
+impl Answer for Restoration<'_> {
+    fn document(&self) -> Document {
+        restoration(self.restored).into()
+    }
+}
+
+/// What could not be put back.
+#[derive(Serialize, JsonSchema)]
 struct Failure<'a> {
+    /// A setting.
     what: &'a str,
+    /// The reason.
     why: &'a str,
+    /// The command or step that mends it.
     remedy: &'a str,
 }
 
-#[derive(Serialize)]
+/// What about this machine costs real-time behaviour.
+#[derive(Serialize, JsonSchema)]
 struct Report<'a> {
-    version: u32,
+    version: Version<1>,
+    /// A finding of each check, the worst first.
     findings: Vec<Row<'a>>,
 }
 
-#[derive(Serialize)]
+/// What a check found.
+#[derive(Serialize, JsonSchema)]
 struct Row<'a> {
+    /// Stable name of the check.
     id: &'a str,
+    /// How bad it is.
+    #[schemars(extend("enum" = ["spoils", "costs", "note", "fine"]))]
     severity: &'static str,
+    /// In a few words.
     title: &'a str,
+    /// What it costs, with its source.
     cost: &'a str,
+    /// What was read.
     evidence: &'a str,
+    /// The command or step that mends it.
     remedy: Option<&'a str>,
+}
+
+/// What the command's JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("doctor", 1)
+        .answer::<Report<'_>>("doctor")
+        .answer::<Restoration<'_>>("restore")
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -83,7 +117,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     if output::is_json() {
         output::json(&Report {
-            version: 1,
+            version: Version,
             findings: findings.iter().map(row).collect(),
         })?;
     } else if output::is_quiet() {
@@ -109,15 +143,12 @@ fn restore() -> anyhow::Result<Outcome> {
     cleared.extend(clear_cables()?);
     let mut restored = shield::restore()?;
     restored.put_back.extend(cleared);
-    if output::is_json() {
-        output::json(&Restoration {
-            version: 1,
-            put_back: &restored.put_back,
-            failed: restored.failed.iter().map(failure).collect(),
-        })?;
-    } else {
-        output::say(&restoration(&restored));
-    }
+    output::answer(&Restoration {
+        version: Version,
+        put_back: &restored.put_back,
+        failed: restored.failed.iter().map(failure).collect(),
+        restored: &restored,
+    })?;
     let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
     anyhow::ensure!(left.is_empty(), "{}", left.join("\n"));
     Ok(Outcome::Kept)

@@ -106,9 +106,13 @@ pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
     let mut schemas = vec![
         #[cfg(feature = "camera")]
         camera::schemas(),
+        doctor::schemas(),
         ethercat::schemas(),
+        load::schemas(),
         log::schemas(),
         msg::schemas(),
+        outcome::schemas(),
+        tune::schemas(),
         udp::schemas(),
         wire::schemas(),
     ];

@@ -14,6 +14,7 @@ use kadenz_report::terminal::{self, Aside, Style};
 use kadenz_report::verdict::budget::Budget;
 use kadenz_report::verdict::{messages, packets};
 use kadenz_report::{html, verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::cheapest::Cheapest;
@@ -54,8 +55,9 @@ impl<'a> Telling<'a> {
 }
 
 /// The stable output with what only a measuring command knows.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Measured<'a> {
+    /// The run, and those that belong to it.
     #[serde(flatten)]
     output: Output<'a>,
     /// The run folder.
@@ -68,6 +70,13 @@ struct Measured<'a> {
     /// The cheapest tuning that keeps the deadline, where it was looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     cheapest: Option<&'a Cheapest>,
+}
+
+/// What the JSON of measuring commands looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    let title = "Output of commands that measure with --json";
+    kadenz_report::schema::SchemaFile::root::<Measured<'_>>("measured", 1).titled(title)
 }
 
 /// Reads back what was measured, tells it and says what it came to.

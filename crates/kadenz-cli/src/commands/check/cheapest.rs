@@ -15,6 +15,7 @@ use kadenz_report::summary::Summary;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::host::{Root, idle};
 use kadenz_rt::tuning::Policy;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::child::{self, Notes};
@@ -22,7 +23,7 @@ use crate::options::Span;
 use crate::output;
 
 /// What is found, for the answer and for scripts.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Cheapest {
     /// The combination, named as by `kadenz tune`; `null` if none that was tried keeps the deadline.
     cell: Option<String>,

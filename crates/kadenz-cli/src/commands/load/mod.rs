@@ -84,6 +84,12 @@ pub(crate) struct Options {
     until_stdin_closes: bool,
 }
 
+/// What the command's JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("load", 1).answer::<tell::Told<'_>>("load")
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::stop_on_interrupt()?;
     if options.until_stdin_closes {

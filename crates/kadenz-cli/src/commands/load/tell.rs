@@ -2,37 +2,50 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use kadenz_lab::load::{LoadRates, Rate};
+use kadenz_report::document::Version;
 use kadenz_report::numbers;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Version of the JSON; a reader that knows another must refuse.
-const VERSION: u32 = 1;
-
-/// The JSON that other programs read; described in docs/load.md.
-#[derive(Serialize)]
-struct Told<'a> {
-    version: u32,
+/// What each load was asked for and did; docs/load.md tells more.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Told<'a> {
+    /// A reader that knows another must refuse.
+    version: Version<1>,
+    /// The loads, in the order in which they were asked for.
     loads: Vec<ToldLoad<'a>>,
 }
 
-#[derive(Serialize)]
+/// A load.
+#[derive(Serialize, JsonSchema)]
 struct ToldLoad<'a> {
+    /// Its name.
     kind: &'static str,
+    /// What it was asked for, in words.
     asked: &'a str,
+    /// What it did.
     rates: Vec<ToldRate<'a>>,
+    /// Why it did not do its work throughout; absent if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<&'a str>,
 }
 
-#[derive(Serialize)]
+/// How much of its work it did a second.
+#[derive(Serialize, JsonSchema)]
 struct ToldRate<'a> {
+    /// What was counted.
     name: &'a str,
+    /// In what it was counted.
     unit: &'a str,
+    /// Mean over all seconds.
     mean: f64,
+    /// Of the second with the least; null where no second was whole.
     min: Option<f64>,
+    /// Of the second with the most.
     max: Option<f64>,
+    /// Whole seconds that were counted.
     seconds: u64,
 }
 
@@ -41,7 +54,7 @@ pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
     if output::is_json() {
         let loads = loads.iter().map(told).collect();
         output::json(&Told {
-            version: VERSION,
+            version: Version,
             loads,
         })?;
     } else {

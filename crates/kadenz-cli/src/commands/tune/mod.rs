@@ -23,6 +23,7 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal;
 use kadenz_rt::beat::Rate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::interrupt;
@@ -183,15 +184,22 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
 }
 
 /// The matrix as JSON, with what only the measuring command knows.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Measured<'a> {
     /// Version of this form.
     version: Version<1>,
+    /// What was found.
     matrix: MatrixOutput<'a>,
     /// The run folder.
     run: &'a Path,
     /// The page.
     report: &'a Path,
+}
+
+/// What the command's JSON looks like.
+#[cfg(test)]
+pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+    kadenz_report::schema::SchemaFile::new("tune", 1).answer::<Measured<'_>>("tune")
 }
 
 fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
