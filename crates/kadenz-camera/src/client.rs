@@ -181,9 +181,16 @@ impl Camera {
                 Ok(_) | Err(RingError::Shared(_) | RingError::Foreign { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
-            let said = status::read(name);
-            if said.is_none() && server.is_none() {
-                return Err(OpenCameraError::NotServed(name.to_owned()));
+            let said = match &server {
+                Some(server) => Some(server.status()),
+                None => status::read(name),
+            };
+            match &said {
+                None => return Err(OpenCameraError::NotServed(name.to_owned())),
+                Some(said) if said.state == status::State::Failed => {
+                    return Err(OpenCameraError::Failed(describe(Some(said))));
+                }
+                Some(_) => {}
             }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {

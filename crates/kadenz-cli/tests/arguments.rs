@@ -170,7 +170,8 @@ fn features_that_remedies_name_can_be_built() {
 }
 
 /// Examples that are only parsed (a unit test of the options does that for all), by words in them.
-const ONLY_PARSED: [(&str, &str); 33] = [
+const ONLY_PARSED: [(&str, &str); 34] = [
+    ("/dev/video0", "needs a camera; tests/camera.rs has one"),
     ("--cpus 0-3", "needs four CPUs"),
     (
         "before after --fail-if",

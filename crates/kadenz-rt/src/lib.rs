@@ -30,3 +30,5 @@ pub mod terminal;
 mod testing;
 pub mod tuning;
 pub mod units;
+#[cfg(target_os = "linux")]
+pub mod video;

@@ -1,5 +1,5 @@
-//! Pictures from files: `film.mjpeg` (JPEG pictures one behind the other), `film.h264` (annex B), a folder of JPEG
-//! files in the order of their names; at a rate of their own.
+//! Pictures from files: `film.mjpeg` (JPEG pictures one behind the other), `film.h264` and `film.h265` (annex B), a
+//! folder of JPEG files in the order of their names; at a rate of their own.
 //!
 //! `film.mjpeg?rate=29.97Hz` states the rate, 30 Hz where none is stated. No picture is left out: who reads late gets
 //! those that are due at once.
@@ -13,6 +13,7 @@ use kadenz_rt::clock::{MonotonicTime, now};
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Capture, Content, Next, Source, SourceError, Unit};
+use crate::wire::video::annex_b::Format;
 
 /// A larger picture is none: what is read is bounded.
 const MAX_UNIT: usize = 64 << 20;
@@ -25,7 +26,7 @@ const MAX_FILES: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Jpeg,
-    H264,
+    Video(Format),
 }
 
 /// What a file holds, by its ending.
@@ -33,7 +34,8 @@ fn kind_of(path: &Path) -> Option<Kind> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
         "mjpeg" | "mjpg" | "jpg" | "jpeg" => Some(Kind::Jpeg),
-        "h264" | "264" | "avc" => Some(Kind::H264),
+        "h264" | "264" | "avc" => Some(Kind::Video(Format::H264)),
+        "h265" | "265" | "hevc" => Some(Kind::Video(Format::H265)),
         _ => None,
     }
 }
@@ -98,7 +100,7 @@ impl FileSource {
             (Kind::Jpeg, Input::Folder(files))
         } else {
             let kind = kind_of(&path).ok_or_else(|| {
-                let remedy = "name a .mjpeg or .h264 file or a folder of .jpg files, or install the ffmpeg program";
+                let remedy = "name a .mjpeg, .h264 or .h265 file or a folder of .jpg files, or install the ffmpeg program";
                 refused(&"its kind is unknown", remedy)
             })?;
             let file = File::open(&path).map_err(|error| refused(&error, there))?;
@@ -134,7 +136,7 @@ impl FileSource {
                     self.buffer.drain(..begin.unwrap_or(last));
                     jpeg_length(&self.buffer)
                 }
-                Kind::H264 => access_unit_length(&self.buffer),
+                Kind::Video(format) => format.access_unit_length(&self.buffer),
             };
             if length.is_some() {
                 return Ok(length);
@@ -142,7 +144,7 @@ impl FileSource {
             if self.is_at_end {
                 // The last access unit has no successor to end it; half a JPEG is none.
                 let rest = self.buffer.len();
-                return Ok((self.kind == Kind::H264 && rest > 0).then_some(rest));
+                return Ok((self.kind != Kind::Jpeg && rest > 0).then_some(rest));
             }
             if self.buffer.len() >= MAX_UNIT {
                 return Err(std::io::Error::other("a picture of more than 64 MiB"));
@@ -205,35 +207,6 @@ fn jpeg_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// How long the access unit at the beginning is (ITU-T H.264, 7.4.1.2.3); `None` where the next does not begin.
-fn access_unit_length(stream: &[u8]) -> Option<usize> {
-    let mut has_slice = false;
-    for at in 0..stream.len().saturating_sub(4) {
-        if stream[at..at + 3] != [0, 0, 1] {
-            continue;
-        }
-        let (kind, first) = (stream[at + 3] & 31, stream[at + 4]);
-        let begins_next = match kind {
-            // A slice of the first macroblock: `first_mb_in_slice` is 0.
-            1 | 5 => first & 0x80 != 0,
-            6..=9 | 14..=18 => true,
-            _ => false,
-        };
-        if has_slice && begins_next {
-            let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
-            return Some(zero.unwrap_or(at));
-        }
-        has_slice |= matches!(kind, 1..=5);
-    }
-    None
-}
-
-/// Whether there is a slice of an IDR picture.
-fn is_key(stream: &[u8]) -> bool {
-    let mut starts = stream.windows(4).filter(|it| it[..3] == [0, 0, 1]);
-    starts.any(|it| it[3] & 31 == 5)
-}
-
 impl Source for FileSource {
     fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
         let due = self.beat.current();
@@ -256,7 +229,13 @@ impl Source for FileSource {
         let bytes = &self.buffer[..length];
         let (content, is_key) = match self.kind {
             Kind::Jpeg => (Content::Jpeg(bytes), true),
-            Kind::H264 => (Content::H264(bytes), is_key(bytes)),
+            Kind::Video(format) => {
+                let content = match format {
+                    Format::H264 => Content::H264(bytes),
+                    Format::H265 => Content::H265(bytes),
+                };
+                (content, format.is_key(bytes))
+            }
         };
         let arrival = now();
         Ok(Next::Unit(Unit {
@@ -273,7 +252,8 @@ impl Source for FileSource {
     fn description(&self) -> String {
         let kind = match self.kind {
             Kind::Jpeg => "JPEG",
-            Kind::H264 => "H.264",
+            Kind::Video(Format::H264) => "H.264",
+            Kind::Video(Format::H265) => "H.265",
         };
         format!("{kind} of {} at {}", self.path.display(), self.rate)
     }
@@ -299,7 +279,8 @@ mod tests {
         let mut source = FileSource::open(url).unwrap();
         let mut units = Vec::new();
         while let Next::Unit(unit) = source.next(FAR).unwrap() {
-            let (Content::Jpeg(bytes) | Content::H264(bytes)) = unit.content else {
+            let (Content::Jpeg(bytes) | Content::H264(bytes) | Content::H265(bytes)) = unit.content
+            else {
                 panic!("{:?}", unit.content);
             };
             units.push((bytes.to_vec(), unit.is_key));
@@ -338,6 +319,20 @@ mod tests {
             (key.to_vec(), true),
         ];
         assert_eq!(units("a.h264", &film), expected);
+
+        let key = [
+            0, 0, 0, 1, 0x40, 1, 9, 0, 0, 0, 1, 0x42, 1, 9, 0, 0, 0, 1, 0x44, 1, 9, 0, 0, 1, 0x26,
+            1, 0xaf, 7, 0, 0, 1, 0x26, 1, 0x2f, 7,
+        ];
+        let next = [0, 0, 1, 0x02, 1, 0xd0, 7];
+        let film = [&key[..], &next, &next, &key].concat();
+        let expected = [
+            (key.to_vec(), true),
+            (next.to_vec(), false),
+            (next.to_vec(), false),
+            (key.to_vec(), true),
+        ];
+        assert_eq!(units("a.h265", &film), expected);
     }
 
     #[test]

@@ -9,12 +9,14 @@ mod mjpeg;
 mod network;
 mod rtsp;
 pub mod test_pattern;
+mod v4l;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 pub use mjpeg::MjpegSource;
 pub use network::NetworkOptions;
 pub use rtsp::RtspSource;
+pub use v4l::V4lSource;
 
 use crate::picture::Picture;
 
@@ -109,8 +111,8 @@ pub struct SourceError {
     pub is_transient: bool,
 }
 
-/// Opens what a URL or a file's name names: rtsp://, http:// (MJPEG), test://, files and folders of pictures; what else
-/// there is by the program `ffmpeg`.
+/// Opens what a URL or a file's name names: rtsp://, http:// (MJPEG), test://, /dev/video0, files and folders of
+/// pictures; what else there is by the program `ffmpeg`.
 ///
 /// # Errors
 /// [`SourceError`] where nothing is there, or the URL names nothing that can be opened.
@@ -120,6 +122,7 @@ pub fn open(url: &str, options: &NetworkOptions) -> Result<Box<dyn Source>, Sour
         "test" => Ok(Box::new(test_pattern::TestPattern::open(url)?)),
         "rtsp" | "rtsps" => Ok(Box::new(RtspSource::open(url, options)?)),
         "http" => Ok(Box::new(MjpegSource::open(url, options)?)),
+        "file" if V4lSource::is_for(url) => Ok(Box::new(V4lSource::open(url, options)?)),
         "file" if file::FileSource::is_for(url) => Ok(Box::new(file::FileSource::open(url)?)),
         _ => Ok(Box::new(ffmpeg_program::FfmpegProgram::open(url)?)),
     }

@@ -283,6 +283,7 @@ pub fn sweep(prefix: &str) -> usize {
 pub struct Wanted {
     /// Holds the lock.
     file: File,
+    name: String,
 }
 
 impl Wanted {
@@ -301,7 +302,8 @@ impl Wanted {
             })?;
             // Nobody wanted it, so the one who was asked may have removed the file just now.
             if own_file::is_at(&file, &path) {
-                return Ok(Self { file });
+                let name = name.to_owned();
+                return Ok(Self { file, name });
             }
         }
     }
@@ -311,6 +313,8 @@ impl Drop for Wanted {
     fn drop(&mut self) {
         // A child process that was just forked holds the descriptor, and so the lock, until it starts its program.
         let _ = self.file.unlock();
+        // Removes the file where nobody else wants it.
+        let _ = is_wanted(&self.name);
     }
 }
 

@@ -171,6 +171,6 @@ fn what_is_wanted_is_told_until_nobody_wants_it() {
     drop(first);
     assert_eq!(wanted(&prefix), std::slice::from_ref(&name));
     drop(second);
-    assert_eq!(wanted(&prefix), Vec::<String>::new());
     assert_eq!(names(&prefix), Vec::<String>::new(), "nothing is left");
+    assert_eq!(wanted(&prefix), Vec::<String>::new());
 }

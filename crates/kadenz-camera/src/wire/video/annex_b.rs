@@ -5,7 +5,7 @@ pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
 
 /// Whose NAL units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// ITU-T H.264.
     H264,
     /// ITU-T H.265.
@@ -54,6 +54,41 @@ impl Format {
             Self::H264 => (1..=5).contains(&(first & 0x1f)),
             Self::H265 => first >> 1 & 0x3f < 32,
         }
+    }
+
+    /// Whether a NAL unit that begins with this byte may stand before the first slice of a picture, and so ends the
+    /// picture before (H.264, 7.4.1.2.3; H.265, 7.4.2.4.4).
+    fn is_before_slices(self, first: u8) -> bool {
+        match self {
+            Self::H264 => matches!(first & 0x1f, 6..=9 | 14..=18),
+            Self::H265 => matches!(first >> 1 & 0x3f, 32..=35 | 39 | 41..=44 | 48..=55),
+        }
+    }
+
+    /// How long the access unit at the beginning of a byte stream is; `None` where the next does not begin.
+    pub(crate) fn access_unit_length(self, stream: &[u8]) -> Option<usize> {
+        let mut has_slice = false;
+        for at in 0..stream.len().saturating_sub(5) {
+            if stream[at..at + 3] != [0, 0, 1] {
+                continue;
+            }
+            let first = stream[at + 3];
+            let begins_picture = match self.kind(&stream[at + 3..at + 6]) {
+                Kind::Slice(slice) => slice.is_first,
+                _ => self.is_before_slices(first),
+            };
+            if has_slice && begins_picture {
+                let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
+                return Some(zero.unwrap_or(at));
+            }
+            has_slice |= self.is_slice(first);
+        }
+        None
+    }
+
+    /// Whether a byte stream holds a slice from which decoding can begin.
+    pub(crate) fn is_key(self, stream: &[u8]) -> bool {
+        units(stream).any(|unit| self.is_slice(unit[0]) && self.is_random_access(unit[0]))
     }
 
     /// What a NAL unit holds.

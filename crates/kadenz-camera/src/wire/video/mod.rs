@@ -3,7 +3,7 @@
 //! A picture is given out with the packet that ends it, which the marker tells. Where a camera sets no marker, or sets
 //! it too early, the time stamp of the next picture ends it.
 
-mod annex_b;
+pub(crate) mod annex_b;
 mod h264;
 mod h265;
 mod jpeg;

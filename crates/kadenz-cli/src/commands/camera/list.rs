@@ -1,9 +1,12 @@
 //! `kadenz camera list`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use kadenz_camera::server::status::{self, State, Status};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;
+use kadenz_rt::video;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,22 +24,44 @@ pub(crate) struct Options {}
 pub(super) struct Cameras {
     version: Version<1>,
     cameras: Vec<Status>,
+    /// Capture devices of this machine, served or not.
+    devices: Vec<Device>,
+}
+
+/// A capture device of Video4Linux2.
+#[derive(JsonSchema, Serialize)]
+struct Device {
+    /// What `kadenz camera serve` opens it by.
+    path: PathBuf,
+    /// What its driver calls it.
+    name: String,
 }
 
 pub(super) fn run() -> anyhow::Result<Outcome> {
     output::answer(&Cameras {
         version: Version,
         cameras: status::list(),
+        devices: video::devices()
+            .into_iter()
+            .map(|(path, name)| Device { path, name })
+            .collect(),
     })?;
     Ok(Outcome::Kept)
 }
 
 impl Answer for Cameras {
     fn document(&self) -> Document {
+        let document = self.devices.iter().fold(Document::new(), |document, it| {
+            document.sentence(format!(
+                "this machine has {} ({})",
+                it.path.display(),
+                it.name
+            ))
+        });
         if self.cameras.is_empty() {
             let none =
                 "no camera is served here; serve one with `kadenz camera serve URL --name NAME`";
-            return Document::new().sentence(none);
+            return document.sentence(none);
         }
         let table = Table::new(
             &["camera", "state", "from", "rate", "missed", "layouts"],
@@ -46,7 +71,7 @@ impl Answer for Cameras {
         let troubled = self.cameras.iter().filter(|it| it.state != State::Running);
         troubled
             .filter_map(|it| Some(format!("{}: {}", it.name, it.trouble.as_ref()?)))
-            .fold(Document::new().table(table), Document::sentence)
+            .fold(document.table(table), Document::sentence)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::output::Outcome;
 
 /// The newest frame of a camera, in the layout a program wants, and how old it is.
 ///
-/// A URL is rtsp://, http:// (MJPEG) or test://1920x1080@30; what `serve` serves is opened by its name, also from
+/// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
 /// other languages (docs/camera-ring.md).
 #[derive(Debug, Subcommand)]
 pub(crate) enum CameraCommand {

@@ -35,10 +35,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 Examples:
   kadenz camera serve rtsp://10.0.0.20/stream1 --name front
   kadenz camera serve http://10.0.0.21/video.mjpg --name left --layout gray-column-major
+  kadenz camera serve '/dev/video0?size=720p' --name usb
   kadenz camera serve test://1920x1080@30 --duration 10s
   kadenz camera serve rtsp://admin:secret@10.0.0.20/h264 --layout rgb@960x540 --layout gray[640x480+0+0]")]
 pub(crate) struct Options {
-    /// Where the frames come from: rtsp://, http:// (MJPEG), test://1920x1080@30
+    /// Where the frames come from: rtsp://, http:// (MJPEG), /dev/video0, test://1920x1080@30
     url: String,
 
     /// The name by which programs open it

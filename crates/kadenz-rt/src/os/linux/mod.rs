@@ -15,6 +15,7 @@ pub(crate) mod sleep;
 pub(crate) mod tap;
 pub(crate) mod trace;
 pub(crate) mod udp;
+pub(crate) mod video;
 
 /// What rustix answers, with the kernel's number where it failed.
 pub(crate) fn number<T>(outcome: rustix::io::Result<T>) -> Result<T, i32> {
