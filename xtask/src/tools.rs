@@ -45,16 +45,15 @@ pub fn hdrhistogram_jar() -> Option<PathBuf> {
 
 /// A Python that imports pyarrow and lcm; where there is none, one that imports pyarrow.
 pub fn python_with_libraries() -> Option<PathBuf> {
+    python_that("import lcm, pyarrow").or_else(|| python_that("import pyarrow"))
+}
+
+/// A Python that this works in.
+pub fn python_that(imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let cached = cache().map(|it| it.join("python/bin/python"));
-    let places = [named, cached, on_path(&["python3"])];
-    let that = |imports: &str| {
-        let mut places = places.iter().flatten();
-        places
-            .find(|it| process::succeeds(Command::new(it).args(["-c", imports])))
-            .cloned()
-    };
-    that("import lcm, pyarrow").or_else(|| that("import pyarrow"))
+    let mut places = [named, cached, on_path(&["python3"])].into_iter().flatten();
+    places.find(|it| process::succeeds(Command::new(it).args(["-c", imports])))
 }
 
 /// A browser that Playwright can drive.

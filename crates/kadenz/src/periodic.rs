@@ -216,6 +216,30 @@ impl Ticks<'_> {
     pub fn measures(&self) -> impl Iterator<Item = &Measure> {
         self.tuned.measures.iter().chain([&self.sleeping])
     }
+
+    /// The same ticks, no longer held by the compiler to end before their run: for languages without lifetimes. What
+    /// is recorded after the run was finished is lost.
+    #[must_use]
+    pub fn beyond_the_run(self) -> Ticks<'static> {
+        let Self {
+            rate,
+            beat,
+            sleeper,
+            sleeping,
+            lateness,
+            tuned,
+            of_run: _,
+        } = self;
+        Ticks {
+            rate,
+            beat,
+            sleeper,
+            sleeping,
+            lateness,
+            tuned,
+            of_run: PhantomData,
+        }
+    }
 }
 
 impl Iterator for Ticks<'_> {

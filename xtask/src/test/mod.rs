@@ -2,6 +2,7 @@
 
 mod cross;
 mod peers;
+mod python;
 mod quick;
 mod steps;
 mod tally;
@@ -215,6 +216,11 @@ const STEPS: &[Step] = &[
         name: "peers",
         about: "ethercrab's own tests on our virtual segment",
         run: peers::ethercrab,
+    },
+    Step {
+        name: "python",
+        about: "the package for Python, from its wheel in a fresh environment",
+        run: python::package,
     },
     Step {
         name: "loom",

@@ -273,6 +273,12 @@ impl<'a> Frame<'a> {
             .bytes(pixels..pixels + self.shape().bytes())
     }
 
+    /// Where its bytes begin in the shared memory, for languages that map it themselves.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.at + PIXELS_AT
+    }
+
     /// Copies it.
     ///
     /// # Errors

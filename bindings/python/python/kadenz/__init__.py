@@ -1,0 +1,32 @@
+"""Kadenz: periodic loops, messages, cameras, and runs that say whether deadlines were kept.
+
+    import kadenz
+
+    with kadenz.Recording("run") as run:
+        for tick in kadenz.Periodic("1kHz", deadline="400us", record=run).take(1000):
+            with run.time("control"):
+                ...
+
+Times are seconds where you state them and nanoseconds of `time.monotonic_ns` where they are measured.
+"""
+
+from typing import Any
+
+from ._kadenz import Error, Tick, __version__
+from .loops import Periodic, Recording
+from .messages import Bus, Message, Received, Subscription, load_types
+from .runs import Run, Series, compare, open_run
+
+__all__ = [
+    "Bus", "Camera", "Error", "Frame", "Message", "Periodic", "Received", "Recording", "Run", "Series",
+    "Subscription", "Tick", "__version__", "compare", "load_types", "open_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Cameras share memory as Linux does, and need numpy.
+    if name in ("Camera", "Frame"):
+        from . import cameras
+
+        return getattr(cameras, name)
+    raise AttributeError(f"module 'kadenz' has no attribute {name!r}")

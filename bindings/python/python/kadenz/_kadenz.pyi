@@ -1,0 +1,110 @@
+"""The extension module; what users call stands in the modules beside it."""
+
+from typing import Optional
+
+__version__: str
+
+class Error(RuntimeError):
+    """What Kadenz could not do; its text names the cause and the remedy."""
+
+class Bus:
+    def __init__(self, url: Optional[str] = None) -> None: ...
+    @property
+    def url(self) -> str: ...
+    def publish(self, channel: str, payload: bytes) -> None: ...
+    def subscribe(self, pattern: str, queue: int = 30, newest: bool = True) -> Subscription: ...
+
+class Received:
+    channel: str
+    payload: bytes
+    sequence: Optional[int]
+    kernel_ns: Optional[int]
+    taken_ns: int
+
+class Subscription:
+    def receive(self, seconds: Optional[float] = None) -> Optional[Received]: ...
+    def counts(self) -> tuple[int, int]: ...
+
+class Camera:
+    def __init__(self, name_or_url: str, layout: str, seconds: float) -> None: ...
+    def latest(self, max_age: float) -> Frame: ...
+    def next(self, seconds: Optional[float]) -> Optional[Frame]: ...
+    def is_valid(self, generation: int, count: int) -> bool: ...
+    def memory(self) -> str: ...
+    def generation(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+
+class Frame:
+    count: int
+    number: int
+    offset: int
+    width: int
+    height: int
+    channels: int
+    is_column_major: bool
+    age_ns: int
+    captured_ns: Optional[int]
+    arrival_ns: int
+    published_ns: int
+    missed: int
+    is_damaged: bool
+
+class Recording:
+    def __init__(self, folder: str) -> None: ...
+    def durations(self, name: str) -> Durations: ...
+    def finish(self) -> str: ...
+
+class Durations:
+    """A series of how long something takes: a context manager."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_raised: object) -> None: ...
+    def record(self, begin_ns: int, end_ns: int) -> None:
+        """Records what began and ended at these times of `time.monotonic_ns`."""
+
+class Tick:
+    """One tick of a periodic loop."""
+
+    @property
+    def index(self) -> int:
+        """1 for the first, skipped ones counted."""
+    @property
+    def skipped(self) -> int:
+        """Ticks that were left out before it."""
+    @property
+    def step_s(self) -> float:
+        """Seconds since the tick before."""
+    @property
+    def lateness_ns(self) -> int:
+        """How late the loop woke up."""
+
+class Ticks:
+    def __init__(
+        self,
+        rate: str,
+        deadline: Optional[str],
+        priority: Optional[int],
+        lock_memory: bool,
+        cpus: Optional[str],
+        recording: Optional[Recording],
+        series: str,
+    ) -> None: ...
+    def next(self) -> Tick: ...
+    def refused(self) -> list[str]: ...
+
+class Run:
+    def facts(self) -> str: ...
+    def warnings(self) -> list[str]: ...
+    def series(self) -> list[Series]: ...
+
+class Series:
+    @property
+    def name(self) -> str: ...
+    def facts(self) -> str: ...
+    def histogram(self) -> list[bytes]: ...
+    def intervals(self) -> list[bytes]: ...
+
+def open_run(path: str) -> Run: ...
+def compare(baseline: Run, candidate: Run) -> list[str]: ...
+def parse_types(paths: list[str]) -> str: ...

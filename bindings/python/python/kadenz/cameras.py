@@ -1,0 +1,111 @@
+"""The newest frame of a camera as a numpy array, without a copy."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Iterator, Optional
+
+import numpy
+
+from . import _kadenz
+from ._kadenz import Error
+
+
+class Frame:
+    """A frame where it lies in shared memory.
+
+    `pixels` is a read-only array of height x width x 3, or of height x width where it is gray, in whatever order the
+    layout has. The camera writes over it some frames later: `copy` it, or look afterwards whether `is_valid`.
+    """
+
+    def __init__(self, camera: "Camera", frame: "_kadenz.Frame", pixels: numpy.ndarray, generation: int) -> None:
+        self._camera, self._frame, self._generation = camera, frame, generation
+        self.pixels = pixels
+        self.number: int = frame.number
+        self.age_s: float = frame.age_ns / 1e9
+        self.captured_ns: Optional[int] = frame.captured_ns
+        self.arrival_ns: int = frame.arrival_ns
+        self.missed: int = frame.missed
+        self.is_damaged: bool = frame.is_damaged
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the camera has not begun to write over it."""
+        return self._camera._camera.is_valid(self._generation, self._frame.count)
+
+    def copy(self, into: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+        """A copy that stays; `into` an array of the same shape, which saves the memory.
+
+        Raises Error where the camera wrote over the frame meanwhile.
+        """
+        if into is None:
+            into = numpy.empty_like(self.pixels)
+        numpy.copyto(into, self.pixels)
+        if not self.is_valid:
+            raise Error("the frame was overwritten while it was copied; take the newest one and copy it at once")
+        return into
+
+
+class Camera:
+    """A camera by the name under which `kadenz camera serve` serves it, or by its URL.
+
+        with kadenz.Camera("rtsp://10.0.0.20/stream1", layout="bgr") as camera:
+            frame = camera.latest(max_age=0.1)
+
+    layout   rgb, bgr, gray (rows); rgb-column-major ... (planes of columns); rgb[640x480+100+50], gray@960x540
+    timeout  seconds to wait for the first frame
+
+    The handle stays good while the camera reboots, changes its size, or its server is started again.
+    """
+
+    def __init__(self, name_or_url: str, layout: str = "rgb", timeout: float = 10.0) -> None:
+        self._camera = _kadenz.Camera(name_or_url, layout, timeout)
+        self._generation: Optional[int] = None
+        self._memory: Optional[mmap.mmap] = None
+
+    @property
+    def name(self) -> str:
+        """What other processes open it by."""
+        return self._camera.name
+
+    def latest(self, max_age: float) -> Frame:
+        """The newest frame, never older than `max_age` seconds: raises Error rather than that."""
+        return self._lend(self._camera.latest(max_age))
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Frame]:
+        """The newest frame that was not given yet, waiting for it; None where none came in time."""
+        frame = self._camera.next(timeout)
+        return None if frame is None else self._lend(frame)
+
+    def __iter__(self) -> Iterator[Frame]:
+        while True:
+            frame = self.next()
+            if frame is not None:
+                yield frame
+
+    def _lend(self, frame: "_kadenz.Frame") -> Frame:
+        generation = self._camera.generation()
+        if generation != self._generation or self._memory is None:
+            with open(self._camera.memory(), "rb") as file:
+                self._memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            self._generation = generation
+        count = frame.width * frame.height * frame.channels
+        pixels = numpy.frombuffer(self._memory, numpy.uint8, count, frame.offset)
+        if frame.is_column_major:
+            pixels = pixels.reshape(frame.channels, frame.width, frame.height).transpose(2, 1, 0)
+        else:
+            pixels = pixels.reshape(frame.height, frame.width, frame.channels)
+        if frame.channels == 1:
+            pixels = pixels[:, :, 0]
+        return Frame(self, frame, pixels, generation)
+
+    def close(self) -> None:
+        """Ends the camera's threads, or says that nobody here wants its frames."""
+        del self._camera
+        self._memory = None
+
+    def __enter__(self) -> "Camera":
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.close()

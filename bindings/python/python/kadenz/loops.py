@@ -1,0 +1,99 @@
+"""Periodic loops, and the runs that they record."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from typing import Iterator, Optional, Union
+
+from . import _kadenz
+from ._kadenz import Durations, Tick
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Recording:
+    """A run while it is written, in a new or empty folder; `kadenz show FOLDER` and `open_run` read it.
+
+    A context manager: at its end the run is finished, also by an exception. Raises Error where the folder holds
+    anything, or cannot be written.
+    """
+
+    def __init__(self, folder: PathLike) -> None:
+        self.folder = os.fspath(folder)
+        self._recording = _kadenz.Recording(self.folder)
+        self._series: dict[str, Durations] = {}
+        self._lock = threading.Lock()
+        self.summary: Optional[str] = None
+
+    def time(self, name: str) -> Durations:
+        """What a `with` block takes, as a series of that name: `with run.time("control"): ...`
+
+        Nested or concurrent blocks need names of their own.
+        """
+        series = self._series.get(name)
+        if series is None:
+            with self._lock:
+                series = self._series.setdefault(name, self._recording.durations(name))
+        return series
+
+    def record(self, name: str, begin_ns: int, end_ns: int) -> None:
+        """Records what began and ended at these times of `time.monotonic_ns`."""
+        self.time(name).record(begin_ns, end_ns)
+
+    def finish(self) -> str:
+        """Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings."""
+        if self.summary is None:
+            self.summary = self._recording.finish()
+        return self.summary
+
+    def __enter__(self) -> "Recording":
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.finish()
+
+
+class Periodic:
+    """A loop at a rate with its unit: an iterator without end that sleeps until the next tick.
+
+        for tick in kadenz.Periodic("250Hz", deadline="1ms"):
+            position += velocity * tick.step_s
+
+    The intended times are the start plus whole intervals: lateness does not add up. A loop that falls behind gets the
+    latest tick that is due; `tick.skipped` counts those left out and `tick.step_s` spans them.
+
+    deadline     how late a wake-up may be; a recording counts what is later as missed
+    priority     SCHED_FIFO, 1 to 99; lock_memory, cpus ("2-3"): what else the loop asks of the machine. What the
+                 machine refuses the loop does without: `refused()` tells it, with the remedy
+    record       a Recording that gets the lateness of each tick, as a series named `series`
+    """
+
+    def __init__(
+        self,
+        rate: str,
+        *,
+        deadline: Optional[str] = None,
+        priority: Optional[int] = None,
+        lock_memory: bool = False,
+        cpus: Optional[str] = None,
+        record: Optional[Recording] = None,
+        series: str = "lateness",
+    ) -> None:
+        recording = None if record is None else record._recording
+        self._ticks = _kadenz.Ticks(rate, deadline, priority, lock_memory, cpus, recording, series)
+
+    def refused(self) -> list[str]:
+        """What the machine did not grant, each with its reason and remedy."""
+        return self._ticks.refused()
+
+    def take(self, count: int) -> Iterator[Tick]:
+        """The next `count` ticks."""
+        return itertools.islice(self, count)
+
+    def __iter__(self) -> "Periodic":
+        return self
+
+    def __next__(self) -> Tick:
+        return self._ticks.next()

@@ -1,0 +1,123 @@
+"""Messages between a robot's programs: bytes, or classes that are made of .lcm files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, AsyncIterator, Iterator, Optional, Type, Union
+
+from . import _kadenz
+from .types import Message, load_types
+
+__all__ = ["Bus", "Message", "Received", "Subscription", "load_types"]
+
+
+class Received:
+    """A message that came: `channel`, `message` (bytes, or of the type that was subscribed), and its way.
+
+    `sequence` is the sender's number where the provider counts; `kernel_ns` and `taken_ns` are when the kernel and this
+    process had it whole, on the clock of `time.monotonic_ns`.
+    """
+
+    __slots__ = ("channel", "kernel_ns", "message", "sequence", "taken_ns")
+
+    def __init__(self, received: "_kadenz.Received", message: Any) -> None:
+        self.channel: str = received.channel
+        self.message = message
+        self.sequence: Optional[int] = received.sequence
+        self.kernel_ns: Optional[int] = received.kernel_ns
+        self.taken_ns: int = received.taken_ns
+
+    def __repr__(self) -> str:
+        return f"<{self.channel}: {self.message!r}>"
+
+
+class Subscription:
+    """Receives from the channels whose whole name a regular expression matches.
+
+    Blocking, with a timeout, by `for received in subscription`, by `async for`, or the newest by `latest()`. Whatever
+    waits releases the interpreter's lock, and Ctrl-C ends it.
+    """
+
+    def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Message]]) -> None:
+        self._subscription = subscription
+        self._type = type
+        self._latest: Optional[Received] = None
+
+    def receive(self, timeout: Optional[float] = None) -> Optional[Received]:
+        """The next message; None where none came in so many seconds. 0 is one look, None waits for ever.
+
+        Raises Error where a message is not of the type, which then is gone, or where nothing can come any more.
+        """
+        received = self._subscription.receive(timeout)
+        if received is None:
+            return None
+        message: Any = received.payload
+        if self._type is not None:
+            message = self._type.decode(message)
+        return Received(received, message)
+
+    def latest(self) -> Optional[Received]:
+        """The newest message that came so far, again and again the same until a newer one comes."""
+        while True:
+            received = self.receive(0.0)
+            if received is None:
+                return self._latest
+            self._latest = received
+
+    def counts(self) -> dict[str, int]:
+        """How many messages were received, and how many were dropped because the queue was full."""
+        received, dropped = self._subscription.counts()
+        return {"received": received, "dropped": dropped}
+
+    def __iter__(self) -> Iterator[Received]:
+        while True:
+            received = self.receive()
+            if received is not None:
+                yield received
+
+    async def __aiter__(self) -> AsyncIterator[Received]:
+        loop = asyncio.get_running_loop()
+        while True:
+            # A short wait, so that a task that is cancelled leaves no thread behind that waits for ever.
+            received = await loop.run_in_executor(None, self.receive, 0.1)
+            if received is not None:
+                yield received
+
+
+class Bus:
+    """A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq+ipc://, ros1://, memq:// and more.
+
+        bus = kadenz.Bus("udpm://239.255.76.67:7667?ttl=0")
+        arm = bus.subscribe("ARM", State)
+        bus.publish("ARM", State(position=[1.0, 0.0, 0.0]))
+        print(arm.receive(timeout=1.0).message.position)
+
+    Without a URL it is what LCM_DEFAULT_URL says, or LCM's multicast on this host. Any thread may use it.
+    """
+
+    def __init__(self, url: Optional[str] = None) -> None:
+        self._bus = _kadenz.Bus(url)
+
+    @property
+    def url(self) -> str:
+        """The URL it was opened with."""
+        return self._bus.url
+
+    def publish(self, channel: str, message: Union[bytes, Message]) -> None:
+        """Publishes bytes that are encoded already, or a message of a type."""
+        self._bus.publish(channel, message if isinstance(message, bytes) else message.encode())
+
+    def subscribe(
+        self, pattern: str, type: Optional[Type[Message]] = None, *, queue: int = 30, keep: str = "newest"
+    ) -> Subscription:
+        """Subscribes bytes, or messages of a type. When `queue` messages wait, `keep` the "newest" or the "oldest"."""
+        if keep not in ("newest", "oldest"):
+            raise ValueError(f"keep is {keep!r}; write 'newest' or 'oldest'")
+        return Subscription(self._bus.subscribe(pattern, queue, keep == "newest"), type)
+
+    def __enter__(self) -> "Bus":
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        del self._bus

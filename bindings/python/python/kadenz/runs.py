@@ -1,0 +1,102 @@
+"""Runs that were written, for numpy, pandas and matplotlib."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterator, Optional, Union
+
+import numpy
+
+from . import _kadenz
+
+PathLike = Union[str, "os.PathLike[str]"]
+_NONE = numpy.iinfo(numpy.int64).min
+
+
+def open_run(path: PathLike) -> "Run":
+    """Opens a run folder, complete or not, or a file of another program that `kadenz import` takes."""
+    return Run(_kadenz.open_run(os.fspath(path)))
+
+
+def compare(baseline: "Run", candidate: "Run") -> list[str]:
+    """What differs beyond chance, a sentence each: the 95 % intervals of the ratios do not hold 1."""
+    return _kadenz.compare(baseline._run, candidate._run)
+
+
+class Run:
+    """A run: `run["lateness"].percentile(99.9)`. `facts` is what run.json says; `warnings` what spoils it."""
+
+    def __init__(self, run: "_kadenz.Run") -> None:
+        self._run = run
+        self.facts: dict[str, Any] = json.loads(run.facts())
+        self.warnings: list[str] = run.warnings()
+        self.series: dict[str, Series] = {it.name: Series(it) for it in run.series()}
+
+    def __getitem__(self, name: str) -> "Series":
+        try:
+            return self.series[name]
+        except KeyError:
+            raise KeyError(f"the run has no series {name!r}; it has {', '.join(self.series)}") from None
+
+    def __iter__(self) -> Iterator["Series"]:
+        return iter(self.series.values())
+
+    def to_pandas(self) -> Any:
+        """A row a series: count, min, max, mean, percentiles, misses. Needs pandas."""
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+
+        rows = {it.name: it.row() for it in self}
+        return pandas.DataFrame.from_dict(rows, orient="index")
+
+
+class Series:
+    """A series of a run; values are nanoseconds, early ones negative."""
+
+    def __init__(self, series: "_kadenz.Series") -> None:
+        self._series = series
+        self.name = series.name
+        self.facts: dict[str, Any] = json.loads(series.facts())
+        self.count: int = self.facts["count"]
+        self.min_ns: Optional[int] = self.facts["min_ns"]
+        self.max_ns: Optional[int] = self.facts["max_ns"]
+        self.mean_ns: Optional[float] = self.facts["mean_ns"]
+
+    def row(self) -> dict[str, Any]:
+        """The figures of its row in a table."""
+        row = {name: self.facts[name] for name in ("count", "min_ns", "max_ns", "mean_ns", "stddev_ns")}
+        row.update(self.facts["percentiles"])
+        deadline = self.facts.get("deadline")
+        if deadline:
+            row["misses"] = deadline["misses"]
+        return row
+
+    def percentile(self, percent: float) -> Optional[int]:
+        """The value below or at which so many per cent lie; None where the sample is too small to carry it."""
+        low, high, counts = self.histogram()
+        total = int(counts.sum())
+        above = total * (100.0 - percent) / 100.0
+        if total == 0 or (percent < 100.0 and above < 1.0):
+            return None
+        place = int(numpy.searchsorted(numpy.cumsum(counts), total - above - 1e-9))
+        return min(int(high[min(place, len(high) - 1)]), self.max_ns if self.max_ns is not None else _NONE)
+
+    def histogram(self) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+        """Of each bucket that holds something the lowest value, the highest, and the count."""
+        low, high, counts = (numpy.frombuffer(it, dtype=numpy.int64) for it in self._series.histogram())
+        return low, high, counts
+
+    def intervals(self) -> dict[str, numpy.ndarray]:
+        """What each interval of the run says: start_ns, count, misses, min_ns, max_ns, p50_ns, p99_ns.
+
+        A percentile that an interval cannot carry is NaN. For pandas or polars: `pandas.DataFrame(series.intervals())`.
+        """
+        names = ("start_ns", "count", "misses", "min_ns", "max_ns", "p50_ns", "p99_ns")
+        columns = dict(zip(names, (numpy.frombuffer(it, dtype=numpy.int64) for it in self._series.intervals())))
+        for name in ("p50_ns", "p99_ns"):
+            column = columns[name]
+            columns[name] = numpy.where(column == _NONE, numpy.nan, column.astype(numpy.float64))
+        return columns
+
+    def __repr__(self) -> str:
+        return f"<series {self.name}: {self.count} values>"

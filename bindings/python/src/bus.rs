@@ -1,0 +1,97 @@
+//! Messages as bytes; types stand in Python.
+
+use kadenz::msg::bus::{Aggregator, SubscriptionOptions, WhenFull};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::{error, timeout, wait};
+
+/// A bus: publishes and subscribes bytes.
+#[pyclass(frozen, module = "kadenz._kadenz")]
+pub(crate) struct Bus(kadenz::Bus);
+
+#[pymethods]
+impl Bus {
+    #[new]
+    #[pyo3(signature = (url=None))]
+    fn new(url: Option<&str>) -> PyResult<Self> {
+        let bus = match url {
+            Some(url) => kadenz::Bus::open(url),
+            None => kadenz::Bus::open_default(),
+        };
+        bus.map(Self).map_err(error)
+    }
+
+    #[getter]
+    fn url(&self) -> &str {
+        self.0.url()
+    }
+
+    fn publish(&self, channel: &str, payload: &[u8]) -> PyResult<()> {
+        self.0.publish_bytes(channel, payload).map_err(error)
+    }
+
+    #[pyo3(signature = (pattern, queue=30, newest=true))]
+    fn subscribe(&self, pattern: &str, queue: usize, newest: bool) -> PyResult<Subscription> {
+        let when_full = if newest {
+            WhenFull::DropOldest
+        } else {
+            WhenFull::DropNewest
+        };
+        let options = SubscriptionOptions {
+            queue,
+            when_full,
+            ..SubscriptionOptions::default()
+        };
+        let aggregator = self.0.aggregator_with(pattern, &options).map_err(error)?;
+        Ok(Subscription(aggregator))
+    }
+}
+
+/// A message as bytes, with what is known of its way.
+#[pyclass(frozen, get_all, module = "kadenz._kadenz")]
+pub(crate) struct Received {
+    channel: String,
+    payload: Py<PyBytes>,
+    sequence: Option<u32>,
+    /// When the kernel had it, on the clock of `time.monotonic_ns`.
+    kernel_ns: Option<u64>,
+    /// When it was whole in this process.
+    taken_ns: u64,
+}
+
+/// Receives the messages of the channels that a pattern matches.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct Subscription(Aggregator);
+
+#[pymethods]
+impl Subscription {
+    #[pyo3(signature = (seconds=None))]
+    fn receive(&mut self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Received>> {
+        let aggregator = &mut self.0;
+        wait(py, timeout(seconds)?, |slice| {
+            let raw = aggregator.next_message(slice).map_err(error)?;
+            Ok(raw.map(|raw| {
+                let stamps = raw.stamps();
+                // Attached for as long as the copy takes, so that the message is copied once.
+                let payload = Python::attach(|py| PyBytes::new(py, raw.payload).unbind());
+                Received {
+                    channel: raw.channel.as_str().to_owned(),
+                    payload,
+                    sequence: raw.delivery.sequence.map(|it| it.number),
+                    kernel_ns: stamps.kernel.map(|it| it.as_ns()),
+                    taken_ns: stamps.taken.as_ns(),
+                }
+            }))
+        })
+    }
+
+    /// How many messages were received, and how many were dropped because the queue was full.
+    fn counts(&self) -> (u64, u64) {
+        let counters = self.0.counters();
+        (
+            counters.received,
+            counters.dropped_oldest + counters.dropped_newest,
+        )
+    }
+}

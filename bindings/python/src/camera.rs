@@ -1,0 +1,116 @@
+//! A camera: which frame is the newest and where it lies; Python maps the memory itself, and copies nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use kadenz::camera::client::{Camera as Opened, OpenOptions};
+use kadenz::camera::layout::{Channels, Order};
+use kadenz::camera::ring;
+use kadenz::camera::server::ring_name;
+use pyo3::prelude::*;
+
+use crate::{error, timeout, wait};
+
+/// A camera, by its name or URL.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct Camera(Opened);
+
+#[pymethods]
+impl Camera {
+    #[new]
+    fn new(py: Python<'_>, name_or_url: &str, layout: &str, seconds: f64) -> PyResult<Self> {
+        let options = OpenOptions {
+            layout: layout.parse().map_err(error)?,
+            patience: timeout(Some(seconds))?,
+            ..OpenOptions::default()
+        };
+        let opened = py.detach(|| Opened::open_with(name_or_url, &options));
+        opened.map(Self).map_err(error)
+    }
+
+    /// The newest frame, an error where it is older.
+    fn latest(&mut self, max_age: f64) -> PyResult<Frame> {
+        let frame = self.0.latest(timeout(Some(max_age))?);
+        frame.map(|it| Frame::of(&it)).map_err(error)
+    }
+
+    /// The newest frame that was not given yet; `None` where none came in time.
+    fn next(&mut self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Frame>> {
+        let camera = &mut self.0;
+        wait(py, timeout(seconds)?, |slice| match camera.next(slice) {
+            Ok(frame) => Ok(Some(Frame::of(&frame))),
+            Err(kadenz::camera::client::FrameError::Timeout { .. }) => Ok(None),
+            Err(other) => Err(error(other)),
+        })
+    }
+
+    /// Whether a frame of the present memory was not overwritten.
+    fn is_valid(&self, generation: u64, count: u64) -> bool {
+        let ring = self.0.ring();
+        ring.generation() == generation && ring.frame(count).is_some()
+    }
+
+    /// The file of the memory that the newest frames lie in.
+    fn memory(&self) -> String {
+        let name = ring_name(self.0.name(), self.0.layout());
+        Path::new("/dev/shm")
+            .join(name)
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.ring().generation()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+}
+
+/// Where a frame lies, and what is known of it. Times are those of `time.monotonic_ns`.
+#[pyclass(frozen, get_all, module = "kadenz._kadenz")]
+pub(crate) struct Frame {
+    /// Its count in its memory.
+    count: u64,
+    /// Its number since the server's start, lost ones counted.
+    number: u64,
+    /// Bytes from the beginning of the memory.
+    offset: usize,
+    width: u32,
+    height: u32,
+    channels: usize,
+    is_column_major: bool,
+    age_ns: u64,
+    captured_ns: Option<u64>,
+    arrival_ns: u64,
+    published_ns: u64,
+    missed: u64,
+    is_damaged: bool,
+}
+
+impl Frame {
+    fn of(frame: &ring::Frame<'_>) -> Self {
+        let (info, shape) = (frame.info(), frame.shape());
+        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            count: frame.count(),
+            number: info.number,
+            offset: frame.offset(),
+            width: shape.size.width,
+            height: shape.size.height,
+            channels: match shape.channels {
+                Channels::Gray => 1,
+                Channels::Rgb | Channels::Bgr => 3,
+            },
+            is_column_major: shape.order == Order::ColumnMajor,
+            age_ns: ns(frame.age()),
+            captured_ns: info.capture.map(|it| it.as_ns()),
+            arrival_ns: info.arrival.as_ns(),
+            published_ns: info.published.as_ns(),
+            missed: info.missed,
+            is_damaged: info.is_damaged,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A periodic loop, and the run that it records.
+
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::tuning::{CpuSet, Tuning};
+use pyo3::prelude::*;
+use send_wrapper::SendWrapper;
+
+use crate::error;
+
+/// A run while it is written.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct Recording(Option<kadenz::Recording>);
+
+impl Recording {
+    fn running(&self) -> PyResult<&kadenz::Recording> {
+        self.0
+            .as_ref()
+            .ok_or_else(|| error("the recording is finished; create another one"))
+    }
+}
+
+#[pymethods]
+impl Recording {
+    #[new]
+    fn new(folder: std::path::PathBuf) -> PyResult<Self> {
+        let recording = kadenz::Recording::create(folder).map_err(error)?;
+        Ok(Self(Some(recording)))
+    }
+
+    fn durations(&self, name: &str) -> PyResult<Durations> {
+        let series = self.running()?.durations(name).map_err(error)?;
+        Ok(Durations {
+            series,
+            begin: None,
+        })
+    }
+
+    /// Ends the run; its text of a few lines.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
+        self.running()?;
+        let recording = self.0.take();
+        let finished = py.detach(|| recording.map(kadenz::Recording::finish));
+        match finished {
+            Some(finished) => finished.map(|it| it.to_string()).map_err(error),
+            None => Ok(String::new()),
+        }
+    }
+}
+
+/// A series of how long something takes: a context manager.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct Durations {
+    series: kadenz::Durations,
+    begin: Option<MonotonicTime>,
+}
+
+#[pymethods]
+impl Durations {
+    fn __enter__(&mut self) {
+        self.begin = Some(clock::now());
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&mut self, _raised: &Bound<'_, PyAny>) {
+        let end = clock::now();
+        if let Some(begin) = self.begin.take() {
+            self.series.record(begin, end);
+        }
+    }
+
+    /// Records what began and ended at these times of `time.monotonic_ns`.
+    fn record(&mut self, begin_ns: u64, end_ns: u64) {
+        let time = MonotonicTime::from_ns;
+        self.series.record(time(begin_ns), time(end_ns));
+    }
+}
+
+/// What a loop asks for, as Python states it.
+#[pyclass(unsendable, module = "kadenz._kadenz")]
+pub(crate) struct Ticks(kadenz::Ticks<'static>);
+
+#[pymethods]
+impl Ticks {
+    #[new]
+    #[pyo3(signature = (rate, deadline, priority, lock_memory, cpus, recording, series))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "called by keyword from one place in Python"
+    )]
+    fn new(
+        rate: &str,
+        deadline: Option<&str>,
+        priority: Option<u8>,
+        lock_memory: bool,
+        cpus: Option<&str>,
+        recording: Option<PyRef<'_, Recording>>,
+        series: &str,
+    ) -> PyResult<Self> {
+        let mut tuning = priority.map_or_else(Tuning::default, Tuning::fifo);
+        tuning.lock_memory = lock_memory;
+        tuning.cpus = cpus.map(str::parse::<CpuSet>).transpose().map_err(error)?;
+        let mut periodic = kadenz::Periodic::new(rate).map_err(error)?.tuned(tuning);
+        if let Some(deadline) = deadline {
+            periodic = periodic.deadline(deadline).map_err(error)?;
+        }
+        let ticks = match recording {
+            Some(recording) => {
+                let ticks = periodic
+                    .record(recording.running()?, series)
+                    .map_err(error)?;
+                ticks.beyond_the_run()
+            }
+            None => periodic.start().map_err(error)?,
+        };
+        Ok(Self(ticks))
+    }
+
+    /// Sleeps until the next tick, without the interpreter's lock.
+    fn next(&mut self, py: Python<'_>) -> PyResult<Tick> {
+        // The ticks belong to this thread, on which the closure runs, too.
+        let mut ticks = SendWrapper::new(&mut self.0);
+        let tick = py.detach(move || ticks.next());
+        py.check_signals()?;
+        let tick = tick.ok_or_else(|| error("the loop has ended"))?;
+        Ok(Tick {
+            index: tick.index(),
+            skipped: tick.skipped(),
+            step_s: tick.step().as_secs_f64(),
+            lateness_ns: tick.lateness().as_nanos().try_into().unwrap_or(i64::MAX),
+        })
+    }
+
+    /// What the machine refused, with the remedy.
+    fn refused(&self) -> Vec<String> {
+        let refused = self.0.measures().filter(|it| !it.ok);
+        let told = refused.map(|it| {
+            let reason = it.reason.as_deref().unwrap_or("refused");
+            let remedy = it
+                .remedy
+                .as_deref()
+                .map_or_else(String::new, |remedy| format!("; {remedy}"));
+            format!("{} {}: {reason}{remedy}", it.name, it.requested)
+        });
+        told.collect()
+    }
+}
+
+/// One tick of a periodic loop.
+#[pyclass(frozen, get_all, module = "kadenz._kadenz")]
+pub(crate) struct Tick {
+    /// 1 for the first, skipped ones counted.
+    index: u64,
+    /// Ticks that were left out before it.
+    skipped: u64,
+    /// Seconds since the tick before.
+    step_s: f64,
+    /// How late the loop woke up.
+    lateness_ns: i64,
+}

@@ -1,0 +1,63 @@
+//! The package for Python: its wheel, built and installed in a fresh environment, its tests there, and its types.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::tally::Tally;
+use super::{Outcome, steps};
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+/// What the tests import beside the package.
+const PACKAGES: [&str; 5] = ["matplotlib", "mypy", "numpy", "pandas", "pytest"];
+
+/// Builds the wheel, and tests what was installed from it.
+pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let Some(python) = tools::python_that("import maturin, venv, ensurepip") else {
+        let remedy = "python3 -m venv ~/.cache/kadenz/python && ~/.cache/kadenz/python/bin/pip install maturin";
+        return Ok(Outcome::skipped("no Python with maturin", remedy));
+    };
+    let home = repository.target().join("python");
+    let wheels = home.join("wheels");
+    let _ = std::fs::remove_dir_all(&wheels);
+    let mut build = repository.command(&python.to_string_lossy());
+    build.args(["-m", "maturin", "build", "--quiet", "--profile", "dev"]);
+    build.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]);
+    if !steps::watch(build.arg(&wheels), tally)? {
+        return Ok(Outcome::Failed("the wheel does not build".to_owned()));
+    }
+    let wheel = std::fs::read_dir(&wheels)?.flatten().next();
+    let wheel = wheel.context("maturin left no wheel")?.path();
+    let environment = home.join("environment");
+    let mut create = repository.command(&python.to_string_lossy());
+    process::output(create.args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let fresh = environment.join("bin/python");
+    let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
+    process::output(install.arg(wheel).args(PACKAGES))?;
+
+    // Not from the tree: what is imported is what was installed.
+    let tests = repository.path("bindings/python/tests");
+    let mut tested = run(
+        repository,
+        &fresh,
+        &["-m", "pytest", "-q", "-p", "no:cacheprovider"],
+    );
+    let success = steps::watch(tested.arg(tests), tally)?;
+    tally.count(success);
+    let mut typed = run(repository, &fresh, &["-m", "mypy", "--strict"]);
+    typed.args(["--cache-dir", "/dev/null", "--package", "kadenz"]);
+    let is_typed = steps::watch(&mut typed, tally)?;
+    tally.count(is_typed);
+    Ok(Outcome::of(
+        success && is_typed,
+        "a test of the package for Python",
+    ))
+}
+
+fn run(repository: &Repository, python: &PathBuf, arguments: &[&str]) -> std::process::Command {
+    let mut command = repository.command(&python.to_string_lossy());
+    command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
