@@ -59,7 +59,7 @@ impl Flow {
         self.encoding
     }
 
-    /// Whether the camera said goodbye.
+    /// Whether the camera said goodbye, and sent nothing since.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
@@ -101,6 +101,7 @@ impl Flow {
         self.reports.packet(packet.timestamp, arrival);
         self.reorder.push(bytes, arrival);
         self.last_arrival = arrival;
+        self.has_ended = false;
         true
     }
 
