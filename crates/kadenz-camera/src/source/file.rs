@@ -54,6 +54,8 @@ pub struct FileSource {
     /// What was read and not given yet, behind `given` bytes that were.
     buffer: Vec<u8>,
     given: usize,
+    /// How far the picture at the beginning was looked through.
+    scan: Scan,
     is_at_end: bool,
     beat: Beat,
     sleeper: Box<dyn Sleeper>,
@@ -113,6 +115,7 @@ impl FileSource {
             input,
             buffer: Vec::new(),
             given: 0,
+            scan: Scan::default(),
             is_at_end: false,
             beat: Beat::at(now(), rate.interval()),
             sleeper,
@@ -123,18 +126,14 @@ impl FileSource {
     fn next_unit(&mut self) -> Result<Option<usize>, std::io::Error> {
         self.buffer.drain(..self.given);
         self.given = 0;
+        self.scan = Scan::default();
         loop {
             let length = match self.kind {
-                Kind::Jpeg => {
-                    let begin = self
-                        .buffer
-                        .windows(3)
-                        .position(|it| it == [0xff, 0xd8, 0xff]);
-                    let last = self.buffer.len().saturating_sub(2);
-                    self.buffer.drain(..begin.unwrap_or(last));
-                    jpeg_length(&self.buffer)
-                }
-                Kind::H264 => access_unit_length(&self.buffer),
+                Kind::Jpeg => match self.begins_by_jpeg() {
+                    true => self.scan.jpeg_length(&self.buffer),
+                    false => None,
+                },
+                Kind::H264 => self.scan.access_unit_length(&self.buffer),
             };
             if length.is_some() {
                 return Ok(length);
@@ -151,6 +150,18 @@ impl FileSource {
         }
     }
 
+    /// Removes what is before the next JPEG picture; whether there is one.
+    fn begins_by_jpeg(&mut self) -> bool {
+        if self.scan.at > 0 {
+            return true;
+        }
+        let mut places = self.buffer.windows(3);
+        let begin = places.position(|it| it == [0xff, 0xd8, 0xff]);
+        let last = self.buffer.len().saturating_sub(2);
+        self.buffer.drain(..begin.unwrap_or(last));
+        begin.is_some()
+    }
+
     fn read(&mut self) -> Result<(), std::io::Error> {
         let length = match &mut self.input {
             Input::Stream(file) => file.take(PART as u64).read_to_end(&mut self.buffer)?,
@@ -159,6 +170,7 @@ impl FileSource {
                     let file = File::open(path)?;
                     // A file whose picture is cut off must not swallow the next.
                     self.buffer.clear();
+                    self.scan = Scan::default();
                     file.take(MAX_UNIT as u64)
                         .read_to_end(&mut self.buffer)?
                         .max(1)
@@ -184,48 +196,57 @@ fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     Ok(files)
 }
 
-/// How long the JPEG picture at the beginning is (ITU-T T.81, annex B); `None` where its end is not there. Pictures
-/// within its segments (thumbnails) do not end it.
-fn jpeg_length(bytes: &[u8]) -> Option<usize> {
-    let mut at = 2;
-    loop {
-        match bytes.get(at..at + 2)? {
-            [0xff, 0xd9] => return Some(at + 2),
-            // Entropy-coded data, its stuffed bytes and restart markers, and fill bytes.
-            [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => at += 2,
-            [0xff, 0xff] => at += 1,
-            [0xff, _] => {
-                let [high, low] = bytes.get(at + 2..at + 4)? else {
-                    return None;
-                };
-                at += 2 + usize::from(u16::from_be_bytes([*high, *low])).max(2);
-            }
-            _ => at += 1,
-        }
-    }
+/// Looks through the picture at the beginning, and goes on where it was when more has come.
+#[derive(Default)]
+struct Scan {
+    at: usize,
+    has_slice: bool,
 }
 
-/// How long the access unit at the beginning is (ITU-T H.264, 7.4.1.2.3); `None` where the next does not begin.
-fn access_unit_length(stream: &[u8]) -> Option<usize> {
-    let mut has_slice = false;
-    for at in 0..stream.len().saturating_sub(4) {
-        if stream[at..at + 3] != [0, 0, 1] {
-            continue;
+impl Scan {
+    /// How long the JPEG picture at the beginning is (ITU-T T.81, annex B); `None` where its end is not there. Pictures
+    /// within its segments (thumbnails) do not end it.
+    fn jpeg_length(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.at = self.at.max(2);
+        loop {
+            match bytes.get(self.at..self.at + 2)? {
+                [0xff, 0xd9] => return Some(self.at + 2),
+                // Entropy-coded data, its stuffed bytes and restart markers, and fill bytes.
+                [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => self.at += 2,
+                [0xff, 0xff] => self.at += 1,
+                [0xff, _] => {
+                    let length = bytes.get(self.at + 2..self.at + 4)?;
+                    let length = u16::from_be_bytes([length[0], length[1]]);
+                    self.at += 2 + usize::from(length).max(2);
+                }
+                _ => self.at += 1,
+            }
         }
-        let (kind, first) = (stream[at + 3] & 31, stream[at + 4]);
-        let begins_next = match kind {
-            // A slice of the first macroblock: `first_mb_in_slice` is 0.
-            1 | 5 => first & 0x80 != 0,
-            6..=9 | 14..=18 => true,
-            _ => false,
-        };
-        if has_slice && begins_next {
-            let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
-            return Some(zero.unwrap_or(at));
-        }
-        has_slice |= matches!(kind, 1..=5);
     }
-    None
+
+    /// How long the access unit at the beginning is (ITU-T H.264, 7.4.1.2.3); `None` where the next does not begin.
+    fn access_unit_length(&mut self, stream: &[u8]) -> Option<usize> {
+        while let Some([zero, other, one, kind, first]) = stream.get(self.at..self.at + 5) {
+            let at = self.at;
+            self.at += 1;
+            if [*zero, *other, *one] != [0, 0, 1] {
+                continue;
+            }
+            let kind = kind & 31;
+            let begins_next = match kind {
+                // A slice of the first macroblock: `first_mb_in_slice` is 0.
+                1 | 5 => first & 0x80 != 0,
+                6..=9 | 14..=18 => true,
+                _ => false,
+            };
+            if self.has_slice && begins_next {
+                let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
+                return Some(zero.unwrap_or(at));
+            }
+            self.has_slice |= matches!(kind, 1..=5);
+        }
+        None
+    }
 }
 
 /// Whether there is a slice of an IDR picture.
@@ -338,6 +359,24 @@ mod tests {
             (key.to_vec(), true),
         ];
         assert_eq!(units("a.h264", &film), expected);
+    }
+
+    #[test]
+    fn a_picture_that_comes_in_many_parts_is_looked_through_once() {
+        // Four parts and a bit, of JPEG without a marker and of one slice.
+        let long = vec![7; 4 * PART + 9];
+        let picture = [&[0xff, 0xd8, 0xff, 0xda, 0, 2][..], &long, &[0xff, 0xd9]].concat();
+        let film = [&b"before"[..], &picture, &jpeg(2)].concat();
+        assert_eq!(units("a.mjpeg", &film), [(picture, true), (jpeg(2), true)]);
+        let slice = [&[0, 0, 1, 0x65, 0x88][..], &long].concat();
+        let next = vec![0, 0, 1, 0x41, 0x88, 7];
+        let film = [&slice[..], &next].concat();
+        assert_eq!(units("a.h264", &film), [(slice, true), (next, false)]);
+        let mut scan = Scan::default();
+        for length in (0..film.len()).step_by(PART) {
+            assert_eq!(scan.access_unit_length(&film[..length]), None);
+            assert_eq!(scan.at, length.saturating_sub(4));
+        }
     }
 
     #[test]
