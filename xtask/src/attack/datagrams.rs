@@ -109,7 +109,7 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
     let _beside = beside.transpose()?;
     let mut running = Running::start(request, &command, &folder)?;
     let (host, known) = listener.address;
-    let is_its = |port: &u16| *port == known || known == 0 && port % 2 == 0;
+    let is_its = |port: &u16| *port == known || known == 0 && port.is_multiple_of(2);
     let port = running.when_ready(|it| it.udp_ports().into_iter().find(is_its))?;
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.connect(SocketAddr::from((host, port)))?;

@@ -37,7 +37,10 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 const STATUS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Opens a camera, and opens it again.
-pub type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send>;
+pub type OpenSource = Box<dyn FnMut() -> Opened + Send>;
+
+/// What became of opening a camera.
+pub type Opened = Result<Box<dyn Source>, SourceError>;
 
 /// How a camera is served.
 #[derive(Debug, Clone)]
@@ -333,10 +336,7 @@ impl Receiver {
 
     /// Opens the camera on a thread of its own, which is left to itself where the server shall end meanwhile: a camera
     /// may take all its time to answer, and a name server, too.
-    fn opened(
-        &self,
-        mut open: OpenSource,
-    ) -> Option<(OpenSource, Result<Box<dyn Source>, SourceError>)> {
+    fn opened(&self, mut open: OpenSource) -> Option<(OpenSource, Opened)> {
         let (sender, opened) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("camera-open".to_owned());
         let spawned = thread.spawn(move || {
