@@ -4,17 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kadenz_rt::clock;
-use kadenz_rt::shared::{SharedError, Wanted};
+use kadenz_rt::shared::{self, SharedError, Viewer, Wanted};
 
 use crate::layout::{Channels, Layout, LayoutError, Order};
 use crate::ring::{Frame, RingError, RingReader, RingState};
-use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, ring_name, status};
+use crate::server::status::{self, State};
+use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, ring_name};
 use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it looks whether a ring is there.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// How often it looks whether the camera has failed, while it waits for the first frame.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Why a camera cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +42,7 @@ pub enum OpenCameraError {
     /// A ring that this program cannot read.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// Its server has given up.
+    /// Its server has given up, or its source is at its end.
     #[error("cannot open the camera: {0}")]
     Failed(String),
     /// No frame came in time.
@@ -149,6 +152,8 @@ impl Camera {
     ) -> Result<Self, OpenCameraError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // What killed processes left is large.
+        shared::sweep(&format!("{}process-", status::PREFIX));
         let name = format!("process-{}-{count}", std::process::id());
         let server = CameraServer::start(open, &ServerOptions::new(&name, url))?;
         Self::attach(&name, options, Some(server))
@@ -163,11 +168,13 @@ impl Camera {
         let wanted = Wanted::say(&memory)?;
         let end = clock::now() + options.patience;
         loop {
+            let said = match &server {
+                Some(server) => Some(server.status()),
+                None => status::read(name),
+            };
+            let wait = end.remaining(clock::now()).min(LOOK_INTERVAL);
             match RingReader::open(&memory) {
-                Ok(ring)
-                    if ring.state() == RingState::InUse
-                        && ring.wait_beyond(0, end.remaining(clock::now())) =>
-                {
+                Ok(ring) if ring.state() == RingState::InUse && ring.wait_beyond(0, wait) => {
                     return Ok(Self {
                         name: name.to_owned(),
                         layout: options.layout,
@@ -177,20 +184,21 @@ impl Camera {
                         server,
                     });
                 }
+                Err(RingError::Shared(error @ SharedError::File(_))) => return Err(error.into()),
                 // It is being made, or about to be replaced.
                 Ok(_) | Err(RingError::Shared(_) | RingError::Foreign { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
-            let said = match &server {
-                Some(server) => Some(server.status()),
-                None => status::read(name),
-            };
-            match &said {
-                None => return Err(OpenCameraError::NotServed(name.to_owned())),
-                Some(said) if said.state == status::State::Failed => {
-                    return Err(OpenCameraError::Failed(describe(Some(said))));
-                }
-                Some(_) => {}
+            if said.is_none() {
+                return Err(match Viewer::open(&status::memory_name(name)) {
+                    // Its name is taken.
+                    Err(error @ SharedError::File(_)) => error.into(),
+                    _ => OpenCameraError::NotServed(name.to_owned()),
+                });
+            }
+            let has_ended = |it: &status::Status| matches!(it.state, State::Ended | State::Failed);
+            if said.as_ref().is_some_and(has_ended) {
+                return Err(OpenCameraError::Failed(describe(said.as_ref())));
             }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {
@@ -315,8 +323,8 @@ fn describe(status: Option<&status::Status>) -> String {
         return "its server has ended; start it again".to_owned();
     };
     match (status.state, &status.trouble) {
-        (status::State::Running, _) => "the camera runs, and sends no frames".to_owned(),
-        (status::State::Ended, _) => "the source has ended".to_owned(),
+        (State::Running, _) => "the camera runs, and sends no frames".to_owned(),
+        (State::Ended, _) => "the source has ended".to_owned(),
         (_, Some(trouble)) => trouble.clone(),
         (_, None) => "the camera was not reached yet".to_owned(),
     }

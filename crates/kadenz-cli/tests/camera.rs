@@ -209,7 +209,35 @@ fn the_page_is_for_browsers_of_this_machine() {
             .contains("\"age_ms\"")
     );
     assert!(ask("/frame", "evil.example").starts_with(b"HTTP/1.1 403"));
+    // Those who say nothing, or a byte now and then, keep nobody out and do not hold up the end.
+    let silent: Vec<_> = (0..30)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    assert!(ask("/", address).starts_with(b"HTTP/1.1 200 OK"));
+    let mut slow = TcpStream::connect(address).unwrap();
+    let trickle = std::thread::spawn(move || {
+        while slow.write_all(b"G").is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let large = TcpStream::connect(address).unwrap();
+    write!(&large, "GET /frame HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     assert_eq!(page.end("INT").code, 0);
+    trickle.join().unwrap();
+    drop((silent, large));
+}
+
+#[test]
+fn a_stop_is_heard_while_a_camera_does_not_answer() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("rtsp://{}/", silent.local_addr().unwrap());
+    let name = name("silent");
+    // Longer than any test goes on.
+    let arguments = ["camera", "serve", &url, "--name", &name, "--timeout", "1h"];
+    let mut server = Started::new(&arguments);
+    server.said("connecting");
+    let _held = silent.accept().unwrap();
+    assert_eq!(server.end("INT").code, 0);
 }
 
 #[test]

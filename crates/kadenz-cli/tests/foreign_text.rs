@@ -278,6 +278,86 @@ fn programs_on_the_bus_steer_no_terminal() {
     }
 }
 
+/// Commands of cameras, as [`COMMANDS`].
+#[cfg(feature = "camera")]
+const CAMERA_COMMANDS: &str = "\
+camera show H --png @a.png
+camera record H
+camera serve @H.mjpeg --duration 1s
+camera serve test://320x240@30 --name H
+camera show test://320x240@30 --layout H
+camera sim --script @H
+camera sim --script @H.txt";
+
+/// A camera that sends each client to a place with hostile text in its name, and says hostile text otherwise.
+#[cfg(feature = "camera")]
+fn hostile_camera() -> std::net::SocketAddr {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else {
+                continue;
+            };
+            let scheme = if first.starts_with("GET") {
+                "http"
+            } else {
+                "rtsp"
+            };
+            let protocol = if scheme == "http" {
+                "HTTP/1.1"
+            } else {
+                "RTSP/1.0"
+            };
+            let turned = "\u{202e}\u{200f}\u{2066}";
+            // Nobody listens at the discard port.
+            let place = format!("{scheme}://127.0.0.1:9/{turned}");
+            let _ = write!(
+                stream,
+                "{protocol} 302 {HOSTILE}\r\nServer: {HOSTILE}\r\nLocation: {place}\r\nCSeq: 1\r\n\r\n"
+            );
+        }
+    });
+    address
+}
+
+#[cfg(feature = "camera")]
+#[test]
+fn a_camera_steers_no_terminal() {
+    let stage = Stage::new();
+    for words in CAMERA_COMMANDS.lines() {
+        let arguments = stage.arguments(words);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        assert_harmless(words, &run(&arguments));
+    }
+    let camera = hostile_camera();
+    for scheme in ["rtsp", "http"] {
+        let url = format!("{scheme}://{camera}/");
+        let name = format!("hostile-{scheme}-{}", std::process::id());
+        let mut server = kadenz(&["camera", "serve", &url, "--name", &name, "--json"])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let listed = || run(&["camera", "list"]);
+        wait_until(|| listed().out.contains("\\u{202e}"));
+        assert_harmless("camera list", &listed());
+        assert_harmless("camera list --json", &run(&["camera", "list", "--json"]));
+        signal(&server, "INT");
+        assert!(server.wait().unwrap().success());
+        let mut said = [String::new(), String::new()];
+        std::io::Read::read_to_string(&mut server.stdout.unwrap(), &mut said[0]).unwrap();
+        std::io::Read::read_to_string(&mut server.stderr.unwrap(), &mut said[1]).unwrap();
+        let [out, err] = said;
+        assert_harmless("camera serve", &Said { code: 0, out, err });
+        let record = ["camera", "record", &url, "--timeout", "500ms"];
+        assert_harmless("camera record", &run(&record));
+    }
+}
+
 #[test]
 fn a_device_s_name_steers_no_terminal() {
     let stage = folder();

@@ -158,6 +158,41 @@ fn a_bus_in_shared_memory_opens_beside_names_that_are_taken() {
     assault(test, &names, &arguments);
 }
 
+#[cfg(feature = "camera")]
+#[test]
+fn cameras_are_served_and_opened_beside_names_that_are_taken() {
+    let test = "cameras_are_served_and_opened_beside_names_that_are_taken";
+    let names = [
+        "/dev/shm/kadenz-camera-front",
+        "/dev/shm/kadenz-camera-front.rgb",
+        "/dev/shm/kadenz-camera-front.rgb.wanted",
+    ];
+    let source = "test://320x240@30";
+    let serve = [
+        "camera",
+        "serve",
+        source,
+        "--name",
+        "front",
+        "--layout",
+        "rgb",
+        "--duration",
+        "200ms",
+    ];
+    assault(test, &names, &serve);
+    let show = [
+        "camera",
+        "show",
+        "front",
+        "--png",
+        "/tmp/a.png",
+        "--timeout",
+        "2s",
+    ];
+    assault(test, &names, &show);
+    assault(test, &names[..1], &["camera", "list"]);
+}
+
 #[test]
 fn pages_and_exports_are_written_beside_names_that_are_taken() {
     let test = "pages_and_exports_are_written_beside_names_that_are_taken";

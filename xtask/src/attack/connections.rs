@@ -31,7 +31,7 @@ pub fn server(request: &Request<'_>) -> Result<Report> {
     let command = "msg server --listen 127.0.0.1:17700";
     let mut server = Running::start(request, command, &folder)?;
     let quiet = server
-        .when_ready(|| Honest::connect().ok())?
+        .when_ready(|_| Honest::connect().ok())?
         .round_trips()?;
     let hostile: Vec<_> = (0..request.count.unwrap_or(10_000))
         .filter_map(hostile)
@@ -158,7 +158,7 @@ pub fn control(request: &Request<'_>) -> Result<Report> {
     let command = format!("ethercat run --sim 12 --name attack --duration 5min --out {run}");
     let mut running = Running::start(request, &command, &folder)?;
     let socket = folder.join("kadenz/ethercat-attack.sock");
-    running.when_ready(|| UnixStream::connect(&socket).ok())?;
+    running.when_ready(|_| UnixStream::connect(&socket).ok())?;
     let held = hold(&socket, request.count.unwrap_or(5000));
     report.tried = held.len() as u64;
     let start = Instant::now();

@@ -22,6 +22,9 @@ const MAX_CPU: Duration = Duration::from_millis(100);
 struct Listener {
     name: &'static str,
     command: &'static str,
+    /// A command that it needs beside it.
+    beside: Option<&'static str>,
+    /// Its port; 0 where it is the even one of those that the command opens.
     address: ([u8; 4], u16),
     seeds: &'static [&'static [u8]],
 }
@@ -49,24 +52,42 @@ const LCM: &[&[u8]] = &[
     golden!("lcm-wire/small.datagrams"),
 ];
 
+const CAMERA: &[&[u8]] = &[
+    golden!("camera/packets/key.rtp"),
+    golden!("camera/packets/parameters.rtp"),
+    golden!("camera/packets/picture.rtp"),
+];
+
 const LISTENERS: &[Listener] = &[
     Listener {
         name: "udp echo",
         command: "udp echo --bind 127.0.0.1:16177",
+        beside: None,
         address: ([127, 0, 0, 1], 16177),
         seeds: DEVICE,
     },
     Listener {
         name: "udp log",
         command: "udp log --bind 127.0.0.1:16178 --out {out}/run",
+        beside: None,
         address: ([127, 0, 0, 1], 16178),
         seeds: DEVICE,
     },
     Listener {
         name: "udpm",
         command: "msg echo .* --raw --url udpm://239.255.76.67:16179?ttl=0&iface=lo",
+        beside: None,
         address: ([239, 255, 76, 67], 16179),
         seeds: LCM,
+    },
+    Listener {
+        name: "camera",
+        command: "camera serve rtsp://127.0.0.1:16180/camera --transport udp --layout rgb --name attack",
+        beside: Some(
+            "camera sim --listen 127.0.0.1:16180 --size 160x144 --rate 2Hz --keys-every 2",
+        ),
+        address: ([127, 0, 0, 1], 0),
+        seeds: CAMERA,
     },
 ];
 
@@ -83,17 +104,15 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
     let folder = request.folder.join(listener.name.replace(' ', "-"));
     let command = listener.command.replace("{out}", &folder.to_string_lossy());
     let reproduce = format!("kadenz {command}");
+    let beside = listener.beside;
+    let beside = beside.map(|it| Running::start(request, it, &folder.join("beside")));
+    let _beside = beside.transpose()?;
     let mut running = Running::start(request, &command, &folder)?;
+    let (host, known) = listener.address;
+    let is_its = |port: &u16| *port == known || known == 0 && port.is_multiple_of(2);
+    let port = running.when_ready(|it| it.udp_ports().into_iter().find(is_its))?;
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    socket.connect(SocketAddr::from(listener.address))?;
-    running.when_ready(|| {
-        let listening = std::fs::read_to_string("/proc/net/udp").unwrap_or_default();
-        let port = format!(":{:04X} ", listener.address.1);
-        listening
-            .lines()
-            .any(|line| line[..line.len().min(24)].contains(&port))
-            .then_some(())
-    })?;
+    socket.connect(SocketAddr::from((host, port)))?;
     let dearest = dearest(request, listener, &socket, &running, report);
     report.figure(
         &format!(

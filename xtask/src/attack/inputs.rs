@@ -100,6 +100,19 @@ const READERS: &[Reader] = &[
         commands: &["ethercat scan --sim {in}", "ethercat pdo --sim {in}"],
     },
     Reader {
+        seeds: &["conformance/camera/films"],
+        folders: false,
+        commands: &[
+            "camera show {in}?rate=1kHz --png {out}/a.png --timeout 1s",
+            "camera record {in}?rate=1kHz --duration 300ms --timeout 1s --barcode --out {out}/run",
+        ],
+    },
+    Reader {
+        seeds: &["conformance/camera/scripts"],
+        folders: false,
+        commands: &["camera sim --script {in} --size 160x144 --duration 10ms --listen 127.0.0.1:0"],
+    },
+    Reader {
         seeds: &["conformance/ethercat/sii"],
         folders: false,
         commands: &["ethercat sii write 2 {in} --sim 3"],

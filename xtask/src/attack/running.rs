@@ -39,10 +39,10 @@ impl Running {
     ///
     /// # Errors
     /// Where the command ends before, or is not ready in time.
-    pub fn when_ready<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T> {
+    pub fn when_ready<T>(&mut self, mut ready: impl FnMut(&Self) -> Option<T>) -> Result<T> {
         let until = Instant::now() + MAX_WAIT;
         loop {
-            if let Some(it) = ready() {
+            if let Some(it) = ready(self) {
                 return Ok(it);
             }
             let ended = self.child.try_wait().context("cannot wait for a command")?;
@@ -65,6 +65,33 @@ impl Running {
                 .unwrap_or(0)
         };
         Duration::from_nanos(tasks.into_iter().flatten().flatten().map(of).sum())
+    }
+
+    /// The UDP ports of this machine that it listens at.
+    pub fn udp_ports(&self) -> Vec<u16> {
+        let files = fs::read_dir(format!("/proc/{}/fd", self.child.id()));
+        let links = files.into_iter().flatten().flatten();
+        let links = links.filter_map(|file| fs::read_link(file.path()).ok());
+        let own: Vec<String> = links
+            .filter_map(|link| {
+                let link = link.to_string_lossy().into_owned();
+                Some(
+                    link.strip_prefix("socket:[")?
+                        .trim_end_matches(']')
+                        .to_owned(),
+                )
+            })
+            .collect();
+        let table = fs::read_to_string("/proc/net/udp").unwrap_or_default();
+        let port = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (_, port) = words.get(1)?.split_once(':')?;
+            let is_own = own
+                .iter()
+                .any(|inode| words.get(9) == Some(&inode.as_str()));
+            is_own.then(|| u16::from_str_radix(port, 16).ok())?
+        };
+        table.lines().filter_map(port).collect()
     }
 
     /// The most memory that it held at once, in MiB.

@@ -13,6 +13,7 @@ pub mod status;
 mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -36,7 +37,10 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 const STATUS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Opens a camera, and opens it again.
-pub type OpenSource = Box<dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send>;
+pub type OpenSource = Box<dyn FnMut() -> Opened + Send>;
+
+/// What became of opening a camera.
+pub type Opened = Result<Box<dyn Source>, SourceError>;
 
 /// How a camera is served.
 #[derive(Debug, Clone)]
@@ -112,13 +116,12 @@ impl CameraServer {
         let receiver = Receiver {
             common: Arc::clone(&server.common),
             options: options.clone(),
-            open,
             number: 0,
             missed: 0,
             duplicated: 0,
             previous: None,
         };
-        server.spawn("camera-receive", move || receiver.run())?;
+        server.spawn("camera-receive", move || receiver.run(open))?;
         let common = Arc::clone(&server.common);
         server.spawn("camera-decode", move || common.decode_all())?;
         Ok(server)
@@ -226,6 +229,7 @@ impl Common {
             next,
         } = &mut *telling;
         change(status);
+        status.shorten();
         let time = clock::now();
         if now || time >= *next {
             *next = time + STATUS_INTERVAL;
@@ -282,7 +286,6 @@ impl Common {
 struct Receiver {
     common: Arc<Common>,
     options: ServerOptions,
-    open: OpenSource,
     /// Of the last unit; lost ones are counted.
     number: u64,
     missed: u64,
@@ -299,10 +302,14 @@ enum SourceEnd {
 }
 
 impl Receiver {
-    fn run(mut self) {
+    fn run(mut self, mut open: OpenSource) {
         let mut pause = self.options.retry_first;
         loop {
-            let opened = (self.open)();
+            let opened;
+            (open, opened) = match self.opened(open) {
+                Some(opened) => opened,
+                None => return,
+            };
             let before = self.number;
             let end = match opened {
                 Ok(mut source) => self.receive(&mut *source),
@@ -325,6 +332,35 @@ impl Receiver {
             }
             pause = (pause * 2).min(self.options.retry_longest);
         }
+    }
+
+    /// Opens the camera on a thread of its own, which is left to itself where the server shall end meanwhile: a camera
+    /// may take all its time to answer, and a name server, too.
+    fn opened(&self, mut open: OpenSource) -> Option<(OpenSource, Opened)> {
+        let (sender, opened) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new().name("camera-open".to_owned());
+        let spawned = thread.spawn(move || {
+            let source = open();
+            // Where nobody waits any more, the source is closed.
+            let _ = sender.send((open, source));
+        });
+        if let Err(error) = spawned {
+            self.tell_lost(&SourceError {
+                cause: format!("cannot start a thread: {error}"),
+                remedy: "end other programs".to_owned(),
+                is_transient: false,
+            });
+            return None;
+        }
+        while !self.common.stops() {
+            match opened.recv_timeout(STOP_INTERVAL) {
+                Ok(opened) => return Some(opened),
+                Err(RecvTimeoutError::Timeout) => {}
+                // It panicked, and has said so.
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
     }
 
     fn tell_lost(&self, error: &SourceError) {

@@ -74,6 +74,24 @@ pub struct Status {
     pub process: u32,
 }
 
+/// Each text has at most so many characters, so that all fit.
+const MAX_TEXT: usize = 300;
+
+impl Status {
+    /// Leaves the middle of long texts out: a camera has a say in them, by what it redirects to.
+    pub(super) fn shorten(&mut self) {
+        let texts = [&mut self.url, &mut self.description];
+        for text in texts.into_iter().chain(&mut self.trouble) {
+            let count = text.chars().count();
+            if count > MAX_TEXT {
+                let half = MAX_TEXT / 2;
+                let begin: String = text.chars().take(half).collect();
+                *text = begin + "…" + &text.chars().skip(count - half).collect::<String>();
+            }
+        }
+    }
+}
+
 /// Where a server writes its status.
 #[derive(Debug)]
 pub(super) struct StatusBoard {

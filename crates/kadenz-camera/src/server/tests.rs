@@ -110,6 +110,43 @@ fn a_camera_in_this_process_gives_its_newest_frame() {
 }
 
 #[test]
+fn a_server_ends_also_while_its_camera_is_being_opened() {
+    let (answers, answer) = std::sync::mpsc::sync_channel::<()>(1);
+    let open: OpenSource = Box::new(move || {
+        let _ = answer.recv();
+        Err(lost(true))
+    });
+    let name = name("opening");
+    let server = CameraServer::start(open, &quick(&name)).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    drop(server);
+    // It was not waited for.
+    answers.send(()).unwrap();
+    assert!(status::read(&name).is_none());
+}
+
+#[test]
+fn the_status_of_a_camera_that_says_much_is_still_told() {
+    let open: OpenSource = Box::new(|| {
+        Err(SourceError {
+            cause: "\u{1b}\u{10ffff}".repeat(10_000),
+            remedy: "turn it off".to_owned(),
+            is_transient: false,
+        })
+    });
+    let name = name("much");
+    let server = CameraServer::start(open, &quick(&name)).unwrap();
+    let end = clock::now() + PATIENCE;
+    while !server.has_ended() {
+        assert!(clock::now() < end);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let status = status::read(&name).unwrap();
+    assert_eq!(status.state, State::Failed);
+    assert!(status.trouble.unwrap().ends_with("; turn it off"));
+}
+
+#[test]
 fn layouts_are_published_while_somebody_wants_them() {
     let name = name("wanted");
     let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));

@@ -3,13 +3,20 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use kadenz_rt::net::listener::Connected;
+
 use super::Shared;
 use super::pace::{Client, pace};
 use super::request::{Requests, challenge};
 use super::stream::Frame;
 
 /// Serves one client until it leaves.
-pub(super) fn serve(shared: &Shared, stream: &TcpStream, client: u64) -> io::Result<()> {
+pub(super) fn serve(
+    shared: &Shared,
+    stream: &TcpStream,
+    client: u64,
+    connected: &Connected,
+) -> io::Result<()> {
     let mut requests = Requests::new(shared, stream)?;
     while let Some(request) = requests.next()? {
         let refused = match &shared.options.credentials {
@@ -26,6 +33,7 @@ pub(super) fn serve(shared: &Shared, stream: &TcpStream, client: u64) -> io::Res
             (&mut &*stream).write_all(answer.as_bytes())?;
             continue;
         }
+        connected.has_asked();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=picture\r\n\
                     Cache-Control: no-store\r\nConnection: close\r\n\r\n";
         (&mut &*stream).write_all(head.as_bytes())?;

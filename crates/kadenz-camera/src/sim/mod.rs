@@ -40,6 +40,7 @@ use std::time::Duration;
 
 use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::clock::{MonotonicTime, now};
+use kadenz_rt::net::listener::{Connected, Connections};
 
 pub use jpeg::JpegEncoder;
 pub use pace::{Sent, TOO_LATE};
@@ -81,7 +82,7 @@ pub struct Options {
     pub script: Script,
     /// Settles what the script leaves to chance.
     pub seed: u64,
-    /// More clients than this are turned away.
+    /// More clients than this are turned away, where all of these get pictures.
     pub max_clients: usize,
     /// How many pictures the log holds; the oldest are forgotten.
     pub log_frames: usize,
@@ -135,12 +136,6 @@ impl SimError {
             "{error}; with a barcode sides are even, and at least 64x132"
         ))
     }
-}
-
-/// A client's connection, and the thread that serves it.
-struct Connection {
-    stream: TcpStream,
-    thread: JoinHandle<()>,
 }
 
 /// What all threads of a camera share.
@@ -255,11 +250,33 @@ impl Drop for CameraSim {
 /// How often the listener looks for clients and faults.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// Who takes nothing of what it asked for within this time is given up.
+const MAX_WRITING: Duration = Duration::from_secs(10);
+
+/// The clients and the threads that serve them.
+struct Clients {
+    connections: Connections,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Clients {
+    fn close(&mut self) {
+        self.connections.close();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Takes clients in, closes their connections where the script says so, and all of them at the end.
 fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
     let script = &shared.options.script;
     let mut listener = Some(listener);
-    let mut connections: Vec<Connection> = Vec::new();
+    let mut clients = Clients {
+        connections: Connections::new(shared.options.max_clients),
+        threads: Vec::new(),
+    };
     let (mut looked, mut client) = (Duration::ZERO, 0);
     while !shared.is_over() {
         let elapsed = shared.elapsed();
@@ -269,10 +286,10 @@ fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
             listener = TcpListener::bind(address).ok();
         }
         if script.closes_between(looked, elapsed) {
-            close(&mut connections);
+            clients.close();
         }
         looked = elapsed;
-        connections.retain(|it| !it.thread.is_finished());
+        clients.threads.retain(|it| !it.is_finished());
         let accepted = listener.as_ref().and_then(|listener| {
             listener.set_nonblocking(true).ok()?;
             listener.accept().ok()
@@ -281,37 +298,32 @@ fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
             std::thread::sleep(LOOK_EVERY);
             continue;
         };
-        if connections.len() >= shared.options.max_clients {
-            continue;
+        if let Some(connected) = clients.connections.admit(&stream) {
+            client += 1;
+            let thread = serve(shared, stream, client, connected);
+            clients.threads.extend(thread);
         }
-        client += 1;
-        connections.extend(serve(shared, stream, client));
     }
-    close(&mut connections);
+    clients.close();
 }
 
 /// Starts the thread of a client; `None` where the connection is gone already.
-fn serve(shared: &Arc<Shared>, stream: TcpStream, client: u64) -> Option<Connection> {
+fn serve(
+    shared: &Arc<Shared>,
+    stream: TcpStream,
+    client: u64,
+    connected: Connected,
+) -> Option<JoinHandle<()>> {
     stream.set_nonblocking(false).ok()?;
     stream.set_nodelay(true).ok()?;
-    let of_thread = stream.try_clone().ok()?;
+    stream.set_write_timeout(Some(MAX_WRITING)).ok()?;
     let shared = Arc::clone(shared);
-    let thread = std::thread::spawn(move || {
+    Some(std::thread::spawn(move || {
         // An error of a connection ends it, and the client sees that.
         let _ = match shared.options.protocol {
-            Protocol::Rtsp => rtsp::serve(&shared, &of_thread, client),
-            Protocol::Http => http::serve(&shared, &of_thread, client),
+            Protocol::Rtsp => rtsp::serve(&shared, &stream, client, &connected),
+            Protocol::Http => http::serve(&shared, &stream, client, &connected),
         };
-        let _ = of_thread.shutdown(Shutdown::Both);
-    });
-    Some(Connection { stream, thread })
-}
-
-fn close(connections: &mut Vec<Connection>) {
-    for connection in &*connections {
-        let _ = connection.stream.shutdown(Shutdown::Both);
-    }
-    for connection in connections.drain(..) {
-        let _ = connection.thread.join();
-    }
+        let _ = stream.shutdown(Shutdown::Both);
+    }))
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use kadenz_rt::clock::{MonotonicTime, now};
 use md5::{Digest, Md5};
 
 use super::Shared;
@@ -12,6 +13,10 @@ use super::Shared;
 const MAX_HEAD: usize = 16 << 10;
 /// How long a read waits before it looks whether all is over.
 const READ_PART: Duration = Duration::from_millis(50);
+/// A request comes within this time, and the next one, until there are pictures.
+const MAX_ASKING: Duration = Duration::from_secs(10);
+/// Who gets pictures says something, be it a report, within this time: some more than the session's minute.
+const MAX_SILENCE: Duration = Duration::from_secs(75);
 
 /// The realm and the nonce of all challenges. A simulator guards nothing, so that a nonce that never changes will do.
 const REALM: &str = "kadenz camera sim";
@@ -92,6 +97,8 @@ pub(super) struct Requests<'a> {
     buffer: Vec<u8>,
     /// Bytes of a body or a packet that are of no interest.
     skip: usize,
+    /// The client gets pictures.
+    pub(super) plays: bool,
 }
 
 impl<'a> Requests<'a> {
@@ -102,6 +109,7 @@ impl<'a> Requests<'a> {
             stream,
             buffer: Vec::new(),
             skip: 0,
+            plays: false,
         })
     }
 
@@ -109,8 +117,9 @@ impl<'a> Requests<'a> {
     /// passed over.
     ///
     /// # Errors
-    /// The connection's, and for what is no request.
+    /// The connection's, and for what is no request, or comes too slowly.
     pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
+        let mut until = now() + MAX_ASKING;
         let malformed = || io::Error::new(io::ErrorKind::InvalidData, "no request");
         loop {
             let passed_over = self.skip.min(self.buffer.len());
@@ -135,16 +144,22 @@ impl<'a> Requests<'a> {
             if self.buffer.len() > MAX_HEAD {
                 return Err(malformed());
             }
-            if !self.read()? {
+            if self.plays {
+                until = now() + MAX_SILENCE;
+            }
+            if !self.read(until)? {
                 return Ok(None);
             }
         }
     }
 
     /// Whether there may be more.
-    fn read(&mut self) -> io::Result<bool> {
+    fn read(&mut self, until: MonotonicTime) -> io::Result<bool> {
         let mut part = [0; 4096];
         while !self.shared.is_over() {
+            if now() >= until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
             match (&mut &*self.stream).read(&mut part) {
                 Ok(0) => return Ok(false),
                 Ok(length) => {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kadenz_rt::clock::{MonotonicTime, WallTime, now};
+use kadenz_rt::net::listener::Connected;
 
 use super::Shared;
 use super::pace::{Client, pace};
@@ -33,7 +34,12 @@ struct Session {
 }
 
 /// Serves one client until it leaves: requests on this thread, pictures on another.
-pub(super) fn serve(shared: &Shared, stream: &TcpStream, client: u64) -> io::Result<()> {
+pub(super) fn serve(
+    shared: &Shared,
+    stream: &TcpStream,
+    client: u64,
+    connected: &Connected,
+) -> io::Result<()> {
     // Answers and packets share the connection.
     let writer = Mutex::new(stream.try_clone()?);
     let has_left = AtomicBool::new(false);
@@ -42,7 +48,13 @@ pub(super) fn serve(shared: &Shared, stream: &TcpStream, client: u64) -> io::Res
             let mut requests = Requests::new(shared, stream)?;
             let mut session = None;
             while let Some(request) = requests.next()? {
-                let answer = answer(shared, client, stream, &request, &mut session);
+                // One stream a connection: each is a thread.
+                let answer = match request.method.as_str() {
+                    "SETUP" if requests.plays => {
+                        refused(&request, "455 Method Not Valid in This State", "")
+                    }
+                    _ => answer(shared, client, stream, &request, &mut session),
+                };
                 write(&writer, answer.as_bytes())?;
                 match request.method.as_str() {
                     "TEARDOWN" => break,
@@ -52,7 +64,13 @@ pub(super) fn serve(shared: &Shared, stream: &TcpStream, client: u64) -> io::Res
                             .map(|it| Rtp::new(shared, client, &writer, it));
                         let has_left = || has_left.load(Ordering::Relaxed);
                         if let Some(mut to) = to {
-                            scope.spawn(move || pace(shared, client, &mut to, &has_left));
+                            requests.plays = true;
+                            connected.has_asked();
+                            scope.spawn(move || {
+                                if pace(shared, client, &mut to, &has_left).is_err() {
+                                    let _ = stream.shutdown(Shutdown::Both);
+                                }
+                            });
                         }
                     }
                     _ => {}
@@ -73,6 +91,11 @@ fn write(writer: &Mutex<TcpStream>, bytes: &[u8]) -> io::Result<()> {
     writer.write_all(bytes)
 }
 
+fn refused(request: &Request, status: &str, fields: &str) -> String {
+    let sequence = request.field("cseq").unwrap_or("0");
+    format!("RTSP/1.0 {status}\r\nCSeq: {sequence}\r\n{fields}\r\n")
+}
+
 /// The answer to a request.
 fn answer(
     shared: &Shared,
@@ -82,16 +105,14 @@ fn answer(
     session: &mut Option<Session>,
 ) -> String {
     let sequence = request.field("cseq").unwrap_or("0");
-    let refused = |status: &str, fields: &str| {
-        format!("RTSP/1.0 {status}\r\nCSeq: {sequence}\r\n{fields}\r\n")
-    };
+    let refused = |status, fields| refused(request, status, fields);
     let is_known = shared
         .options
         .credentials
         .as_ref()
         .is_none_or(|it| request.knows(it));
     if !is_known && request.method != "OPTIONS" {
-        return refused("401 Unauthorized", &challenge());
+        return refused("401 Unauthorized", challenge().as_str());
     }
     let of_session = format!("Session: {client:08};timeout=60\r\n");
     let (fields, body) = match request.method.as_str() {

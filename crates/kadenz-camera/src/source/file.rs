@@ -56,6 +56,8 @@ pub struct FileSource {
     /// What was read and not given yet, behind `given` bytes that were.
     buffer: Vec<u8>,
     given: usize,
+    /// How far the picture at the beginning was looked through.
+    scan: Scan,
     is_at_end: bool,
     beat: Beat,
     sleeper: Box<dyn Sleeper>,
@@ -115,6 +117,7 @@ impl FileSource {
             input,
             buffer: Vec::new(),
             given: 0,
+            scan: Scan::default(),
             is_at_end: false,
             beat: Beat::at(now(), rate.interval()),
             sleeper,
@@ -125,18 +128,17 @@ impl FileSource {
     fn next_unit(&mut self) -> Result<Option<usize>, std::io::Error> {
         self.buffer.drain(..self.given);
         self.given = 0;
+        self.scan = Scan::default();
         loop {
             let length = match self.kind {
-                Kind::Jpeg => {
-                    let begin = self
-                        .buffer
-                        .windows(3)
-                        .position(|it| it == [0xff, 0xd8, 0xff]);
-                    let last = self.buffer.len().saturating_sub(2);
-                    self.buffer.drain(..begin.unwrap_or(last));
-                    jpeg_length(&self.buffer)
+                Kind::Jpeg => match self.begins_by_jpeg() {
+                    true => self.scan.jpeg_length(&self.buffer),
+                    false => None,
+                },
+                Kind::Video(format) => {
+                    let Scan { at, has_slice } = &mut self.scan;
+                    format.access_unit_length(&self.buffer, at, has_slice)
                 }
-                Kind::Video(format) => format.access_unit_length(&self.buffer),
             };
             if length.is_some() {
                 return Ok(length);
@@ -153,6 +155,18 @@ impl FileSource {
         }
     }
 
+    /// Removes what is before the next JPEG picture; whether there is one.
+    fn begins_by_jpeg(&mut self) -> bool {
+        if self.scan.at > 0 {
+            return true;
+        }
+        let mut places = self.buffer.windows(3);
+        let begin = places.position(|it| it == [0xff, 0xd8, 0xff]);
+        let last = self.buffer.len().saturating_sub(2);
+        self.buffer.drain(..begin.unwrap_or(last));
+        begin.is_some()
+    }
+
     fn read(&mut self) -> Result<(), std::io::Error> {
         let length = match &mut self.input {
             Input::Stream(file) => file.take(PART as u64).read_to_end(&mut self.buffer)?,
@@ -161,6 +175,7 @@ impl FileSource {
                     let file = File::open(path)?;
                     // A file whose picture is cut off must not swallow the next.
                     self.buffer.clear();
+                    self.scan = Scan::default();
                     file.take(MAX_UNIT as u64)
                         .read_to_end(&mut self.buffer)?
                         .max(1)
@@ -186,23 +201,31 @@ fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     Ok(files)
 }
 
-/// How long the JPEG picture at the beginning is (ITU-T T.81, annex B); `None` where its end is not there. Pictures
-/// within its segments (thumbnails) do not end it.
-fn jpeg_length(bytes: &[u8]) -> Option<usize> {
-    let mut at = 2;
-    loop {
-        match bytes.get(at..at + 2)? {
-            [0xff, 0xd9] => return Some(at + 2),
-            // Entropy-coded data, its stuffed bytes and restart markers, and fill bytes.
-            [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => at += 2,
-            [0xff, 0xff] => at += 1,
-            [0xff, _] => {
-                let [high, low] = bytes.get(at + 2..at + 4)? else {
-                    return None;
-                };
-                at += 2 + usize::from(u16::from_be_bytes([*high, *low])).max(2);
+/// Looks through the picture at the beginning, and goes on where it was when more has come.
+#[derive(Default)]
+struct Scan {
+    at: usize,
+    has_slice: bool,
+}
+
+impl Scan {
+    /// How long the JPEG picture at the beginning is (ITU-T T.81, annex B); `None` where its end is not there. Pictures
+    /// within its segments (thumbnails) do not end it.
+    fn jpeg_length(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.at = self.at.max(2);
+        loop {
+            match bytes.get(self.at..self.at + 2)? {
+                [0xff, 0xd9] => return Some(self.at + 2),
+                // Entropy-coded data, its stuffed bytes and restart markers, and fill bytes.
+                [0xff, 0x00 | 0x01 | 0xd0..=0xd8] => self.at += 2,
+                [0xff, 0xff] => self.at += 1,
+                [0xff, _] => {
+                    let length = bytes.get(self.at + 2..self.at + 4)?;
+                    let length = u16::from_be_bytes([length[0], length[1]]);
+                    self.at += 2 + usize::from(length).max(2);
+                }
+                _ => self.at += 1,
             }
-            _ => at += 1,
         }
     }
 }
@@ -333,6 +356,26 @@ mod tests {
             (key.to_vec(), true),
         ];
         assert_eq!(units("a.h265", &film), expected);
+    }
+
+    #[test]
+    fn a_picture_that_comes_in_many_parts_is_looked_through_once() {
+        // Four parts and a bit, of JPEG without a marker and of one slice.
+        let long = vec![7; 4 * PART + 9];
+        let picture = [&[0xff, 0xd8, 0xff, 0xda, 0, 2][..], &long, &[0xff, 0xd9]].concat();
+        let film = [&b"before"[..], &picture, &jpeg(2)].concat();
+        assert_eq!(units("a.mjpeg", &film), [(picture, true), (jpeg(2), true)]);
+        let slice = [&[0, 0, 1, 0x65, 0x88][..], &long].concat();
+        let next = vec![0, 0, 1, 0x41, 0x88, 7];
+        let film = [&slice[..], &next].concat();
+        assert_eq!(units("a.h264", &film), [(slice, true), (next, false)]);
+        let mut scan = Scan::default();
+        for length in (0..film.len()).step_by(PART) {
+            let Scan { at, has_slice } = &mut scan;
+            let found = Format::H264.access_unit_length(&film[..length], at, has_slice);
+            assert_eq!(found, None);
+            assert_eq!(scan.at, length.saturating_sub(5));
+        }
     }
 
     #[test]

@@ -271,9 +271,14 @@ impl Source for MjpegSource {
         if let Some(part) = self.current.take() {
             self.multipart.recycle(part);
         }
+        let mut is_over = false;
         let part = loop {
             if let Some(part) = self.take()? {
                 break part;
+            }
+            // Also while bytes come of which none ends a picture.
+            if is_over {
+                return Ok(Next::Nothing);
             }
             let silent = self.heard + self.options.silence;
             let came = self.receive(until.min(silent))?;
@@ -282,9 +287,7 @@ impl Source for MjpegSource {
                 let cause = format!("nothing came for {} s", self.options.silence.as_secs_f32());
                 return Err(transient(&self.url, &cause, SILENT));
             }
-            if !came && now >= until {
-                return Ok(Next::Nothing);
-            }
+            is_over = now >= until;
         };
         let part = self.current.insert(part);
         Ok(Next::Unit(Unit {

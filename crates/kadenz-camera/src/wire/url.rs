@@ -61,9 +61,7 @@ impl CameraUrl {
         if scheme.is_empty() || !scheme.bytes().all(letters) {
             return Err(UrlError::NoScheme);
         }
-        if text.bytes().any(|byte| byte <= b' ' || byte == 127) {
-            return Err(UrlError::Character);
-        }
+        has_no_control(text)?;
         let rest = rest.split('#').next().unwrap_or_default();
         let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(authority_end);
@@ -151,6 +149,7 @@ impl CameraUrl {
     /// [`UrlError`].
     pub fn redirected(&self, location: &str) -> Result<Self, UrlError> {
         if location.starts_with('/') {
+            has_no_control(location)?;
             let target = location.to_owned();
             return Ok(Self {
                 target,
@@ -164,6 +163,14 @@ impl CameraUrl {
             other.credentials.clone_from(&self.credentials);
         }
         Ok(other)
+    }
+}
+
+fn has_no_control(text: &str) -> Result<(), UrlError> {
+    let is_control = |it: char| it <= ' ' || it.is_control();
+    match text.chars().any(is_control) {
+        true => Err(UrlError::Character),
+        false => Ok(()),
     }
 }
 
@@ -309,6 +316,8 @@ mod tests {
             let redirected = camera.redirected(location).unwrap();
             assert_eq!(redirected.credentials().is_some(), follow, "{location}");
         }
-        assert!(camera.redirected("nowhere").is_err());
+        for wrong in ["nowhere", "/a\rHost: b", "/\u{1b}[2J", "rtsp://h/\u{9b}2J"] {
+            assert!(camera.redirected(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

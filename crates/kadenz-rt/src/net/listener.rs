@@ -2,7 +2,9 @@
 //! than Linux nothing is changed.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Lets so many connections wait to be accepted, as far as the system allows (on Linux
 /// `net.core.somaxconn`), so that a burst of strangers keeps nobody from connecting. The standard
@@ -82,10 +84,76 @@ pub fn is_exhausted(error: &io::Error) -> bool {
     }
 }
 
+/// The connections of a listener that serves each by a thread of its own: so many at most. A newcomer for whom there is
+/// no room gets that of the oldest one that has asked for nothing yet, so that who says nothing keeps nobody out.
+#[derive(Debug)]
+pub struct Connections {
+    limit: usize,
+    held: Vec<Weak<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    stream: TcpStream,
+    has_asked: AtomicBool,
+}
+
+/// One of [`Connections`], until this is dropped. Its thread holds it.
+#[derive(Debug)]
+pub struct Connected(Arc<Held>);
+
+impl Connected {
+    /// It has asked for what the server is there for, and keeps its place from now on.
+    pub fn has_asked(&self) {
+        self.0.has_asked.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Connections {
+    /// None yet.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            held: Vec::new(),
+        }
+    }
+
+    /// Gives a newcomer its place; `None` where all others have asked, or the system has no descriptor left. Who makes
+    /// room for it is shut down, so that its thread ends.
+    pub fn admit(&mut self, stream: &TcpStream) -> Option<Connected> {
+        self.held.retain(|it| it.strong_count() > 0);
+        if self.held.len() >= self.limit {
+            let is_silent = |it: &Weak<Held>| {
+                let held = it.upgrade();
+                held.is_none_or(|it| !it.has_asked.load(Ordering::Relaxed))
+            };
+            let silent = self.held.iter().position(is_silent)?;
+            shut_down(&self.held.remove(silent));
+        }
+        let held = Arc::new(Held {
+            stream: stream.try_clone().ok()?,
+            has_asked: AtomicBool::new(false),
+        });
+        self.held.push(Arc::downgrade(&held));
+        Some(Connected(held))
+    }
+
+    /// Shuts all of them down, so that their threads end.
+    pub fn close(&mut self) {
+        self.held.drain(..).for_each(|it| shut_down(&it));
+    }
+}
+
+fn shut_down(held: &Weak<Held>) {
+    if let Some(held) = held.upgrade() {
+        // Where it fails, the peer has gone.
+        let _ = held.stream.shutdown(Shutdown::Both);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::TcpStream;
-
     use super::*;
 
     #[test]
@@ -116,6 +184,36 @@ mod tests {
             taken += count;
         }
         assert!((64 << 10..1 << 20).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn who_has_asked_for_nothing_makes_room_and_who_has_does_not() {
+        use std::io::Read as _;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut connections = Connections::new(2);
+        let mut come = || {
+            let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let stream = listener.accept().unwrap().0;
+            let connected = connections.admit(&stream);
+            (peer, stream, connected)
+        };
+        let (asking, silent, next) = (come(), come(), come());
+        // The oldest of those that are silent.
+        assert_eq!((&asking.0).read(&mut [0]).unwrap(), 0);
+        silent.2.as_ref().unwrap().has_asked();
+        let after = come();
+        assert_eq!((&next.0).read(&mut [0]).unwrap(), 0);
+        after.2.as_ref().unwrap().has_asked();
+        assert!(come().2.is_none(), "all have asked");
+        drop((after.1, after.2));
+        assert_eq!(
+            (&after.0).read(&mut [0]).unwrap(),
+            0,
+            "it is closed with its thread"
+        );
+        assert!(come().2.is_some(), "one has gone");
+        connections.close();
+        assert_eq!((&silent.0).read(&mut [0]).unwrap(), 0);
     }
 
     #[test]

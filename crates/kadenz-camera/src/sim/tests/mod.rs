@@ -116,14 +116,34 @@ fn strangers_and_fools_are_turned_away() {
         (stream, String::from_utf8(answer).unwrap())
     };
     assert_eq!(ask(&vec![b'x'; 1 << 20]).1, "");
-    let (first, answer) = loop {
-        // Until the thread of the client before has ended.
-        match ask(b"POST / HTTP/1.1\r\n\r\n") {
-            (_, answer) if answer.is_empty() => {}
-            other => break other,
-        }
-    };
-    assert_eq!(answer, "HTTP/1.1 405");
-    assert_eq!(ask(b"GET / HTTP/1.1\r\n\r\n").1, "");
+    assert_eq!(ask(b"POST / HTTP/1.1\r\n\r\n").1, "HTTP/1.1 405");
+    let get = b"GET / HTTP/1.1\r\n\r\n";
+    let (first, answer) = ask(get);
+    assert_eq!(answer, "HTTP/1.1 200");
+    assert_eq!(
+        ask(get).1,
+        "",
+        "all places are taken by those who get pictures"
+    );
     drop(first);
+}
+
+#[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let camera = CameraSim::start(Options {
+        max_clients: 2,
+        ..options(Protocol::Http)
+    })
+    .unwrap();
+    let silent: Vec<_> = (0..20)
+        .map(|_| TcpStream::connect(camera.address()).unwrap())
+        .collect();
+    let mut stream = TcpStream::connect(camera.address()).unwrap();
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    drop(silent);
 }

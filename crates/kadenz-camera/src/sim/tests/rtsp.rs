@@ -359,3 +359,19 @@ fn who_does_not_know_the_password_gets_no_picture() {
         401
     );
 }
+
+#[test]
+fn a_connection_gets_one_stream_however_often_it_asks() {
+    let camera = CameraSim::start(options(Protocol::Rtsp)).unwrap();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let transport = format!("RTP/AVP;unicast;client_port={port}-{port}");
+    let mut client = Client::connect(camera.address());
+    client.play(&transport);
+    let field = format!("Transport: {transport}\r\n");
+    assert_eq!(
+        client.ask("SETUP", "rtsp://h/camera/trackID=0", &field).0,
+        455
+    );
+    assert_eq!(client.ask("PLAY", "rtsp://h/camera", "").0, 455);
+}

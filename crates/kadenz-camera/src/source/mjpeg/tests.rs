@@ -144,6 +144,21 @@ fn a_camera_that_falls_silent_is_given_up() {
 }
 
 #[test]
+fn bytes_that_never_end_a_picture_keep_nobody_waiting() {
+    let (place, server) = serve(vec![|_| b"HTTP/1.1 200 OK\r\n\r\n".to_vec()]);
+    let mut source = MjpegSource::open(&format!("http://{place}"), &options()).unwrap();
+    let mut stream = server.join().unwrap().remove(0);
+    let sending =
+        std::thread::spawn(move || while stream.write_all(&[0xff, 0xd8, 0, 7]).is_ok() {});
+    for _ in 0..3 {
+        let next = source.next(clock::now() + Duration::from_millis(50));
+        assert!(matches!(next, Ok(Next::Nothing)), "{next:?}");
+    }
+    drop(source);
+    sending.join().unwrap();
+}
+
+#[test]
 fn what_cannot_be_opened_says_what_to_do() {
     let open = |url: &str| MjpegSource::open(url, &options()).unwrap_err();
     assert!(
@@ -152,7 +167,17 @@ fn what_cannot_be_opened_says_what_to_do() {
             .contains("without TLS")
     );
     type Case = (fn(&str) -> Vec<u8>, &'static str, bool);
-    let cases: [Case; 5] = [
+    let cases: [Case; 7] = [
+        (
+            |_| b"HTTP/1.1 200 OK\r\nX: y\r\n".repeat(1000),
+            "a head of more than",
+            true,
+        ),
+        (
+            |_| b"HTTP/1.1 302 Found\r\nLocation: /\x1b[2J\r\n\r\n".to_vec(),
+            "a control character",
+            false,
+        ),
         (
             |_| b"HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\n\r\n".to_vec(),
             "wants a user",

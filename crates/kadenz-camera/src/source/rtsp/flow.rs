@@ -23,7 +23,8 @@ pub(super) struct Flow {
     /// A packet of the described payload type came: no other one is then taken.
     is_as_described: bool,
     last_arrival: MonotonicTime,
-    has_ended: bool,
+    /// When the camera said goodbye.
+    goodbye: Option<MonotonicTime>,
 }
 
 impl Flow {
@@ -51,7 +52,7 @@ impl Flow {
             reports: Reports::new(video.clock_rate, now),
             is_as_described: false,
             last_arrival: now,
-            has_ended: false,
+            goodbye: None,
         }
     }
 
@@ -59,9 +60,9 @@ impl Flow {
         self.encoding
     }
 
-    /// Whether the camera said goodbye.
+    /// Whether the camera said goodbye, and sent nothing since.
     pub(super) fn has_ended(&self) -> bool {
-        self.has_ended
+        self.goodbye.is_some()
     }
 
     /// What became of the packets.
@@ -101,6 +102,8 @@ impl Flow {
         self.reports.packet(packet.timestamp, arrival);
         self.reorder.push(bytes, arrival);
         self.last_arrival = arrival;
+        // What came before it is read after it where both waited.
+        self.goodbye.take_if(|said| arrival > *said);
         true
     }
 
@@ -118,7 +121,7 @@ impl Flow {
                 } if is_theirs(ssrc) => {
                     self.reports.heard(ntp, timestamp, arrival);
                 }
-                Said::Goodbye { ssrc } if is_theirs(ssrc) => self.has_ended = true,
+                Said::Goodbye { ssrc } if is_theirs(ssrc) => self.goodbye = Some(arrival),
                 _ => {}
             }
         }

@@ -249,6 +249,7 @@ impl RtspSource {
 
     /// Waits for the next picture, which is then the current one.
     fn wait(&mut self, until: MonotonicTime) -> Result<Came, SourceError> {
+        let mut is_over = false;
         loop {
             // What came already is first cut into pictures.
             let mut picture = self.take();
@@ -259,7 +260,9 @@ impl RtspSource {
                 self.current = picture;
                 return Ok(Came::Picture);
             }
-            if self.flow.as_ref().is_some_and(Flow::has_ended) {
+            let said_goodbye = self.flow.as_ref().is_some_and(Flow::has_ended);
+            // A datagram may be forged: then the silence that follows tells.
+            if said_goodbye && self.datagrams.is_none() {
                 return Ok(Came::End);
             }
             if self.redirection.is_some() {
@@ -269,16 +272,21 @@ impl RtspSource {
                     "open it again",
                 ));
             }
+            // Also while packets come of which none ends a picture.
+            if is_over {
+                return Ok(Came::Nothing);
+            }
             self.attend()?;
             let came = self.receive(until.min(self.deadline()))?;
             let now = clock::now();
             if !came && now >= self.heard + self.options.silence {
+                if said_goodbye {
+                    return Ok(Came::End);
+                }
                 let cause = format!("nothing came for {} s", self.options.silence.as_secs_f32());
                 return Err(transient(&self.url, &cause, SILENT));
             }
-            if !came && now >= until {
-                return Ok(Came::Nothing);
-            }
+            is_over = now >= until;
         }
     }
 

@@ -226,6 +226,109 @@ fn a_camera_that_falls_silent_is_told_apart_from_one_that_only_waits() {
 }
 
 #[test]
+fn packets_that_never_end_a_picture_keep_nobody_waiting() {
+    let (url, camera) = Camera::start(|accept| {
+        let mut camera = accept();
+        camera.set_up("RTP/AVP/TCP;interleaved=0-1");
+        camera.play();
+        // Parameter sets without end, until the client leaves.
+        let packets: Vec<u8> = (0..100)
+            .flat_map(|number| {
+                let packet = packet(number, &[0x67, 77, 0, 31]);
+                [&[b'$', 0, 0, packet.len() as u8][..], &packet].concat()
+            })
+            .collect();
+        while camera.stream.write_all(&packets).is_ok() {}
+    });
+    let mut source = RtspSource::open(&url, &options()).unwrap();
+    for _ in 0..3 {
+        let next = source.next(clock::now() + Duration::from_millis(50));
+        assert!(matches!(next, Ok(Next::Nothing)), "{next:?}");
+    }
+    drop(source);
+    camera.join().unwrap();
+}
+
+#[test]
+fn a_forged_goodbye_by_udp_ends_nothing_and_silence_after_it_does() {
+    let (url, camera) = Camera::start(|accept| {
+        let mut camera = accept();
+        let rtp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = rtp.local_addr().unwrap().port();
+        let request = camera.set_up(&format!("RTP/AVP;unicast;server_port={port}-{port}"));
+        let ports = request.split("client_port=").nth(1).unwrap();
+        let to: u16 = ports.split('-').next().unwrap().parse().unwrap();
+        camera.play();
+        let goodbye = [0x81, 203, 0, 1, 0, 0, 0, 5];
+        for sequence in 1..=2 {
+            rtp.send_to(&packet(sequence, IDR), ("127.0.0.1", to))
+                .unwrap();
+            rtp.send_to(&goodbye, ("127.0.0.1", to + 1)).unwrap();
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        assert!(camera.request().starts_with("TEARDOWN"));
+    });
+    let options = NetworkOptions {
+        silence: Duration::from_secs(1),
+        ..options()
+    };
+    let mut source = RtspSource::open(&(url + "?kadenz-transport=udp"), &options).unwrap();
+    unit(&mut source);
+    unit(&mut source);
+    let next = source.next(clock::now() + Duration::from_secs(60));
+    assert!(matches!(next, Ok(Next::Ended)), "{next:?}");
+    drop(source);
+    camera.join().unwrap();
+}
+
+#[test]
+fn answers_that_lie_or_have_no_end_are_errors_and_questions_end() {
+    type Answer = fn(&str) -> Vec<u8>;
+    let endless: Answer = |_| b"RTSP/1.0 200 OK\r\nX: y\r\n".repeat(1000);
+    let lying: Answer = |_| b"RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_vec();
+    // A frame that claims what follows it.
+    let claiming: Answer =
+        |number| format!("$\0\u{7f}\u{7f}RTSP/1.0 200 OK\r\nCSeq: {number}\r\n\r\n").into_bytes();
+    let again: Answer = |number| {
+        format!("RTSP/1.0 401 No\r\nCSeq: {number}\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", stale=true\r\n\r\n").into_bytes()
+    };
+    let around: Answer = |number| {
+        format!("RTSP/1.0 302 Moved\r\nCSeq: {number}\r\nLocation: /cam\r\n\r\n").into_bytes()
+    };
+    for (answer, cause) in [
+        (endless, "a head of more than"),
+        (lying, "a body of more than"),
+        (claiming, "does not answer DESCRIBE"),
+        (again, "refuses the user or the password"),
+        (around, "more than 5 redirections"),
+    ] {
+        let (url, camera) = Camera::start(move |accept| {
+            let questions = if cause.contains("redirections") { 6 } else { 1 };
+            for _ in 0..questions {
+                let mut camera = accept();
+                loop {
+                    let request = camera.request();
+                    let number = request.lines().find_map(|line| line.strip_prefix("CSeq: "));
+                    let Some(number) = number else { break };
+                    // A client that has had enough reads no more.
+                    if camera.stream.write_all(&answer(number)).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        let options = NetworkOptions {
+            patience: Duration::from_secs(2),
+            ..options()
+        };
+        let url = url.replace("rtsp://", "rtsp://user:password@");
+        let error = RtspSource::open(&url, &options).unwrap_err();
+        assert!(error.cause.contains(cause), "{cause}: {error}");
+        camera.join().unwrap();
+    }
+}
+
+#[test]
 fn a_redirection_is_followed_and_a_closed_connection_is_transient() {
     let (url, camera) = Camera::start(|accept| {
         let mut first = accept();

@@ -65,23 +65,29 @@ impl Format {
         }
     }
 
-    /// How long the access unit at the beginning of a byte stream is; `None` where the next does not begin.
-    pub(crate) fn access_unit_length(self, stream: &[u8]) -> Option<usize> {
-        let mut has_slice = false;
-        for at in 0..stream.len().saturating_sub(5) {
-            if stream[at..at + 3] != [0, 0, 1] {
+    /// How long the access unit at the beginning of a byte stream is; `None` where the next does not begin. It looks from
+    /// `at` on, and leaves there, and in whether a slice was found, where to go on when more has come.
+    pub(crate) fn access_unit_length(
+        self,
+        stream: &[u8],
+        at: &mut usize,
+        has_slice: &mut bool,
+    ) -> Option<usize> {
+        while let Some([zero, other, one, nal @ ..]) = stream.get(*at..*at + 6) {
+            let begin = *at;
+            *at += 1;
+            if [*zero, *other, *one] != [0, 0, 1] {
                 continue;
             }
-            let first = stream[at + 3];
-            let begins_picture = match self.kind(&stream[at + 3..at + 6]) {
+            let begins_picture = match self.kind(nal) {
                 Kind::Slice(slice) => slice.is_first,
-                _ => self.is_before_slices(first),
+                _ => self.is_before_slices(nal[0]),
             };
-            if has_slice && begins_picture {
-                let zero = at.checked_sub(1).filter(|zero| stream[*zero] == 0);
-                return Some(zero.unwrap_or(at));
+            if *has_slice && begins_picture {
+                let zero = begin.checked_sub(1).filter(|zero| stream[*zero] == 0);
+                return Some(zero.unwrap_or(begin));
             }
-            has_slice |= self.is_slice(first);
+            *has_slice |= self.is_slice(nal[0]);
         }
         None
     }

@@ -1,16 +1,16 @@
 //! The page: a server on the loopback address for this machine's browser.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kadenz_camera::client::Camera;
 use kadenz_camera::layout::Channels;
 use kadenz_camera::ring::Shape;
 use kadenz_lab::stop::Stop;
-use kadenz_rt::clock;
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::listener::Connections;
 use serde_json::json;
 
 const PAGE: &str = include_str!("page.html");
@@ -18,7 +18,9 @@ const PAGE: &str = include_str!("page.html");
 const MAX_CLIENTS: usize = 8;
 /// The longest request.
 const MAX_REQUEST: usize = 8 * 1024;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a whole request may take to come, and a whole answer to be taken.
+const MAX_ASKING: Duration = Duration::from_secs(2);
+const MAX_ANSWERING: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Serves the page until the span is over or somebody stops it.
@@ -30,34 +32,73 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let end = span.map(|span| clock::now() + span);
-    let camera = Mutex::new(camera);
-    let clients = AtomicUsize::new(0);
+    let camera = &Mutex::new(camera);
+    let mut connections = Connections::new(MAX_CLIENTS);
     std::thread::scope(|scope| {
         while !stop.requested() && end.is_none_or(|end| clock::now() < end) {
             let Ok((client, _)) = listener.accept() else {
                 std::thread::sleep(POLL_INTERVAL);
                 continue;
             };
-            if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
-                clients.fetch_sub(1, Ordering::Relaxed);
+            let Some(connected) = connections.admit(&client) else {
                 continue;
-            }
-            let (camera, clients) = (&camera, &clients);
+            };
             scope.spawn(move || {
                 // Who hangs up, or asks what is no request, costs himself an answer.
-                let _ = answer(client, camera);
-                clients.fetch_sub(1, Ordering::Relaxed);
+                let _ = Client::new(client).and_then(|mut client| {
+                    let request = read_request(&mut client)?;
+                    connected.has_asked();
+                    client.until = clock::now() + MAX_ANSWERING;
+                    answer(client, &request, camera)
+                });
             });
         }
+        connections.close();
     });
     Ok(())
 }
 
-fn answer(mut client: TcpStream, camera: &Mutex<Camera>) -> io::Result<()> {
-    client.set_nonblocking(false)?;
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
-    let request = read_request(&mut client)?;
+/// A connection of which nothing goes on beyond a time, however slowly the other end sends and reads.
+struct Client {
+    stream: TcpStream,
+    until: MonotonicTime,
+}
+
+impl Client {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        let until = clock::now() + MAX_ASKING;
+        Ok(Self { stream, until })
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.remaining(clock::now());
+        match left.is_zero() {
+            true => Err(ErrorKind::TimedOut.into()),
+            false => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Client {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(room)
+    }
+}
+
+impl Write for Client {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+fn answer(mut client: impl Write, request: &str, camera: &Mutex<Camera>) -> io::Result<()> {
     // A page of another site that this browser shows must not see the picture (DNS rebinding).
     let is_local = request.lines().any(|line| {
         let host = line
@@ -102,7 +143,7 @@ fn refused() -> Body {
     )
 }
 
-fn read_request(client: &mut TcpStream) -> io::Result<String> {
+fn read_request(client: &mut impl Read) -> io::Result<String> {
     let mut request = Vec::new();
     let mut part = [0; 1024];
     while !request.windows(4).any(|it| it == b"\r\n\r\n") {
