@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::GRACE;
 use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
@@ -16,11 +16,12 @@ use super::outcome::{self, Telling};
 use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, complete};
 use crate::output::Outcome;
 
-/// Does a timer keep a timeout, or a rate?
-#[derive(Debug, Subcommand)]
-pub(crate) enum Timer {
-    Oneshot(OneShot),
-    Cyclic(Cyclic),
+commands! {
+    /// Does a timer keep a timeout, or a rate?
+    enum Timer {
+        Oneshot(OneShot) = oneshot;
+        Cyclic(Cyclic) = cyclic;
+    }
 }
 
 /// How far is a single timeout missed, and does the timer know it?
@@ -105,13 +106,6 @@ enum Load {
     Idle,
     /// One busy thread a CPU
     Busy,
-}
-
-pub(crate) fn run(timer: &Timer) -> anyhow::Result<Outcome> {
-    match timer {
-        Timer::Oneshot(options) => oneshot(options),
-        Timer::Cyclic(options) => cyclic(options),
-    }
 }
 
 fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {

@@ -23,7 +23,7 @@ pub(super) struct Cameras {
     cameras: Vec<Status>,
 }
 
-pub(super) fn run() -> anyhow::Result<Outcome> {
+pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     output::answer(&Cameras {
         version: Version,
         cameras: status::list(),

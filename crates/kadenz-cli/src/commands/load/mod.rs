@@ -1,6 +1,6 @@
 //! `kadenz load`.
 
-mod tell;
+pub(super) mod tell;
 mod watch;
 mod work;
 
@@ -82,12 +82,6 @@ pub(crate) struct Options {
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
-}
-
-/// What the command's JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("load", 1).answer::<tell::Told<'_>>("load")
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
