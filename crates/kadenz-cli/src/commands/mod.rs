@@ -57,7 +57,6 @@ macro_rules! commands {
     };
 }
 
-mod beside;
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
 mod check;

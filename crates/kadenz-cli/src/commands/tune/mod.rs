@@ -26,9 +26,8 @@ use kadenz_rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::interrupt;
 use super::outcome;
-use crate::options::{CpuList, Span, complete};
+use crate::options::{CpuList, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -133,9 +132,8 @@ pub(crate) struct Options {
                                 "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
 
-    /// End when standard input closes: how a program that started this one ends it, by dying too
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,10 +155,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let resumed = resumed.map(of_earlier_attempt).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let plan = plan::of(options)?;
-    let stop = interrupt::stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.stop()?;
     let run = {
         let mut rounds = ChildRounds::new(options, &plan, &stop);
         matrix::measure(&plan.matrix, resumed.is_some(), &mut rounds, &stop)

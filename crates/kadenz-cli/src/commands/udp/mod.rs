@@ -7,8 +7,6 @@ mod log;
 mod path;
 mod probe;
 mod socket;
-mod synchronised;
-mod token;
 
 pub(super) use address::resolve;
 pub(super) use path::PathOption;

@@ -1,0 +1,140 @@
+//! Values of options: what a shell completes, lists of CPUs as `taskset -c` takes them (`0,2-3`), and how many
+//! packets may be lost (`0.1%`, `5`).
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
+use kadenz_rt::tuning::{CpuSet, ParseCpuSetError};
+
+/// Reads a value as its [`FromStr`] does; help and completion scripts list these, which need not be all.
+pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Completed<T> {
+    let values = values.into_iter().map(|value| value.to_string());
+    Completed {
+        values: values.collect(),
+        read: PhantomData,
+    }
+}
+
+/// See [`complete`].
+#[derive(Clone)]
+pub(crate) struct Completed<T> {
+    values: Vec<String>,
+    read: PhantomData<fn() -> T>,
+}
+
+impl<T> TypedValueParser for Completed<T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Into<Box<dyn Error + Send + Sync + 'static>>,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let read: fn(&str) -> Result<T, T::Err> = T::from_str;
+        read.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().map(PossibleValue::new)))
+    }
+}
+
+/// CPUs by number, ascending, each once; at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuList(CpuSet);
+
+impl CpuList {
+    /// As kadenz-rt takes them.
+    pub(crate) fn set(&self) -> CpuSet {
+        self.0.clone()
+    }
+
+    /// One by one.
+    pub(crate) fn to_vec(&self) -> Vec<usize> {
+        self.0.iter().collect()
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = ParseCpuSetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// How many packets may be lost: a share (`0.1%`) or a number (`5`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum MaxLoss {
+    /// Of all that were sent, 0 to 1.
+    Share(f64),
+    /// So many.
+    Packets(u64),
+}
+
+impl MaxLoss {
+    /// Whether more were lost than may be.
+    pub(crate) fn exceeded_by(self, lost: u64, sent: u64) -> bool {
+        match self {
+            Self::Share(share) => lost as f64 > share * sent as f64,
+            Self::Packets(packets) => lost > packets,
+        }
+    }
+}
+
+impl FromStr for MaxLoss {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("`{text}` is not a share of packets, as 0.1%, and not a number of them, as 5")
+        };
+        let Some(percent) = text.strip_suffix('%') else {
+            return text.parse().map(Self::Packets).map_err(|_| wrong());
+        };
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
+        let share = Self::Share(percent / 100.0);
+        (0.0..=100.0)
+            .contains(&percent)
+            .then_some(share)
+            .ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for MaxLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => write!(f, "{}%", share * 100.0),
+            Self::Packets(packets) => write!(f, "{packets}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_a_share_or_a_number() {
+        let loss = |text: &str| text.parse::<MaxLoss>();
+        assert_eq!(loss("0.5%"), Ok(MaxLoss::Share(0.005)));
+        assert_eq!(loss("3"), Ok(MaxLoss::Packets(3)));
+        for text in ["", "%", "-1", "101%", "1.5", "NaN%"] {
+            assert!(loss(text).is_err(), "{text}");
+        }
+        let half = MaxLoss::Share(0.5);
+        assert!(!half.exceeded_by(50, 100) && half.exceeded_by(51, 100));
+        assert!(MaxLoss::Packets(0).exceeded_by(1, 100));
+    }
+}
