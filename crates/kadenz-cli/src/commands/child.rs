@@ -112,7 +112,8 @@ impl Running {
 /// How long a load runs before anything is measured beside it.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Starts a load beside which something is measured, a `kadenz load`, and waits until it is under way, or until `stop` is requested.
+/// Starts a load beside which something is measured, a `kadenz load`, and waits until it is under way, or
+/// until `stop` is requested.
 ///
 /// # Errors
 /// It cannot be started, or ends before anything was measured.

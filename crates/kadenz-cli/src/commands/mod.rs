@@ -1,11 +1,11 @@
 //! The commands, a file each.
 
-/// Declares commands from one row each: the enum that clap reads, what each does, and the schemas of what it
-/// answers, under the names by which they stand in `docs/schema`.
+/// Declares commands, a row each: the enum that clap reads, what each does, and the schemas of what it answers,
+/// under the names by which they stand in `docs/schema`.
 ///
-/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`; `in each` gives each a file of its
-/// own, as has one in a group whose name begins with the group's, and without `in` they belong to the group above. Behind a row's function may stand further functions that
-/// tell schemas.
+/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, but for one whose name begins
+/// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without
+/// `in`, the answers stand in the group above. Behind a row's function may stand functions that tell further schemas.
 macro_rules! commands {
     ($(#[$about:meta])* enum $name:ident in $file:ident { $($rows:tt)* }) => {
         commands! { $(#[$about])* enum $name { $($rows)* } }

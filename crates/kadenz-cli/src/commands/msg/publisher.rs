@@ -14,7 +14,7 @@ use kadenz_msg::bus::Bus;
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep;
-use kadenz_rt::tuning::{self};
+use kadenz_rt::tuning;
 
 use super::latency::{BEGIN, Farewell};
 use crate::commands::interrupt;
