@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     output::start(cli.output);
-    match commands::run(cli.command) {
+    match commands::run(&cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             output::error(&error);

@@ -4,9 +4,63 @@
 use std::fs;
 use std::path::Path;
 
+use kadenz_report::schema::SchemaFile;
+use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::commands;
+
+/// Collects the schema files of a group of commands.
+pub(crate) struct Schemas {
+    group: &'static str,
+    /// The file that is being filled.
+    open: Option<SchemaFile>,
+    finished: Vec<SchemaFile>,
+}
+
+impl Schemas {
+    /// None yet. In the group `each`, each command has a file of its own.
+    pub(crate) fn new(group: &'static str) -> Self {
+        Self {
+            group,
+            open: None,
+            finished: Vec::new(),
+        }
+    }
+
+    /// The next command begins.
+    pub(crate) fn command(&mut self) {
+        if self.group == "each" {
+            self.finished.extend(self.open.take());
+        }
+    }
+
+    /// What it answers; `testbed-model` has a file of its own in the group `testbed`.
+    pub(crate) fn answer<A: JsonSchema>(&mut self, name: &'static str) {
+        let rest = name.strip_prefix(self.group);
+        if rest.is_some_and(|it| it.starts_with('-')) {
+            return self.finished.push(SchemaFile::root::<A>(name, 1));
+        }
+        let file = if self.group == "each" {
+            name
+        } else {
+            self.group
+        };
+        let open = self.open.take();
+        let open = open.unwrap_or_else(|| SchemaFile::new(file, 1));
+        self.open = Some(open.answer::<A>(name));
+    }
+
+    /// Files of a group below.
+    pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = SchemaFile>) {
+        self.finished.extend(others);
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<SchemaFile> {
+        self.finished.extend(self.open);
+        self.finished
+    }
+}
 
 #[test]
 fn the_schemas_in_docs_are_those_of_the_answers() {

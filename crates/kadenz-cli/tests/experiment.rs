@@ -52,6 +52,8 @@ fn timers_are_set_at_every_policy_load_and_sleeper() {
     ]);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
+    assert_described("experiment", "experiment", &json);
+    assert_eq!(json["folder"], text(&out));
     assert_eq!(json["runs"].as_array().unwrap().len(), 19);
     assert!(json["series"].as_array().unwrap().len() > 17 * 2);
     let table = std::fs::read_to_string(out.join("table.md")).unwrap();

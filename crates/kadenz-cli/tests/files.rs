@@ -159,6 +159,8 @@ fn what_was_exported_can_be_imported_again() {
         let said = run(&["import", text(&file), "--out", text(&again), "--json"]);
         assert_eq!(said.code, 0, "{}", said.err);
         let after = said.json();
+        assert_described("import", "import", &after);
+        assert_eq!(after["run"], text(&again));
         assert_eq!(after["series"][0]["count"], 400, "{format}");
         assert_eq!(
             after["series"][0]["percentiles"]["50"],

@@ -376,6 +376,7 @@ fn messages_that_carry_their_time_make_a_run_of_latencies() {
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_valid("output", &json);
+    assert_described("msg", "delay", &json);
     let latency = series(&json, "latency");
     assert!(latency["count"].as_u64().unwrap() >= 50);
     // Stamps of microseconds are up to one too old.

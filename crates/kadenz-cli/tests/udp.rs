@@ -32,6 +32,7 @@ fn every_packet_is_answered_and_told() {
     );
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
+    assert_described("udp", "send", &json);
     let network = &json["runs"][0]["network"];
     assert_eq!(network["total"]["sent"], 100);
     assert_eq!(network["total"]["answered"], 100);
@@ -368,6 +369,7 @@ fn garbage_at_the_logging_server_is_refused() {
         "nothing is answered"
     );
     let json = log.told();
+    assert_described("udp", "log", &json);
     assert_eq!(json["runs"][0]["complete"], true);
     assert_eq!(json["runs"][0]["network"]["foreign"], 201);
 }

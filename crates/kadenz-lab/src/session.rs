@@ -39,6 +39,13 @@ pub struct SessionPlan {
     pub examine: bool,
 }
 
+impl SessionPlan {
+    /// Notes a parameter that is in force.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.parameters.insert(name.to_owned(), value.into());
+    }
+}
+
 /// Why a session could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {

@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use kadenz_report::compare::fail_if::{self, FailIf};
 use kadenz_report::compare::{CompareOptions, Comparison};
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::html;
 use kadenz_report::json::ComparisonOutput;
 use kadenz_report::statistics::Percent;
+use kadenz_report::summary::Summary;
 use kadenz_report::terminal;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::outcome::{self, Reading};
 use crate::options::{Span, waiting};
@@ -65,18 +69,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let comparison = waiting("comparing the runs", || Comparison::new(&runs, &wanted));
     let tested = fail_if::check(&options.fail_if, &runs, &comparison);
-    if output::is_json() {
-        output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;
-    } else if runs.len() == 1 {
-        output::show(&terminal::summaries(&runs, output::style()));
-    } else {
-        let style = output::style();
-        let said = match options.details {
-            true => terminal::comparison(&comparison, &runs, style),
-            false => terminal::comparison_answer(&comparison, &runs, style),
-        };
-        output::show(&said);
-    }
+    output::answer(&Compared {
+        output: ComparisonOutput::new(&runs, &comparison, &tested),
+        runs: &runs,
+        comparison: &comparison,
+        details: options.details,
+    })?;
     for violation in &tested.violations {
         output::note(&format!("failed: {violation}"));
     }
@@ -92,6 +90,30 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         1 => Outcome::Missed,
         _ => Outcome::Incomplete,
     })
+}
+
+/// How runs compare.
+#[derive(Serialize, JsonSchema)]
+struct Compared<'a> {
+    #[serde(flatten)]
+    output: ComparisonOutput<'a>,
+    #[serde(skip)]
+    runs: &'a [Summary],
+    #[serde(skip)]
+    comparison: &'a Comparison,
+    #[serde(skip)]
+    details: bool,
+}
+
+impl Answer for Compared<'_> {
+    fn document(&self) -> Document {
+        let (comparison, runs, style) = (self.comparison, self.runs, output::style());
+        Document::new().listing(match runs.len() {
+            1 => terminal::summaries(runs, style),
+            _ if self.details => terminal::comparison(comparison, runs, style),
+            _ => terminal::comparison_answer(comparison, runs, style),
+        })
+    }
 }
 
 /// Percentiles that an expression names, so that they are compared too.

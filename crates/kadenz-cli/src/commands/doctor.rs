@@ -47,7 +47,7 @@ enum Level {
 
 /// What `--restore` did.
 #[derive(Serialize, JsonSchema)]
-struct Restoration<'a> {
+pub(super) struct Restoration<'a> {
     version: Version<1>,
     /// What was put back, in words.
     put_back: &'a [String],
@@ -76,10 +76,23 @@ struct Failure<'a> {
 
 /// What about this machine costs real-time behaviour.
 #[derive(Serialize, JsonSchema)]
-struct Report<'a> {
+pub(super) struct Report<'a> {
     version: Version<1>,
     /// A finding of each check, the worst first.
     findings: Vec<Row<'a>>,
+    #[serde(skip)]
+    found: &'a [Finding],
+    #[serde(skip)]
+    all: bool,
+}
+
+impl Answer for Report<'_> {
+    fn document(&self) -> Document {
+        Document::new().listing(match output::is_quiet() {
+            true => totals(self.found, true).into(),
+            false => page(self.found, self.all, output::style()),
+        })
+    }
 }
 
 /// What a check found.
@@ -100,14 +113,6 @@ struct Row<'a> {
     remedy: Option<&'a str>,
 }
 
-/// What the command's JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("doctor", 1)
-        .answer::<Report<'_>>("doctor")
-        .answer::<Restoration<'_>>("restore")
-}
-
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.restore {
         return restore();
@@ -115,16 +120,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut findings = doctor::examine();
     // Worst first; findings of one severity stay in the order of the checks.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    if output::is_json() {
-        output::json(&Report {
-            version: Version,
-            findings: findings.iter().map(row).collect(),
-        })?;
-    } else if output::is_quiet() {
-        output::say(&totals(&findings, true));
-    } else {
-        output::show(&page(&findings, options.all, output::style()));
-    }
+    output::answer(&Report {
+        version: Version,
+        findings: findings.iter().map(row).collect(),
+        found: &findings,
+        all: options.all,
+    })?;
     let limit = options.fail_on.map(|level| match level {
         Level::Costs => Severity::Costs,
         Level::Spoils => Severity::Spoils,

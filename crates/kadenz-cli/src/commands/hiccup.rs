@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use kadenz_lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
 use kadenz_lab::measuring::Measuring;
-use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
@@ -59,11 +58,9 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut measuring = options.measure.measuring(&Defaults {
-        experiment: "hiccup",
-        policy: Policy::Other,
         samples: false,
-        deadline: None,
         clock: options.clock.clock,
+        ..Defaults::of("hiccup")
     })?;
     anyhow::ensure!(
         options.resolution.as_ns() > 0,
@@ -107,21 +104,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {
     let minute = std::time::Duration::from_secs(60);
-    let endless = options.measure.until_stdin_closes || !options.program.is_empty();
+    let endless = options.measure.ends.until_stdin_closes || !options.program.is_empty();
     let duration = options
         .duration
         .map(|span| span.0)
         .or((!endless).then_some(minute));
-    let parameters = &mut measuring.session.parameters;
-    parameters.insert(
-        "resolution".to_owned(),
-        options.resolution.to_string().into(),
-    );
+    let session = &mut measuring.session;
+    session.set("resolution", options.resolution.to_string());
     if let Some(duration) = duration {
-        parameters.insert("duration".to_owned(), Span(duration).to_string().into());
+        session.set("duration", Span(duration).to_string());
     }
     if !options.program.is_empty() {
-        parameters.insert("program".to_owned(), options.program.clone().into());
+        session.set("program", options.program.clone());
     }
     HiccupPlan {
         resolution: options.resolution.0,

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::import::{self, Format};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::outcome::{self, Reading, Shown};
+use super::outcome::{self, Taken};
 use crate::options::{Span, complete, waiting};
 use crate::output::{self, Outcome};
 
@@ -49,14 +52,36 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(deadline) = options.deadline {
         import::state_deadline(&out, deadline.as_ns())?;
     }
-    let made = std::slice::from_ref(&out);
-    let shown = Shown::asked_for(false);
-    let judged = outcome::show(made, shown, Reading::default())?;
+    let runs = outcome::read(std::iter::once(out.as_path()))?;
+    let imported = Imported {
+        taken: Taken::of(&runs, false),
+        format: format.to_string(),
+        run: &out,
+    };
+    output::answer(&imported)?;
     output::note(&format!("imported as {format}; run: {}", out.display()));
     Ok(match options.deadline {
-        Some(_) => judged,
+        Some(_) => imported.taken.outcome(),
         None => Outcome::Kept,
     })
+}
+
+/// What was imported.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Imported<'a> {
+    /// The run.
+    #[serde(flatten)]
+    taken: Taken<'a>,
+    /// The format that was read.
+    format: String,
+    /// The run folder that was written.
+    run: &'a Path,
+}
+
+impl Answer for Imported<'_> {
+    fn document(&self) -> Document {
+        self.taken.document()
+    }
 }
 
 /// `night.hlog` becomes `night.run`.

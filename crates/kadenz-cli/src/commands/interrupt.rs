@@ -5,17 +5,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use kadenz_lab::stop::Stop;
 
-use crate::options::MeasureOptions;
+use crate::options::{MeasureOptions, Span, StdinOption};
 use crate::output;
 
 impl MeasureOptions {
     /// What ends the measurement early.
     pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
-        let stop = stop_on_interrupt()?;
+        self.ends.stop()
+    }
+}
+
+impl StdinOption {
+    /// A stop as of [`stop_on_interrupt`].
+    pub(crate) fn stop(self) -> anyhow::Result<Stop> {
+        Ok(self.requests(stop_on_interrupt()?))
+    }
+
+    /// A stop as of [`quietly_stop_on_interrupt`].
+    pub(crate) fn quiet_stop(self) -> anyhow::Result<Stop> {
+        Ok(self.requests(quietly_stop_on_interrupt()?))
+    }
+
+    fn requests(self, stop: Stop) -> Stop {
         if self.until_stdin_closes {
             stop_when_stdin_closes(&stop);
         }
-        Ok(stop)
+        stop
+    }
+}
+
+/// Requests the stop after a while, if one was named.
+pub(crate) fn stop_after(duration: Option<Span>, stop: &Stop) {
+    if let Some(duration) = duration {
+        let ends = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(duration.0);
+            ends.request();
+        });
     }
 }
 

@@ -1,6 +1,62 @@
 //! The commands, a file each.
 
-mod beside;
+/// Declares commands, a row each: the enum that clap reads, what each does, and the schemas of what it answers,
+/// under the names by which they stand in `docs/schema`.
+///
+/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, but for one whose name begins
+/// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without
+/// `in`, the answers stand in the group above. Behind a row's function may stand functions that tell further schemas.
+macro_rules! commands {
+    ($(#[$about:meta])* enum $name:ident in $file:ident { $($rows:tt)* }) => {
+        commands! { $(#[$about])* enum $name { $($rows)* } }
+        commands! { @schemas $file { $($rows)* } }
+    };
+    ($(#[$about:meta])* enum $name:ident {
+        $(
+            $(#[cfg($cfg:meta)])?
+            $(#[command($($clap:tt)*)])?
+            $variant:ident($options:ty) = $run:path $(, $schemas:path)*
+            $(=> $($command:literal: $answer:ty),+)?;
+        )*
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, clap::Subcommand)]
+        pub(crate) enum $name {
+            $( $(#[cfg($cfg)])? $(#[command($($clap)*)])? $variant($options), )*
+        }
+
+        /// Does what was asked for.
+        pub(crate) fn run(command: &$name) -> anyhow::Result<$crate::output::Outcome> {
+            match command {
+                $( $(#[cfg($cfg)])? $name::$variant(options) => $run(options), )*
+            }
+        }
+    };
+    (@schemas $file:ident {
+        $(
+            $(#[cfg($cfg:meta)])?
+            $(#[command($($clap:tt)*)])?
+            $variant:ident($options:ty) = $run:path $(, $schemas:path)*
+            $(=> $($command:literal: $answer:ty),+)?;
+        )*
+    }) => {
+        /// The schemas of `docs/schema`.
+        #[cfg(all(test, target_os = "linux"))]
+        pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
+            let mut all = $crate::schemas::Schemas::new(stringify!($file));
+            $(
+                $(#[cfg($cfg)])?
+                {
+                    all.command();
+                    $( all.extend($schemas()); )*
+                    $( $( all.answer::<$answer>($command); )+ )?
+                }
+            )*
+            all.finish()
+        }
+    };
+}
+
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
 mod check;
@@ -9,6 +65,8 @@ mod compare;
 mod completions;
 mod doctor;
 mod ethercat;
+#[cfg(all(test, target_os = "linux"))]
+mod example;
 mod experiment;
 mod export;
 mod hiccup;
@@ -29,94 +87,44 @@ mod tune;
 mod udp;
 mod wire;
 
-use clap::Subcommand;
-
-use crate::output::Outcome;
-
-/// Every command of the program. What each is for stands at its options, where help takes it from.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Check(check::Options),
-    Tune(Box<tune::Options>),
-    Doctor(doctor::Options),
-    Hiccup(hiccup::Options),
-    #[command(subcommand)]
-    Timer(timer::Timer),
-    #[command(subcommand)]
-    Udp(udp::Udp),
-    #[command(subcommand)]
-    Msg(msg::Msg),
-    #[command(subcommand)]
-    Ethercat(ethercat::Ethercat),
-    #[cfg(all(feature = "camera", target_os = "linux"))]
-    #[command(subcommand)]
-    Camera(camera::CameraCommand),
-    #[command(subcommand)]
-    Experiment(experiment::Experiment),
-    Load(load::Options),
-    #[command(subcommand)]
-    Log(log::Log),
-    Run(run::Options),
-    Wire(wire::Options),
-    #[command(subcommand)]
-    Testbed(testbed::Testbed),
-    Report(report::Options),
-    Show(show::Options),
-    Compare(compare::Options),
-    Modes(modes::Options),
-    Import(import::Options),
-    Export(export::Options),
-    Completions(completions::Options),
-    Man(man::Options),
-}
-
-/// Does what was asked for.
-pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
-    match command {
-        Command::Check(options) => check::run(&options),
-        Command::Tune(options) => tune::run(*options),
-        Command::Doctor(options) => doctor::run(&options),
-        Command::Hiccup(options) => hiccup::run(&options),
-        Command::Timer(timer) => timer::run(&timer),
-        Command::Udp(udp) => udp::run(&udp),
-        Command::Msg(msg) => msg::run(&msg),
-        Command::Ethercat(ethercat) => ethercat::run(&ethercat),
-        #[cfg(all(feature = "camera", target_os = "linux"))]
-        Command::Camera(command) => camera::run(&command),
-        Command::Experiment(experiment) => experiment::run(&experiment),
-        Command::Load(options) => load::run(&options),
-        Command::Log(log) => log::run(&log),
-        Command::Run(options) => run::run(&options),
-        Command::Wire(options) => wire::run(&options),
-        Command::Testbed(testbed) => testbed::run(&testbed),
-        Command::Report(options) => report::run(&options),
-        Command::Show(options) => show::run(&options),
-        Command::Compare(options) => compare::run(&options),
-        Command::Modes(options) => modes::run(&options),
-        Command::Import(options) => import::run(&options),
-        Command::Export(options) => export::run(&options),
-        Command::Completions(options) => completions::run(&options),
-        Command::Man(options) => man::run(&options),
-    }
-}
-
-/// The schemas of `docs/schema`.
 #[cfg(all(test, target_os = "linux"))]
-pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
-    let mut schemas = vec![
-        #[cfg(feature = "camera")]
-        camera::schemas(),
-        doctor::schemas(),
-        ethercat::schemas(),
-        load::schemas(),
-        log::schemas(),
-        msg::schemas(),
-        outcome::schemas(),
-        tune::schemas(),
-        udp::schemas(),
-        wire::schemas(),
-    ];
-    schemas.extend(testbed::schemas());
-    schemas.extend(kadenz_report::schema::SchemaFile::of_runs());
-    schemas
+use kadenz_report::schema::SchemaFile;
+
+commands! {
+    /// Every command of the program. What each is for stands at its options, where help takes it from.
+    enum Command in each {
+        Check(check::Options) = check::run, outcome::schemas;
+        Tune(Box<tune::Options>) = tune::run => "tune": tune::Measured<'_>;
+        Doctor(doctor::Options) = doctor::run
+            => "doctor": doctor::Report<'_>, "restore": doctor::Restoration<'_>;
+        Hiccup(hiccup::Options) = hiccup::run;
+        #[command(subcommand)]
+        Timer(timer::Timer) = timer::run;
+        #[command(subcommand)]
+        Udp(udp::Udp) = udp::run, udp::schemas;
+        #[command(subcommand)]
+        Msg(msg::Msg) = msg::run, msg::schemas;
+        #[command(subcommand)]
+        Ethercat(ethercat::Ethercat) = ethercat::run, ethercat::schemas;
+        #[cfg(all(feature = "camera", target_os = "linux"))]
+        #[command(subcommand)]
+        Camera(camera::CameraCommand) = camera::run, camera::schemas;
+        #[command(subcommand)]
+        Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
+        Load(load::Options) = load::run => "load": load::tell::Told<'_>;
+        #[command(subcommand)]
+        Log(log::Log) = log::run, log::schemas;
+        Run(run::Options) = run::run;
+        Wire(wire::Options) = wire::run => "wire": wire::WireTimes;
+        #[command(subcommand)]
+        Testbed(testbed::Testbed) = testbed::run, testbed::schemas;
+        Report(report::Options) = report::run;
+        Show(show::Options) = show::run, SchemaFile::of_runs;
+        Compare(compare::Options) = compare::run;
+        Modes(modes::Options) = modes::run;
+        Import(import::Options) = import::run => "import": import::Imported<'_>;
+        Export(export::Options) = export::run;
+        Completions(completions::Options) = completions::run;
+        Man(man::Options) = man::run;
+    }
 }

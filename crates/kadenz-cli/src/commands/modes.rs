@@ -35,15 +35,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let found = waiting("searching for what recurs", || {
         modes::of_run(&options.run, options.series.as_deref())
     })?;
-    if output::is_json() {
-        output::json(&ModesOutput::new(&options.run, &found))?;
-        return Ok(Outcome::Kept);
-    }
-    if found.is_empty() {
+    output::answer(&ModesOutput::new(&options.run, &found))?;
+    if found.is_empty() && !output::is_json() {
         output::note("the run has no series: there is nothing to search");
-    }
-    for series in &found {
-        output::say(&modes::told(series));
     }
     Ok(Outcome::Kept)
 }

@@ -1,5 +1,7 @@
 //! What every measuring command says at its end: words and a table, or JSON; and the exit code.
 
+#[cfg(all(test, target_os = "linux"))]
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -7,14 +9,19 @@ use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
+#[cfg(all(test, target_os = "linux"))]
+use kadenz_report::schema::SchemaFile;
 use kadenz_report::summary::{SeriesSummary, Summary, SummaryOptions};
 use kadenz_report::terminal::{self, Aside, Style};
 use kadenz_report::verdict::budget::Budget;
 use kadenz_report::verdict::{messages, packets};
 use kadenz_report::{html, verdict};
 use schemars::JsonSchema;
+#[cfg(all(test, target_os = "linux"))]
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::check::cheapest::Cheapest;
@@ -56,7 +63,7 @@ impl<'a> Telling<'a> {
 
 /// The stable output with what only a measuring command knows.
 #[derive(Serialize, JsonSchema)]
-struct Measured<'a> {
+pub(crate) struct Measured<'a> {
     /// The run, and those that belong to it.
     #[serde(flatten)]
     output: Output<'a>,
@@ -70,13 +77,78 @@ struct Measured<'a> {
     /// The cheapest tuning that keeps the deadline, where it was looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     cheapest: Option<&'a Cheapest>,
+    #[serde(skip)]
+    shown: RunsShown<'a>,
+}
+
+/// Runs as people are shown them.
+struct RunsShown<'a> {
+    runs: &'a [Summary],
+    /// With every figure, in place of one screen.
+    details: bool,
+    /// Whether the command takes the deadlines as kept.
+    kept: bool,
+}
+
+impl RunsShown<'_> {
+    fn document(&self, aside: &Aside<'_>) -> Document {
+        Document::new().listing(if output::is_quiet() {
+            terminal::headline(self.runs).into()
+        } else if self.details {
+            terminal::summaries(self.runs, output::style())
+        } else {
+            terminal::brief(self.runs, aside, output::style())
+        })
+    }
+}
+
+impl Answer for Measured<'_> {
+    fn document(&self) -> Document {
+        let folder = self.run.display();
+        let page = match &self.report {
+            Some(page) => format!("page: {}", page.display()),
+            None => format!("page: kadenz report {folder}"),
+        };
+        let sentence = self.cheapest.map(|it| it.sentence.clone());
+        let document = self.shown.document(&Aside {
+            kept: self.shown.kept,
+            sentences: sentence.as_slice(),
+            remedy: self.cheapest.and_then(Cheapest::command),
+            places: &[page, format!("more: kadenz show {folder} --details")],
+        });
+        match self.cheapest {
+            Some(cheapest) if self.shown.details && !output::is_quiet() => {
+                document.listing(cheapest.told())
+            }
+            _ => document,
+        }
+    }
 }
 
 /// What the JSON of measuring commands looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn schemas() -> [SchemaFile; 1] {
     let title = "Output of commands that measure with --json";
-    kadenz_report::schema::SchemaFile::root::<Measured<'_>>("measured", 1).titled(title)
+    [SchemaFile::root::<Measured<'_>>("measured", 1).titled(title)]
+}
+
+/// [`Measured`] in the schema of a group: as that of all measuring commands describes it.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) struct Measures;
+
+#[cfg(all(test, target_os = "linux"))]
+impl JsonSchema for Measures {
+    fn schema_name() -> Cow<'static, str> {
+        "Measures".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "$ref": "urn:kadenz:schema:measured:1" })
+    }
 }
 
 /// Reads back what was measured, tells it and says what it came to.
@@ -93,46 +165,24 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
         _ if !silent.is_empty() => Outcome::Incomplete,
         judged => judged,
     };
-    if output::is_json() {
-        output::json(&Measured {
-            output: Output::new(&runs),
-            run: telling.folder,
-            report,
-            answer: answer(&runs[0], telling.cheapest),
-            cheapest: telling.cheapest,
-        })?;
-    } else if telling.measure.details && !output::is_quiet() {
-        output::show(&terminal::summaries(&runs, output::style()));
-        if let Some(cheapest) = telling.cheapest {
-            output::say(&format!("\n{}", cheapest.told()));
-        }
-        output::note(&whereabouts(telling.folder, report.as_deref()));
-    } else {
-        let folder = telling.folder.display();
-        let page = match &report {
-            Some(page) => format!("page: {}", page.display()),
-            None => format!("page: kadenz report {folder}"),
-        };
-        let places = [page, format!("more: kadenz show {folder} --details")];
-        let sentence = telling.cheapest.map(|it| it.sentence.clone());
-        let aside = Aside {
+    let details = telling.measure.details;
+    output::answer(&Measured {
+        output: Output::new(&runs),
+        run: telling.folder,
+        report: report.clone(),
+        answer: answer(&runs[0], telling.cheapest),
+        cheapest: telling.cheapest,
+        shown: RunsShown {
+            runs: &runs,
+            details,
             kept: outcome == Outcome::Kept,
-            sentences: sentence.as_slice(),
-            remedy: telling.cheapest.and_then(Cheapest::command),
-            places: &places,
-        };
-        say_briefly(&runs, &aside);
+        },
+    })?;
+    if details && !output::is_json() {
+        output::note(&whereabouts(telling.folder, report.as_deref()));
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
     Ok(outcome)
-}
-
-/// The answer on one screen or, where nobody wants to read more, in one line.
-fn say_briefly(runs: &[Summary], aside: &Aside<'_>) {
-    if output::is_quiet() {
-        return output::say(&terminal::headline(runs));
-    }
-    output::show(&terminal::brief(runs, aside, output::style()));
 }
 
 /// Why nothing came back, with the remedy, where every packet of a run was lost.
@@ -178,48 +228,45 @@ pub(crate) struct Reading {
     pub(crate) deadline: Option<Span>,
 }
 
-/// How runs that were taken before are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// On one screen.
-    Brief,
-    /// With every figure.
-    Details,
-    Json,
+/// Runs that were taken before.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Taken<'a> {
+    /// The runs.
+    #[serde(flatten)]
+    output: Output<'a>,
+    #[serde(skip)]
+    shown: RunsShown<'a>,
 }
 
-impl Shown {
-    /// As `--json` and `--details` say.
-    pub(crate) fn asked_for(details: bool) -> Self {
-        match output::is_json() {
-            true => Self::Json,
-            false if details => Self::Details,
-            false => Self::Brief,
+impl<'a> Taken<'a> {
+    /// What runs say, with every figure or on one screen.
+    pub(crate) fn of(runs: &'a [Summary], details: bool) -> Self {
+        Self {
+            output: Output::new(runs),
+            shown: RunsShown {
+                runs,
+                details,
+                kept: judge(runs, None, None) == Outcome::Kept,
+            },
+        }
+    }
+
+    /// What they came to.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.shown.kept {
+            true => Outcome::Kept,
+            false => Outcome::Missed,
         }
     }
 }
 
-/// Shows runs that were taken before.
-pub(crate) fn show(folders: &[PathBuf], shown: Shown, reading: Reading) -> anyhow::Result<Outcome> {
-    let runs = read_with(folders.iter().map(PathBuf::as_path), reading)?;
-    let outcome = judge(&runs, None, None);
-    match shown {
-        Shown::Json => output::json(&Output::new(&runs))?,
-        Shown::Details if !output::is_quiet() => {
-            output::show(&terminal::summaries(&runs, output::style()));
-        }
-        Shown::Brief | Shown::Details => {
-            let kept = outcome == Outcome::Kept;
-            say_briefly(
-                &runs,
-                &Aside {
-                    kept,
-                    ..Aside::default()
-                },
-            );
-        }
+impl Answer for Taken<'_> {
+    fn document(&self) -> Document {
+        self.shown.document(&Aside {
+            kept: self.shown.kept,
+            ..Aside::default()
+        })
     }
-    Ok(outcome)
 }
 
 /// Summaries of run folders, or of files of other programs in their place.

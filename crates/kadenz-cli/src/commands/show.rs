@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::outcome::{self, Reading, Shown};
+use super::outcome::{self, Reading, Taken};
 use crate::options::Span;
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// Show runs in the terminal, or as JSON.
 #[derive(Debug, Args)]
@@ -42,12 +42,12 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    outcome::show(
-        &options.runs,
-        Shown::asked_for(options.details || options.modes),
-        Reading {
-            modes: options.modes,
-            deadline: options.deadline,
-        },
-    )
+    let reading = Reading {
+        modes: options.modes,
+        deadline: options.deadline,
+    };
+    let runs = outcome::read_with(options.runs.iter().map(PathBuf::as_path), reading)?;
+    let taken = Taken::of(&runs, options.details || options.modes);
+    output::answer(&taken)?;
+    Ok(taken.outcome())
 }

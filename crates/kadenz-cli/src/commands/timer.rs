@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::GRACE;
 use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
@@ -10,17 +10,17 @@ use kadenz_record::run::model::Run;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
-use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
-use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, complete};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, beats, complete};
 use crate::output::Outcome;
 
-/// Does a timer keep a timeout, or a rate?
-#[derive(Debug, Subcommand)]
-pub(crate) enum Timer {
-    Oneshot(OneShot),
-    Cyclic(Cyclic),
+commands! {
+    /// Does a timer keep a timeout, or a rate?
+    enum Timer {
+        Oneshot(OneShot) = oneshot;
+        Cyclic(Cyclic) = cyclic;
+    }
 }
 
 /// How far is a single timeout missed, and does the timer know it?
@@ -107,13 +107,6 @@ enum Load {
     Busy,
 }
 
-pub(crate) fn run(timer: &Timer) -> anyhow::Result<Outcome> {
-    match timer {
-        Timer::Oneshot(options) => oneshot(options),
-        Timer::Cyclic(options) => cyclic(options),
-    }
-}
-
 fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
     let timeout = options.timeout.0;
     anyhow::ensure!(
@@ -122,9 +115,9 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
         options.timeout
     );
     let mut suite = options.suite.plan("timer-oneshot", options.clock.clock)?;
-    let parameters = &mut suite.measuring.session.parameters;
-    parameters.insert("timeout".to_owned(), options.timeout.to_string().into());
-    parameters.insert("repetitions".to_owned(), options.repetitions.into());
+    let session = &mut suite.measuring.session;
+    session.set("timeout", options.timeout.to_string());
+    session.set("repetitions", options.repetitions);
     let plan = OneShotPlan {
         timeout,
         repetitions: options.repetitions,
@@ -143,21 +136,15 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
     let duration = options
         .duration
         .map_or(Duration::from_secs(10), |span| span.0);
-    let beats =
-        |span: Duration| u64::try_from(span.as_nanos() / interval.as_duration().as_nanos().max(1));
-    let (warm_up, in_duration) = (beats(options.warm_up.0)?, beats(duration)?);
-    let cycles = options.repetitions.unwrap_or(in_duration);
-    anyhow::ensure!(
-        cycles > 0,
-        "the duration is shorter than one beat of {}",
-        options.rate
-    );
+    let cycles = beats(options.rate, options.repetitions, duration)?;
+    let period = interval.as_duration().as_nanos().max(1);
+    let warm_up = u64::try_from(options.warm_up.0.as_nanos() / period)?;
     let mut suite = options.suite.plan("timer-cyclic", ClockKind::Monotonic)?;
-    let parameters = &mut suite.measuring.session.parameters;
-    parameters.insert("rate".to_owned(), format!("{:#}", options.rate).into());
-    parameters.insert("repetitions".to_owned(), cycles.into());
-    parameters.insert("pace".to_owned(), options.pace.to_string().into());
-    parameters.insert("warm_up".to_owned(), options.warm_up.to_string().into());
+    let session = &mut suite.measuring.session;
+    session.set("rate", format!("{:#}", options.rate));
+    session.set("repetitions", cycles);
+    session.set("pace", options.pace.to_string());
+    session.set("warm_up", options.warm_up.to_string());
     let plan = CyclicPlan {
         interval,
         pace: options.pace,
@@ -178,11 +165,8 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
 impl SuiteOptions {
     fn plan(&self, experiment: &'static str, clock: ClockKind) -> anyhow::Result<SuitePlan> {
         let mut measuring = self.measure.measuring(&Defaults {
-            experiment,
-            policy: Policy::Other,
-            samples: true,
-            deadline: None,
             clock,
+            ..Defaults::of(experiment)
         })?;
         let sleepers = if self.measure.every_sleeper() {
             SleeperKind::available()
@@ -191,9 +175,9 @@ impl SuiteOptions {
         };
         let names: Vec<String> = sleepers.iter().map(ToString::to_string).collect();
         let busy = self.load == Load::Busy;
-        let parameters = &mut measuring.session.parameters;
-        parameters.insert("sleeper".to_owned(), names.join(",").into());
-        parameters.insert("load".to_owned(), if busy { "busy" } else { "idle" }.into());
+        let session = &mut measuring.session;
+        session.set("sleeper", names.join(","));
+        session.set("load", if busy { "busy" } else { "idle" });
         Ok(SuitePlan {
             sleepers,
             busy,

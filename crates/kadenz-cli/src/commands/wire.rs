@@ -64,7 +64,7 @@ pub(crate) struct Options {
 
 /// How long a datagram is on Ethernet. Times are in nanoseconds, exact to the picosecond.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct WireTimes {
+pub(super) struct WireTimes {
     version: Version<1>,
     payload_bytes: u32,
     /// Headers, check sequences and padding; neither preamble nor gap.
@@ -124,12 +124,6 @@ struct BurstTimes {
     /// A device's link, for people.
     #[serde(skip)]
     link: LinkTimes,
-}
-
-/// What the command's JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::root::<WireTimes>("wire", 1)
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use kadenz_lab::measuring::Measuring;
 use kadenz_lab::session::{self, SessionPlan};
+use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::host::{self, Root};
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
@@ -95,13 +96,20 @@ pub(crate) struct MeasureOptions {
     #[arg(long, help_heading = "Tuning")]
     require: bool,
 
-    /// End when standard input closes: how a program that started this one ends it, by dying too
-    #[arg(long, hide = true)]
-    pub(crate) until_stdin_closes: bool,
+    #[command(flatten)]
+    pub(crate) ends: StdinOption,
 
     /// Leave the doctor out: the run is a part of one that was examined
     #[arg(long, hide = true)]
     unexamined: bool,
+}
+
+/// What ends a command besides Ctrl-C.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct StdinOption {
+    /// End when standard input closes: how a program that started this one ends it, by dying too
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_closes: bool,
 }
 
 /// Policies that a shell completes; there are others, with other numbers.
@@ -125,6 +133,31 @@ pub(crate) struct Defaults {
     pub(crate) deadline: Option<Duration>,
     /// The clock that is read.
     pub(crate) clock: ClockKind,
+}
+
+impl Defaults {
+    /// Those of most: ordinary, with samples, without a deadline, on the clock that is never set.
+    pub(crate) const fn of(experiment: &'static str) -> Self {
+        Self {
+            experiment,
+            policy: Policy::Other,
+            samples: true,
+            deadline: None,
+            clock: ClockKind::Monotonic,
+        }
+    }
+}
+
+/// How many beats: as many as were counted, or as fit into the duration.
+///
+/// # Errors
+/// There would be none.
+pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyhow::Result<u64> {
+    let interval = rate.interval().as_duration().as_nanos().max(1);
+    let in_duration = u64::try_from(duration.as_nanos() / interval)?;
+    let beats = count.unwrap_or(in_duration);
+    anyhow::ensure!(beats > 0, "the duration is shorter than one beat of {rate}");
+    Ok(beats)
 }
 
 /// The clock, for the experiments that may take another than the beat's.

@@ -102,6 +102,10 @@ fn schema_of(name: &str) -> Value {
 fn hold_against(schema: Value, place: &str, json: &Value) {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
+    let mut measured = schema_of("measured");
+    close(&mut measured);
+    let name = measured["$id"].as_str().unwrap().to_owned();
+    compiler.add_resource(&name, measured).unwrap();
     compiler.add_resource("schema.json", schema).unwrap();
     let place = format!("schema.json{place}");
     let index = compiler.compile(&place, &mut schemas).unwrap();

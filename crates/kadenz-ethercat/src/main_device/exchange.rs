@@ -151,6 +151,12 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
+    /// 100 ms and ten times: a computer that is busy answers late, and a dead wire is an error within a second.
+    pub const PATIENT: Self = Self {
+        answer: Duration::from_millis(100),
+        tries: 10,
+    };
+
     /// Asks once and again by a way that can ask once.
     pub(crate) fn exchange(
         self,

@@ -52,6 +52,9 @@ mod workers;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 pub use foreign::{ForeignLoad, ForeignProgram, ParseForeignProgramError};
 pub use options::{LoadOptions, MAX_GROUPS, MAX_THREADS, StartLoadError};
 pub use rates::{LoadRates, Rate};
@@ -96,7 +99,8 @@ fn open(
 // The kinds of load.
 
 /// A kind of load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum LoadKind {
     /// Busy CPUs.
     Cpu,

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock::MonotonicTime;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::LoadKind;
 
 /// How fast something went, each second taken by itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
     /// What was counted: `written`, `echoed`, ...
     pub name: String,
@@ -22,13 +24,14 @@ pub struct Rate {
     /// The fastest second; `None` where only the whole is known.
     pub max: Option<f64>,
     /// The second just past.
+    #[serde(skip)]
     pub last: f64,
     /// How many whole seconds were watched.
     pub seconds: u64,
 }
 
 /// What one kind of load was asked for, and did.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoadRates {
     /// The kind of load.
     pub kind: LoadKind,
@@ -37,6 +40,7 @@ pub struct LoadRates {
     /// What was measured.
     pub rates: Vec<Rate>,
     /// What kept it from its work, if anything did; it went on trying.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 

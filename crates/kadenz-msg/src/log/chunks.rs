@@ -1,10 +1,39 @@
 //! Logs whose messages lie in chunks: the order of time over chunks that overlap, in bounded memory.
 
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::{Damage, Entry, Limits, LogError, LoggedChannel, MAX_CHUNK_BYTES};
+use super::{
+    Damage, Entry, Format, Limits, LogError, LoggedChannel, MAX_CHUNK_BYTES, READ_AHEAD, Source,
+};
+
+/// Opens a file that begins with these bytes; with its length.
+///
+/// # Errors
+/// Where it cannot be read, or `what` it does.
+pub(crate) fn open<S: Source>(
+    source: S,
+    magic: &[u8],
+    format: Format,
+    what: &'static str,
+) -> Result<(BufReader<S>, u64), LogError> {
+    let mut source = BufReader::with_capacity(READ_AHEAD, source);
+    let length = source.seek(SeekFrom::End(0))?;
+    source.rewind()?;
+    let mut begins = Vec::new();
+    let mut head = source.by_ref().take(magic.len() as u64);
+    head.read_to_end(&mut begins)?;
+    if begins != magic {
+        return Err(LogError::Damaged {
+            format,
+            offset: 0,
+            what,
+        });
+    }
+    Ok((source, length))
+}
 
 /// Where a chunk lies, and the times of its first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock;
 
+use super::stream::publish_filled;
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
     Outlet, Payload, Provider, ProviderError, PublishError, ReceiveError, Received, Scope,
@@ -157,16 +158,7 @@ impl Outlet for MemqOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(length, 0);
-        let filled = fill(&mut buffer);
-        let published = if filled {
-            self.publish(channel, &buffer)
-        } else {
-            Ok(())
-        };
-        self.buffer = buffer;
-        published.map(|()| filled)
+        publish_filled(self, |it| &mut it.buffer, usize::MAX, channel, length, fill)
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) enum Block {
     /// How a page's section is read.
     Hint(String),
     Table(Table),
-    Listing(String),
+    Listing(Text),
     /// What a page shows when asked.
     Folded(String, Document),
 }
@@ -154,9 +154,9 @@ impl Document {
         self.push(Block::Table(table))
     }
 
-    /// Adds text whose lines and spaces stay as they are.
+    /// Adds text whose lines and spaces stay as they are; colours of a [`Text`] show on a terminal alone.
     #[must_use]
-    pub fn listing(self, text: impl Into<String>) -> Self {
+    pub fn listing(self, text: impl Into<Text>) -> Self {
         self.push(Block::Listing(text.into()))
     }
 
@@ -195,7 +195,8 @@ impl Document {
     pub fn markdown(&self) -> String {
         let blocks = self.blocks(Medium::Terminal).map(|block| match block {
             Block::Table(table) => table.markdown(),
-            Block::Listing(text) => visible(text)
+            Block::Listing(text) => text
+                .plain()
                 .lines()
                 .map(|line| format!("    {line}"))
                 .collect::<Vec<_>>()
@@ -217,16 +218,15 @@ impl Block {
     /// The text of what is none of a table.
     fn words(&self) -> &str {
         match self {
-            Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) | Self::Listing(text) => {
-                text
-            }
-            Self::Table(_) | Self::Folded(..) => "",
+            Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) => text,
+            Self::Table(_) | Self::Listing(_) | Self::Folded(..) => "",
         }
     }
 
     fn drawn(&self, style: Option<Style>) -> Text {
         match (self, style) {
             (Self::Table(table), style) => table.drawn(style),
+            (Self::Listing(text), _) => text.clone(),
             (Self::Lead(text) | Self::Sentence(text), Some(style)) => {
                 wrap(text, style.width).into()
             }
@@ -303,6 +303,18 @@ mod tests {
              <tr><th scope=\"row\">&lt;b&gt;\u{fffd}[2J\n</th><td>3</td></tr></tbody></table></div>\
              <pre>0000  01 02\n0010  03</pre>"
         );
+    }
+
+    #[test]
+    fn colours_of_a_listing_show_on_a_terminal_alone() {
+        let kept = Text::emphasised("kept", crate::terminal::Emphasis::Good);
+        let document = Document::new().listing(Text::join([kept, "<i>\u{1b}[2J".into()], " "));
+        assert_eq!(
+            document.terminal(),
+            "\u{1b}[1;32mkept\u{1b}[0m <i>\\u{1b}[2J"
+        );
+        assert_eq!(document.markdown(), "    kept <i>\\u{1b}[2J\n");
+        assert_eq!(document.html(), "<pre>kept &lt;i&gt;\\u{1b}[2J</pre>");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             Block::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
             Block::Table(it) => table(out, it),
             Block::Listing(text) => {
-                out.element("pre", text);
+                out.element("pre", text.plain());
             }
             Block::Folded(summary, content) => {
                 out.tag("<details>").element("summary", summary);

@@ -54,6 +54,16 @@ impl Markup {
         self
     }
 
+    /// Text in the letters of a command, with a button that copies it.
+    pub(super) fn copyable(&mut self, id: &str, what: &str, text: &str) -> &mut Self {
+        self.tag("<div class=\"command\"><pre><code").attr("id", id);
+        self.tag(">").text(text);
+        self.tag("</code></pre><button type=\"button\" class=\"copy\"")
+            .attr("data-copies", id)
+            .attr("aria-label", format!("Copy {what}"));
+        self.tag("><svg aria-hidden=\"true\"><use href=\"#i-copy\"/></svg><span aria-live=\"polite\">Copy</span></button></div>")
+    }
+
     /// A JSON value inside a script element: no `<` is left that could end the element.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         let mut rest = json;

@@ -16,7 +16,6 @@ mod mark;
 mod markup;
 mod matrix;
 mod modes;
-mod normal;
 mod page;
 mod policy;
 mod remedy;
@@ -26,7 +25,6 @@ mod signal;
 mod table;
 mod tried;
 mod verdict;
-mod what_if;
 
 use std::fs;
 use std::io::{self, Write as _};

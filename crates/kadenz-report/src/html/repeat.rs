@@ -26,15 +26,8 @@ fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
         return;
     }
     let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    let id = format!("command-{index}");
-    out.tag("<div class=\"command\"><pre><code")
-        .attr("id", &id)
-        .tag(">")
-        .text(line.join(" "));
-    out.tag("</code></pre><button type=\"button\" class=\"copy\"")
-        .attr("data-copies", &id);
-    out.attr("aria-label", format!("Copy the command of {}", run.label));
-    out.tag("><svg aria-hidden=\"true\"><use href=\"#i-copy\"/></svg><span aria-live=\"polite\">Copy</span></button></div>");
+    let what = format!("the command of {}", run.label);
+    out.copyable(&format!("command-{index}"), &what, &line.join(" "));
 }
 
 fn parameters(out: &mut Markup, run: &RunOnPage<'_>) {

@@ -5,7 +5,6 @@ use super::doubt::{self, Doubt};
 use super::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
-use super::what_if;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::words::bounded;
@@ -68,7 +67,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
         }
     }
     out.tag("</div>");
-    what_if::write(out, page);
+    another_deadline(out, page);
     out.tag("</section>");
 }
 
@@ -194,6 +193,28 @@ fn policy(series: &SeriesOnPage<'_>) -> Option<String> {
         .iter()
         .find(|measure| measure.name == "policy")
         .map(|measure| measure.granted.clone())
+}
+
+/// What another deadline would have said: a slider, and misses that the page counts again from its
+/// histograms. It is hidden where there is no script to move it, and starts at the deadline of the page.
+fn another_deadline(out: &mut Markup, page: &Page<'_>) {
+    if page.series.iter().all(|it| it.summary.count == 0) {
+        return;
+    }
+    out.tag(concat!(
+        "<div id=\"what-if\" hidden><h2>Another deadline</h2>",
+        "<p class=\"slide\"><label for=\"deadline\">Deadline</label>",
+        "<input type=\"range\" id=\"deadline\" min=\"0\" max=\"1000\" step=\"1\" ",
+        "aria-describedby=\"what-if-note\">",
+        "<output for=\"deadline\"></output>",
+        "<button type=\"button\" class=\"reset\">Back</button>",
+        "<a class=\"link\" href=\"#deadline\">Link to this deadline</a></p>",
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Misses of another deadline\">",
+        "<table class=\"rows\"><caption>Misses, counted again</caption><thead><tr>",
+        "<th scope=\"col\">Series</th><th scope=\"col\">Deadline</th><th scope=\"col\">Misses</th>",
+        "<th scope=\"col\">Share</th><th scope=\"col\">Samples</th></tr></thead><tbody></tbody></table></div>",
+        "<p class=\"hint\" id=\"what-if-note\"></p></div>",
+    ));
 }
 
 #[cfg(test)]

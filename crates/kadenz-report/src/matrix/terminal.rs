@@ -7,7 +7,7 @@ use super::{Load, Matrix, Recommendation, Standing, words};
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::terminal::Style;
-use crate::terminal::table::{Cell as TableCell, Table};
+use crate::terminal::table::{Cell as TableCell, Table, fitting};
 use crate::terminal::text::{Text, indented, wrap};
 
 const HEADER: [&str; 6] = ["p50", "p99", "p99.9", "max", "misses", ""];
@@ -145,37 +145,22 @@ fn periods(layout: &Layout, style: Style) -> Text {
     let label_width = width(&mut labels.iter().map(String::len)) + 1;
     let text =
         |row: &layout::Row, column: usize| row.cells[column].map_or_else(String::new, microseconds);
-    let of_column = |column: usize| {
-        let name = layout.columns[column].len();
-        width(
-            &mut layout
-                .rows
-                .iter()
-                .map(|row| text(row, column).len())
-                .chain([name]),
-        )
+    let of_column = |(column, name): (usize, &String)| {
+        let rows = layout.rows.iter().map(|row| text(row, column).len());
+        width(&mut rows.chain([name.len()]))
     };
+    let widths: Vec<usize> = layout.columns.iter().enumerate().map(of_column).collect();
     let room = usize::from(style.width).saturating_sub(label_width);
-    let mut tables = Vec::new();
-    let mut first = 0;
-    while first < layout.columns.len() {
-        let mut used = of_column(first);
-        let mut end = first + 1;
-        while end < layout.columns.len() && used + of_column(end) <= room {
-            used += of_column(end);
-            end += 1;
-        }
+    let tables = fitting(&widths, room).into_iter().map(|columns| {
         let mut table = Table::new(style);
-        table.set_header(
-            std::iter::once("").chain(layout.columns[first..end].iter().map(String::as_str)),
-        );
+        let names = layout.columns[columns.clone()].iter().map(String::as_str);
+        table.set_header(std::iter::once("").chain(names));
         for (row, label) in layout.rows.iter().zip(&labels) {
-            let figures = (first..end).map(|column| text(row, column));
+            let figures = columns.clone().map(|column| text(row, column));
             table.add_row(std::iter::once(label.clone()).chain(figures));
         }
         table.align_right_from(1);
-        tables.push(table.text());
-        first = end;
-    }
+        table.text()
+    });
     Text::join(tables, "\n\n")
 }

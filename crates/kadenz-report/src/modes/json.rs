@@ -5,8 +5,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Mode, SeriesModes, Source, describe};
-use crate::document::Version;
+use super::{Mode, SeriesModes, Source, describe, told};
+use crate::document::{Answer, Document, Version};
 
 /// What recurs in the series of a run. Times with _s are in seconds, values with _ns in nanoseconds.
 ///
@@ -79,6 +79,13 @@ impl ModesOutput {
             series: found.to_vec(),
             modes: found.iter().flat_map(ModeOutput::all).collect(),
         }
+    }
+}
+
+impl Answer for ModesOutput {
+    fn document(&self) -> Document {
+        let series: Vec<String> = self.series.iter().map(told).collect();
+        Document::new().listing(series.join("\n"))
     }
 }
 

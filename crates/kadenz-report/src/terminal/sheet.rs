@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use super::Style;
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, fitting};
 use super::text::{Text, wrap};
 use crate::numbers;
 use crate::statistics::{Cluster, Extreme, JitterFacts, Percent, Percentile};
@@ -23,14 +23,12 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
     let columns: Vec<Column> = series.iter().map(|it| Column::new(it)).collect();
     let labels = labels(&columns);
     let label_width = labels.iter().map(|label| width(label)).max().unwrap_or(0) + MARGIN + 1;
-    let mut tables: Vec<Text> = Vec::new();
-    let mut rest = &columns[..];
-    while !rest.is_empty() {
-        let fitting = fitting(rest, usize::from(style.width).saturating_sub(label_width));
-        let (now, later) = rest.split_at(fitting);
-        tables.push(table(&labels, now, style));
-        rest = later;
-    }
+    let room = usize::from(style.width).saturating_sub(label_width);
+    let widths: Vec<usize> = columns.iter().map(|it| it.width() + MARGIN).collect();
+    let tables = fitting(&widths, room).into_iter();
+    let mut tables: Vec<Text> = tables
+        .map(|range| table(&labels, &columns[range], style))
+        .collect();
     if columns.iter().any(|column| column.rests_on_few) {
         let note = format!(
             "(n): only n samples lie beyond this percentile; beyond the others lie {FEW_BEYOND} or \
@@ -63,16 +61,6 @@ pub(super) fn coarse_note<'s>(
          up to {share} lower."
     );
     Some(wrap(&note, style.width).into())
-}
-
-/// How many of the first columns fit beside the labels; at least one.
-fn fitting(columns: &[Column], room: usize) -> usize {
-    let mut used = 0;
-    let fit = columns.iter().take_while(|column| {
-        used += column.width() + MARGIN;
-        used <= room
-    });
-    fit.count().max(1)
 }
 
 fn table(labels: &[&'static str], columns: &[Column], style: Style) -> Text {

@@ -96,6 +96,25 @@ impl Table {
     }
 }
 
+/// Columns of these widths in as many tables as the room asks for; at least one column each.
+pub(crate) fn fitting(widths: &[usize], room: usize) -> Vec<Range<usize>> {
+    let mut tables: Vec<Range<usize>> = Vec::new();
+    let mut used = 0;
+    for (column, width) in widths.iter().enumerate() {
+        match tables.last_mut().filter(|_| used + width <= room) {
+            Some(table) => {
+                table.end += 1;
+                used += width;
+            }
+            None => {
+                tables.push(column..column + 1);
+                used = *width;
+            }
+        }
+    }
+    tables
+}
+
 fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<comfy_table::Cell> {
     cells.into_iter().map(|cell| cell.into().0).collect()
 }

@@ -47,6 +47,14 @@ impl Text {
         Self(text)
     }
 
+    /// Without its colours: they are the only escape sequences that it can hold.
+    pub(crate) fn plain(&self) -> String {
+        let mut parts = self.0.split('\u{1b}');
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        plain.extend(parts.map(|part| part.split_once('m').map_or("", |(_, words)| words)));
+        plain
+    }
+
     /// Parts with something between them.
     #[must_use]
     pub fn join(parts: impl IntoIterator<Item: Into<Self>>, between: &str) -> Self {

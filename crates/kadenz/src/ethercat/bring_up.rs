@@ -13,7 +13,7 @@ use kadenz_ethercat::main_device::clocks::{
 use kadenz_ethercat::main_device::configure;
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::main_device::from_esi::{self, Matched};
 use kadenz_ethercat::main_device::link::Link;
@@ -23,7 +23,7 @@ use kadenz_ethercat::port::Port;
 use kadenz_ethercat::wire::{Configured as Station, Position};
 use kadenz_rt::clock::WallTime;
 
-use super::builder::{Missing, Motion, Plan, RETRY};
+use super::builder::{Missing, Motion, Plan};
 use super::error::BringUpNetworkError;
 use super::event::NetworkEvent;
 
@@ -60,7 +60,7 @@ pub(super) fn bring_up<P: Port>(port: P, plan: &mut Plan<'_>) -> Brought<Brought
         bring_up::ensure_alone(&mut link, &plan.name)?;
         let mut segment = BlockingExchange {
             link: &mut link,
-            patience: RETRY,
+            patience: RetryPolicy::PATIENT,
         };
         attempts.run(&mut segment, &mut expected)
     };

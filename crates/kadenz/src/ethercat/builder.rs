@@ -9,7 +9,7 @@ use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
 use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::expected::Expected;
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched};
 use kadenz_ethercat::motion;
@@ -28,12 +28,6 @@ use super::network::{Network, StopHandle, Wire};
 use super::process_image::Readers;
 use crate::recording::Recording;
 
-/// How often and how long a question is asked: a computer that is busy answers late, a dead wire is told within a
-/// second.
-pub(super) const RETRY: RetryPolicy = RetryPolicy {
-    answer: Duration::from_millis(100),
-    tries: 10,
-};
 /// How long bring-up is tried again while devices do not answer.
 const BRING_UP: Duration = Duration::from_secs(10);
 /// How long the loop goes on after it is asked to stop.

@@ -12,6 +12,7 @@ use kadenz_ethercat::control::supervisor::{
 use kadenz_ethercat::control::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::main_device::layout::Layout;
 use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::port::{self, Port, WirePort};
@@ -24,7 +25,7 @@ use kadenz_rt::sleep::{self, SleeperOptions};
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
 use super::bring_up::{Configured, Mapped};
-use super::builder::{Connection, NetworkBuilder, Plan, RETRY};
+use super::builder::{Connection, NetworkBuilder, Plan};
 use super::control_socket::Told;
 use super::device::{Device, listed};
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
@@ -189,7 +190,7 @@ impl<'a> Network<'a> {
             plan.cycle(),
             |why| plan.events.note(why),
         )?;
-        let threads = LoopThreads::new(&settings, RETRY);
+        let threads = LoopThreads::new(&settings, RetryPolicy::PATIENT);
         let health = Arc::clone(&threads.health);
         Ok(Self {
             id: NUMBER.fetch_add(1, Ordering::Relaxed),

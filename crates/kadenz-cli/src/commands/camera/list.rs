@@ -37,7 +37,7 @@ struct Device {
     name: String,
 }
 
-pub(super) fn run() -> anyhow::Result<Outcome> {
+pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     output::answer(&Cameras {
         version: Version,
         cameras: status::list(),

@@ -7,51 +7,31 @@ mod serve;
 mod show;
 mod sim;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use kadenz_camera::client::{Camera, OpenOptions};
 use kadenz_camera::layout::Layout;
 use kadenz_camera::source::NetworkOptions;
 use kadenz_camera::wire::rtsp::Transport;
 
 use crate::options::{Span, waiting};
-use crate::output::Outcome;
 
-/// The newest frame of a camera, in the layout a program wants, and how old it is.
-///
-/// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
-/// other languages (docs/camera-ring.md).
-#[derive(Debug, Subcommand)]
-pub(crate) enum CameraCommand {
-    Serve(Box<serve::Options>),
-    List(list::Options),
-    Show(Box<show::Options>),
-    Record(Box<record::Record>),
-    Doctor(Box<record::Doctor>),
-    Bench(Box<bench::Options>),
-    Sim(Box<sim::Options>),
-}
+#[cfg(all(test, target_os = "linux"))]
+use crate::commands::outcome::Measures;
 
-pub(crate) fn run(command: &CameraCommand) -> anyhow::Result<Outcome> {
-    match command {
-        CameraCommand::Serve(options) => serve::run(options),
-        CameraCommand::List(_) => list::run(),
-        CameraCommand::Show(options) => show::run(options),
-        CameraCommand::Record(options) => record::record(options),
-        CameraCommand::Doctor(options) => record::doctor(options),
-        CameraCommand::Bench(options) => bench::run(options),
-        CameraCommand::Sim(options) => sim::run(options),
+commands! {
+    /// The newest frame of a camera, in the layout a program wants, and how old it is.
+    ///
+    /// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
+    /// other languages (docs/camera-ring.md).
+    enum CameraCommand in camera {
+        Serve(Box<serve::Options>) = serve::run => "serve": serve::Served;
+        List(list::Options) = list::run => "list": list::Cameras;
+        Show(Box<show::Options>) = show::run => "show": show::Saved;
+        Record(Box<record::Record>) = record::record => "record": Measures;
+        Doctor(Box<record::Doctor>) = record::doctor => "doctor": Measures;
+        Bench(Box<bench::Options>) = bench::run => "bench": bench::HandOvers;
+        Sim(Box<sim::Options>) = sim::run => "sim": sim::Simulated;
     }
-}
-
-/// What the commands' JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("camera", 1)
-        .answer::<bench::HandOvers>("bench")
-        .answer::<list::Cameras>("list")
-        .answer::<serve::Served>("serve")
-        .answer::<show::Saved>("show")
-        .answer::<sim::Simulated>("sim")
 }
 
 /// How a camera is reached.

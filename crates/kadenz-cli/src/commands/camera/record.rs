@@ -6,8 +6,6 @@ use clap::Args;
 use kadenz_camera::client::Camera;
 use kadenz_lab::camera::{CameraPlan, experiment};
 use kadenz_record::run::camera::{AGE, END_TO_END};
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::tuning::Policy;
 
 use super::ReaderOption;
 use crate::commands::outcome::{self, Telling};
@@ -111,11 +109,9 @@ pub(super) fn take(
     taking: &Taking,
 ) -> anyhow::Result<Outcome> {
     let mut measuring = measure.measuring(&Defaults {
-        experiment: taking.experiment,
-        policy: Policy::Other,
         samples: false,
         deadline: taking.deadline,
-        clock: ClockKind::Monotonic,
+        ..Defaults::of(taking.experiment)
     })?;
     let plan = CameraPlan {
         duration: taking.duration.0,
@@ -123,9 +119,9 @@ pub(super) fn take(
         barcode: taking.barcode,
         advise: taking.advise,
     };
-    let parameters = &mut measuring.session.parameters;
-    parameters.insert("duration".to_owned(), taking.duration.to_string().into());
-    parameters.insert("layout".to_owned(), camera.layout().to_string().into());
+    let session = &mut measuring.session;
+    session.set("duration", taking.duration.to_string());
+    session.set("layout", camera.layout().to_string());
     let stop = measure.stop()?;
     let folder = measuring.session.out.clone();
     {

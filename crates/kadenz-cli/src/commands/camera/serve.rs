@@ -17,8 +17,7 @@ use serde::Serialize;
 
 use super::SourceOption;
 use super::list::state_word;
-use crate::commands::interrupt;
-use crate::options::Span;
+use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
 /// How often the state is looked at.
@@ -61,9 +60,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     source: SourceOption,
 
-    /// End when standard input closes
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 /// What was served.
@@ -80,10 +78,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "`--slots {}` is outside 2 to 64",
         options.slots
     );
-    let stop = interrupt::quietly_stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.quiet_stop()?;
     let url = options.url.clone();
     let source = options.source.options();
     let server = CameraServer::start(

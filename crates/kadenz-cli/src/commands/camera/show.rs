@@ -17,8 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ReaderOption;
-use crate::commands::interrupt;
-use crate::options::Span;
+use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
 /// Show a camera's live picture and its age on a page of this machine, or save one picture.
@@ -44,9 +43,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// End when standard input closes
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 /// The picture that was saved.
@@ -77,10 +75,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::answer(&save(&mut camera, file)?)?;
         return Ok(Outcome::Kept);
     }
-    let stop = interrupt::quietly_stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.quiet_stop()?;
     let listener = listen(options.port)?;
     output::note(&format!(
         "the picture is at http://{} until Ctrl-C",

@@ -14,8 +14,7 @@ use kadenz_rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::interrupt;
-use crate::options::{Span, waiting};
+use crate::options::{Span, StdinOption, waiting};
 use crate::output::{self, Outcome};
 
 /// Be a camera: RTSP or MJPEG with the number and the time painted into each picture, and faults by script.
@@ -70,9 +69,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// End when standard input closes
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,10 +92,7 @@ pub(super) struct Simulated {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let plan = plan(options)?;
-    let stop = interrupt::quietly_stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.quiet_stop()?;
     let camera = waiting("encoding the pictures", || CameraSim::start(plan))?;
     output::note(&format!(
         "{} ({} at {})",

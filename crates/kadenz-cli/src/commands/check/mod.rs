@@ -20,7 +20,6 @@ use kadenz_record::run::camera::AGE;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::ClockKind;
 use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
@@ -175,30 +174,27 @@ impl Options {
 
     fn plan(&self) -> anyhow::Result<CheckPlan> {
         let mut measuring = self.measure.measuring(&Defaults {
-            experiment: "check",
             policy: Policy::Fifo(80),
-            samples: true,
             deadline: Some(DEADLINE),
-            clock: ClockKind::Monotonic,
+            ..Defaults::of("check")
         })?;
         let network = self.network()?;
         let messages = self.messages()?;
         let timeout = Span(TIMEOUT.max(measuring.deadline.unwrap_or_default()));
-        let parameters = &mut measuring.session.parameters;
-        let mut set = |name: &str, value: String| parameters.insert(name.to_owned(), value.into());
-        set("rate", format!("{:#}", self.rate));
-        set("duration", self.duration.to_string());
+        let session = &mut measuring.session;
+        session.set("rate", format!("{:#}", self.rate));
+        session.set("duration", self.duration.to_string());
         if let Some(messages) = &messages {
-            set("url", messages.url.clone());
+            session.set("url", messages.url.clone());
         }
         if let Some(network) = &network {
-            set("payload", self.payload.to_string());
-            set("timeout", timeout.to_string());
+            session.set("payload", self.payload.to_string());
+            session.set("timeout", timeout.to_string());
             if let Answering::Peer(device) = &network.answering {
-                set("peer", device.address.to_string());
+                session.set("peer", device.address.to_string());
             }
             if let Some(path) = self.path.named() {
-                set("path", path);
+                session.set("path", path);
             }
         }
         let plan = CheckPlan {

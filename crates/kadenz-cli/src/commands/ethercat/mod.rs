@@ -28,98 +28,51 @@ mod state;
 mod stats;
 mod value;
 
-use clap::Subcommand;
-
-use crate::output::Outcome;
 pub(crate) use run::check_cycle;
 pub(crate) use segment::{Virtual, check_interface};
 
-/// Find, configure, read and run the devices of a fieldbus.
-///
-/// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
-/// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
-/// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
-/// `sdo`, `dc`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux);
-/// `stats`, `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Ethercat {
-    Sim(sim::Options),
-    Scan(scan::Options),
-    State(state::Options),
-    #[command(subcommand)]
-    Sdo(sdo::Sdo),
-    Pdo(pdo::Options),
-    Dc(dc::Options),
-    Latency(latency::Options),
-    #[command(subcommand)]
-    Sii(sii::Sii),
-    Alias(alias::Options),
-    #[command(subcommand)]
-    Register(register::Register),
-    Run(Box<run::Options>),
-    #[cfg(target_os = "linux")]
-    Stats(stats::Options),
-    #[cfg(target_os = "linux")]
-    Inputs(inputs::Options),
-    #[cfg(target_os = "linux")]
-    Output(output::Options),
-    #[cfg(target_os = "linux")]
-    Axes(axes::Tell),
-    #[cfg(target_os = "linux")]
-    Stop(axes::Stop),
-    #[cfg(target_os = "linux")]
-    Reset(axes::Reset),
-}
-
-pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
-    match ethercat {
-        Ethercat::Sim(options) => sim::run(options),
-        Ethercat::Scan(options) => scan::run(options),
-        Ethercat::State(options) => state::run(options),
-        Ethercat::Sdo(sdo) => sdo::run(sdo),
-        Ethercat::Pdo(options) => pdo::run(options),
-        Ethercat::Dc(options) => dc::run(options),
-        Ethercat::Latency(options) => latency::run(options),
-        Ethercat::Sii(sii) => sii::run(sii),
-        Ethercat::Alias(options) => alias::run(options),
-        Ethercat::Register(register) => register::run(register),
-        Ethercat::Run(options) => run::run(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Stats(options) => stats::run(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Inputs(options) => inputs::run(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Output(options) => output::run(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Axes(options) => axes::tell(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Stop(options) => axes::stop(options),
-        #[cfg(target_os = "linux")]
-        Ethercat::Reset(options) => axes::reset(options),
-    }
-}
-
-/// What the commands' JSON looks like.
 #[cfg(all(test, target_os = "linux"))]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("ethercat", 1)
-        .answer::<sim::serve::SimReport>("sim")
-        .answer::<scan::Scan>("scan")
-        .answer::<state::States>("state")
-        .answer::<sdo::transfer::Transfer>("sdo")
-        .answer::<sdo::dictionary::Dictionary>("sdo-list")
-        .answer::<pdo::ProcessData>("pdo")
-        .answer::<dc::ClockReport>("dc")
-        .answer::<latency::LatencyReport>("latency")
-        .answer::<sii::read::SiiReport>("sii")
-        .answer::<sii::write::SiiWrite>("sii-write")
-        .answer::<alias::Alias>("alias")
-        .answer::<register::read::RegisterReport>("register")
-        .answer::<register::write::RegisterWrite>("register-write")
-        .answer::<stats::Stats>("stats")
-        .answer::<stats::DeviceStats>("stats-devices")
-        .answer::<stats::NoticeLine>("stats-notice")
-        .answer::<inputs::shown::InputReport>("inputs")
-        .answer::<output::Written>("output")
-        .answer::<axes::Axes<'_>>("axes")
+use crate::commands::outcome::Measures;
+
+commands! {
+    /// Find, configure, read and run the devices of a fieldbus.
+    ///
+    /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
+    /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
+    /// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
+    /// `sdo`, `dc`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux);
+    /// `stats`, `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
+    enum Ethercat in ethercat {
+        Sim(sim::Options) = sim::run => "sim": sim::serve::SimReport;
+        Scan(scan::Options) = scan::run => "scan": scan::Scan;
+        State(state::Options) = state::run => "state": state::States;
+        #[command(subcommand)]
+        Sdo(sdo::Sdo) = sdo::run => "sdo": sdo::transfer::Transfer, "sdo-list": sdo::dictionary::Dictionary;
+        Pdo(pdo::Options) = pdo::run => "pdo": pdo::ProcessData;
+        Dc(dc::Options) = dc::run => "dc": dc::ClockReport;
+        Latency(latency::Options) = latency::run => "latency": latency::LatencyReport;
+        #[command(subcommand)]
+        Sii(sii::Sii) = sii::run => "sii": sii::read::SiiReport, "sii-write": sii::write::SiiWrite;
+        Alias(alias::Options) = alias::run => "alias": alias::Alias;
+        #[command(subcommand)]
+        Register(register::Register) = register::run
+            => "register": register::read::RegisterReport,
+            "register-write": register::write::RegisterWrite;
+        Run(Box<run::Options>) = run::run => "run": Measures;
+        #[cfg(target_os = "linux")]
+        Stats(stats::Options) = stats::run
+            => "stats": stats::Stats,
+            "stats-devices": stats::DeviceStats,
+            "stats-notice": stats::NoticeLine;
+        #[cfg(target_os = "linux")]
+        Inputs(inputs::Options) = inputs::run => "inputs": inputs::shown::InputReport;
+        #[cfg(target_os = "linux")]
+        Output(output::Options) = output::run => "output": output::Written;
+        #[cfg(target_os = "linux")]
+        Axes(axes::Tell) = axes::tell => "axes": axes::Axes<'_>;
+        #[cfg(target_os = "linux")]
+        Stop(axes::Stop) = axes::stop;
+        #[cfg(target_os = "linux")]
+        Reset(axes::Reset) = axes::reset;
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::Args;
 use kadenz_ethercat::main_device::bring_up;
@@ -116,13 +115,6 @@ pub(super) struct Segment {
     pub(super) name: String,
 }
 
-/// How long and how often a command asks: a busy computer answers late, and a dead wire is an error within
-/// a second.
-pub(super) const RETRY_POLICY: RetryPolicy = RetryPolicy {
-    answer: Duration::from_millis(100),
-    tries: 10,
-};
-
 impl Segment {
     pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
         let (port, name) = match options.place()? {
@@ -148,7 +140,7 @@ impl Segment {
     pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
         let mut exchange = BlockingExchange {
             link: &mut self.link,
-            patience: RETRY_POLICY,
+            patience: RetryPolicy::PATIENT,
         };
         work(&mut Registers::by(&mut exchange))
     }

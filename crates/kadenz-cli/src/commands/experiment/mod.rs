@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use kadenz_report::document::{Answer, Document};
 use kadenz_report::html;
 use kadenz_report::summary::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{interrupt::stop_on_interrupt, outcome};
 use crate::options::folder_of_now;
@@ -101,18 +104,43 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
 fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
-    let tables = (plan.tables)(&runs);
-    std::fs::write(folder.join("table.md"), &tables)
+    let (table, page) = (folder.join("table.md"), folder.join("report.html"));
+    let repeated = Repeated {
+        runs: kadenz_report::json::Output::new(&runs),
+        folder,
+        table: &table,
+        report: &page,
+        tables: (plan.tables)(&runs),
+    };
+    std::fs::write(&table, &repeated.tables)
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;
-    html::write(&runs, &folder.join("report.html"))?;
-    if output::is_json() {
-        output::json(&kadenz_report::json::Output::new(&runs))?;
-    } else {
-        output::say(&tables);
-    }
+    html::write(&runs, &page)?;
+    output::answer(&repeated)?;
     output::note(&format!(
         "runs, table.md and report.html: {}",
         folder.display()
     ));
     Ok(())
+}
+
+/// A published experiment, repeated here.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Repeated<'a> {
+    /// The run of each step.
+    #[serde(flatten)]
+    runs: kadenz_report::json::Output<'a>,
+    /// The folder with all of them.
+    folder: &'a Path,
+    /// What was measured here beside what was published, as Markdown.
+    table: &'a Path,
+    /// The page.
+    report: &'a Path,
+    #[serde(skip)]
+    tables: String,
+}
+
+impl Answer for Repeated<'_> {
+    fn document(&self) -> Document {
+        Document::new().listing(self.tables.trim_end())
+    }
 }

@@ -1,6 +1,6 @@
 //! `kadenz load`.
 
-mod tell;
+pub(super) mod tell;
 mod watch;
 mod work;
 
@@ -10,8 +10,7 @@ use clap::Args;
 use kadenz_lab::load::{ForeignProgram, LoadKind, LoadOptions};
 
 use self::work::Work;
-use super::interrupt;
-use crate::options::{Size, Span, complete};
+use crate::options::{Size, Span, StdinOption, complete};
 use crate::output::Outcome;
 
 /// Keep the machine busy with real work while something else is measured.
@@ -79,22 +78,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PROGRAM", value_parser = complete::<ForeignProgram>(ForeignProgram::ALL))]
     with: Option<ForeignProgram>,
 
-    /// End when standard input closes: how a program that started this one ends it, by dying too
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
-}
-
-/// What the command's JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("load", 1).answer::<tell::Told<'_>>("load")
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let stop = interrupt::stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.stop()?;
     let duration = options.duration.map(|span| span.0);
     anyhow::ensure!(
         duration.is_none_or(|duration| !duration.is_zero()),

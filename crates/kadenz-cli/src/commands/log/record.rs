@@ -23,10 +23,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output_file;
-use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::commands::msg::types::TypesOption;
-use crate::options::{Size, Span, complete};
+use crate::options::{Size, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
 
 /// Record a bus's messages into a log.
@@ -132,9 +131,8 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
     max_unwritten_mb: Option<u64>,
 
-    /// End when standard input closes: how a program that started this one ends it, by dying too
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -168,10 +166,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .types
         .describe(&Bus::over(&url, provider), longest)?;
     inlet.want(&options.wanted()?)?;
-    let stop = interrupt::stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.stop()?;
     let mut recorder = options.start(describe)?;
     output::note(&format!("recording {url}; Ctrl-C ends it"));
     receive(options, inlet.as_mut(), &mut recorder, &stop);

@@ -6,8 +6,7 @@ use kadenz::msg::bus::SubscriptionOptions;
 use kadenz::msg::types::{Path, Value};
 use kadenz_lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
 use kadenz_report::numbers;
-use kadenz_rt::clock::{self, ClockKind, Synchronisation, WallTime};
-use kadenz_rt::tuning::Policy;
+use kadenz_rt::clock::{self, Synchronisation, WallTime};
 
 use super::bus::{self, BusOption};
 use super::types::{Known, TypesOption};
@@ -111,17 +110,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let messages = bus.aggregator_with(&options.channel, &queue);
     let messages = messages.context("the bus cannot be used")?;
     bus::tell_refused(&bus);
-    let mut measuring = options.measure.measuring(&Defaults {
-        experiment: "msg-delay",
-        policy: Policy::Other,
-        samples: true,
-        deadline: None,
-        clock: ClockKind::Monotonic,
-    })?;
-    let parameters = &mut measuring.session.parameters;
-    parameters.insert("url".to_owned(), bus.url().into());
-    parameters.insert("channel".to_owned(), options.channel.clone().into());
-    parameters.insert("field".to_owned(), options.field.to_string().into());
+    let mut measuring = options.measure.measuring(&Defaults::of("msg-delay"))?;
+    let session = &mut measuring.session;
+    session.set("url", bus.url());
+    session.set("channel", options.channel.clone());
+    session.set("field", options.field.to_string());
     tell_clock();
     let plan = StampedPlan {
         messages,

@@ -11,13 +11,11 @@ use kadenz_lab::pubsub::{
 use kadenz_msg::provider;
 use kadenz_record::run::model::TuningMeasure;
 use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::tuning::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, Telling};
-use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
+use crate::options::{Defaults, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::Outcome;
 
 /// How long does a message take from one program to another on this host?
@@ -141,6 +139,7 @@ impl Options {
         };
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let subscribers = usize::from(self.subscribers);
+        let duration = self.duration.map_or(Duration::from_secs(20), |span| span.0);
         anyhow::ensure!(
             can_spin(receiving, subscribers, cpus),
             "`--receive spin` keeps a CPU busy for each of {subscribers} subscribers and this machine has \
@@ -153,7 +152,7 @@ impl Options {
                 run: run_number(),
                 interval: self.rate.interval(),
                 warm_up: self.warm_up,
-                count: self.messages()?,
+                count: beats(self.rate, self.count, duration)?,
                 message_bytes: usize::try_from(self.size.0)?,
             },
             subscribers,
@@ -163,44 +162,19 @@ impl Options {
         })
     }
 
-    fn messages(&self) -> anyhow::Result<u64> {
-        let duration = self.duration.map_or(Duration::from_secs(20), |span| span.0);
-        let interval = self.rate.interval().as_duration().as_nanos().max(1);
-        let in_duration = u64::try_from(duration.as_nanos() / interval)?;
-        let messages = self.count.unwrap_or(in_duration);
-        anyhow::ensure!(
-            messages > 0,
-            "the duration is shorter than one beat of {}",
-            self.rate
-        );
-        Ok(messages)
-    }
-
     fn measuring(&self, plan: &LatencyPlan, in_process: bool) -> anyhow::Result<Measuring> {
-        let mut measuring = self.measure.measuring(&Defaults {
-            experiment: "msg-latency",
-            policy: Policy::Other,
-            samples: true,
-            deadline: None,
-            clock: ClockKind::Monotonic,
-        })?;
-        let parameters = &mut measuring.session.parameters;
-        let mut set = |name: &str, value: serde_json::Value| {
-            parameters.insert(name.to_owned(), value);
-        };
-        set("url", plan.url.clone().into());
-        set("channel", plan.channel.clone().into());
-        set("rate", self.rate.to_string().replace(' ', "").into());
-        set("size", self.size.to_string().into());
-        set("count", plan.publish.count.into());
-        set("warm_up", plan.publish.warm_up.into());
-        set("subscribers", plan.subscribers.into());
-        set(
-            "receive",
-            format!("{:?}", self.receive).to_lowercase().into(),
-        );
-        set("queue", plan.queue.into());
-        set("in_process", in_process.into());
+        let mut measuring = self.measure.measuring(&Defaults::of("msg-latency"))?;
+        let session = &mut measuring.session;
+        session.set("url", plan.url.clone());
+        session.set("channel", plan.channel.clone());
+        session.set("rate", format!("{:#}", self.rate));
+        session.set("size", self.size.to_string());
+        session.set("count", plan.publish.count);
+        session.set("warm_up", plan.publish.warm_up);
+        session.set("subscribers", plan.subscribers);
+        session.set("receive", format!("{:?}", self.receive).to_lowercase());
+        session.set("queue", plan.queue);
+        session.set("in_process", in_process);
         Ok(measuring)
     }
 }

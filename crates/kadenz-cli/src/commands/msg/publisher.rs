@@ -14,7 +14,7 @@ use kadenz_msg::bus::Bus;
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep;
-use kadenz_rt::tuning::{self, Policy};
+use kadenz_rt::tuning;
 
 use super::latency::{BEGIN, Farewell};
 use crate::commands::interrupt;
@@ -49,11 +49,8 @@ const HEAD_START: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let measuring = options.measure.measuring(&Defaults {
-        experiment: "msg-latency",
-        policy: Policy::Other,
         samples: false,
-        deadline: None,
-        clock: ClockKind::Monotonic,
+        ..Defaults::of("msg-latency")
     })?;
     let stop = interrupt::stop_on_interrupt()?;
     let begun = listen_to_parent(&stop);

@@ -17,9 +17,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::interrupt;
 use crate::commands::udp;
-use crate::options::{Size, Span};
+use crate::options::{Size, Span, StdinOption};
 use crate::output::{self, Outcome};
 
 /// Be the server over which programs meet at tcpq://.
@@ -68,9 +67,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// End when standard input closes
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -93,10 +91,7 @@ pub(super) struct Served {
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let address = udp::resolve(&options.listen, PORT)?;
     let server = options.start(address)?;
-    let stop = interrupt::quietly_stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+    let stop = options.ends.quiet_stop()?;
     let address = server.address();
     output::note(&format!("serving on tcpq://{address}; Ctrl-C ends it"));
     if address.ip().is_unspecified() {

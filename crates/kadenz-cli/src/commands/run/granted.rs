@@ -1,10 +1,16 @@
-//! What was asked of a machine against what it granted, on standard error.
+//! What was asked of a machine against what it granted: on standard error, and as `kadenz run --report` writes
+//! it for scripts.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Table};
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::Context as _;
 use kadenz_lab::session;
 use kadenz_record::run::model::TuningMeasure;
+use kadenz_report::document::{Document, Table};
+use kadenz_report::terminal::Text;
 use kadenz_rt::tuning::Measure;
+use serde::Serialize;
 
 use crate::output;
 
@@ -30,19 +36,77 @@ pub(crate) fn tell(measures: &[TuningMeasure]) {
     }
 }
 
-fn table(measures: &[TuningMeasure]) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["measure", "requested", "granted", ""]);
-    for measure in measures {
-        table.add_row([
+fn table(measures: &[TuningMeasure]) -> Text {
+    let rows = measures.iter().map(|measure| {
+        let ok = if measure.ok { "ok" } else { "REFUSED" };
+        [
             measure.name.as_str(),
             &measure.requested,
             &measure.granted,
-            if measure.ok { "ok" } else { "REFUSED" },
-        ]);
+            ok,
+        ]
+        .map(str::to_owned)
+    });
+    let rows = rows.map(Vec::from).collect();
+    let table = Table::new(&["measure", "requested", "granted", ""], 4, rows);
+    Document::new().table(table).terminal()
+}
+
+/// Written at the start, and again at the end.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    /// The program with its arguments.
+    pub(super) program: &'a [String],
+    /// Number of its process; `null` when it was not started.
+    pub(super) pid: Option<u32>,
+    /// Whether everything asked for was granted.
+    pub(super) granted: bool,
+    /// Requested against granted.
+    pub(super) measures: &'a [TuningMeasure],
+    /// How it ended; `null` while it runs.
+    pub(super) ended: Option<Ended>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Ended {
+    /// What it returned; `null` when a signal ended it.
+    code: Option<i32>,
+    /// The signal that ended it.
+    signal: Option<i32>,
+}
+
+impl Report<'_> {
+    /// Writes the file anew.
+    pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        std::fs::write(file, text)
+            .with_context(|| format!("cannot write the report {}", file.display()))
     }
-    table.trim_fmt()
+}
+
+impl Ended {
+    pub(super) fn of(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: signal(status),
+        }
+    }
+
+    /// The code that a shell gives for it.
+    pub(super) fn as_a_shell_says(self) -> u8 {
+        let code = self.code.or(self.signal.map(|signal| 128 + signal));
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_status: ExitStatus) -> Option<i32> {
+    None
 }

@@ -1,7 +1,6 @@
 //! `kadenz run`.
 
 mod granted;
-mod report;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +18,7 @@ use kadenz_rt::launch::{self, Awake, Launch, LaunchError, Program};
 use kadenz_rt::shield::Shield;
 use kadenz_rt::tuning::{CpuSet, Measure, Policy};
 
-use self::report::{Ended, Report};
+use self::granted::{Ended, Report};
 use super::outcome;
 use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now, request};
 use crate::output::{self, Outcome};

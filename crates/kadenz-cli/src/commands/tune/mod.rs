@@ -16,7 +16,7 @@ use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::{EndedBy, Run};
-use kadenz_report::document::Version;
+use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::html;
 use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
 use kadenz_report::statistics::Percent;
@@ -26,9 +26,8 @@ use kadenz_rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::interrupt;
 use super::outcome;
-use crate::options::{CpuList, Span, complete};
+use crate::options::{CpuList, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -133,9 +132,8 @@ pub(crate) struct Options {
                                 "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
 
-    /// End when standard input closes: how a program that started this one ends it, by dying too
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -152,20 +150,15 @@ struct Again {
     options: Options,
 }
 
-pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
-    let resumed = options.resume.is_some();
-    let options = match &options.resume {
-        Some(folder) => of_earlier_attempt(folder)?,
-        None => options,
-    };
-    let plan = plan::of(&options)?;
-    let stop = interrupt::stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let resumed = options.resume.as_deref();
+    let resumed = resumed.map(of_earlier_attempt).transpose()?;
+    let options = resumed.as_ref().unwrap_or(options);
+    let plan = plan::of(options)?;
+    let stop = options.ends.stop()?;
     let run = {
-        let mut rounds = ChildRounds::new(&options, &plan, &stop);
-        matrix::measure(&plan.matrix, resumed, &mut rounds, &stop)
+        let mut rounds = ChildRounds::new(options, &plan, &stop);
+        matrix::measure(&plan.matrix, resumed.is_some(), &mut rounds, &stop)
     };
     let interrupted = match run {
         Ok(run) => run.ended_by == Some(EndedBy::Interrupted),
@@ -185,7 +178,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
 
 /// The matrix as JSON, with what only the measuring command knows.
 #[derive(Serialize, JsonSchema)]
-struct Measured<'a> {
+pub(super) struct Measured<'a> {
     /// Version of this form.
     version: Version<1>,
     /// What was found.
@@ -194,12 +187,14 @@ struct Measured<'a> {
     run: &'a Path,
     /// The page.
     report: &'a Path,
+    #[serde(skip)]
+    runs: &'a [Summary],
 }
 
-/// What the command's JSON looks like.
-#[cfg(test)]
-pub(crate) fn schemas() -> kadenz_report::schema::SchemaFile {
-    kadenz_report::schema::SchemaFile::new("tune", 1).answer::<Measured<'_>>("tune")
+impl Answer for Measured<'_> {
+    fn document(&self) -> Document {
+        Document::new().listing(terminal::summaries(self.runs, output::style()))
+    }
 }
 
 fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
@@ -209,15 +204,14 @@ fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     let page = folder.join("report.html");
     let runs = [summary];
     html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
-    if output::is_json() {
-        output::json(&Measured {
-            version: Version,
-            matrix: report_matrix::json(&matrix),
-            run: folder,
-            report: &page,
-        })?;
-    } else {
-        output::show(&terminal::summaries(&runs, output::style()));
+    output::answer(&Measured {
+        version: Version,
+        matrix: report_matrix::json(&matrix),
+        run: folder,
+        report: &page,
+        runs: &runs,
+    })?;
+    if !output::is_json() {
         output::note(&outcome::whereabouts(folder, Some(&page)));
     }
     Ok(if interrupted {

@@ -15,7 +15,6 @@ use super::Options;
 use super::bus::Bus;
 use super::plan::{Plan, WARM_UP};
 use super::progress::Progress;
-use crate::commands::beside;
 use crate::commands::child::{self, Notes, Running};
 use crate::options::Span;
 
@@ -125,13 +124,13 @@ impl<'a> ChildRounds<'a> {
         match status.code() {
             Some(0 | 1) => Ok(()),
             _ if self.stop.requested() => Ok(()),
-            _ => Err(beside::failed(&words, &said.stderr)),
+            _ => Err(child::failed(&words, &said.stderr)),
         }
     }
 
     /// An error that says what the load said, if it runs no more.
     fn load_still_runs(&mut self) -> io::Result<()> {
-        self.load = self.load.take().map(beside::still_runs).transpose()?;
+        self.load = self.load.take().map(child::still_runs).transpose()?;
         Ok(())
     }
 }
@@ -149,7 +148,7 @@ impl Rounds for ChildRounds<'_> {
         if load == Load::Unloaded {
             return Ok(());
         }
-        self.load = Some(beside::start(&self.load_command(), self.stop)?);
+        self.load = Some(child::start_load(&self.load_command(), self.stop)?);
         Ok(())
     }
 
@@ -188,7 +187,7 @@ impl Rounds for ChildRounds<'_> {
         let words = load.words().to_owned();
         let said = load.finish()?;
         if !said.status.success() {
-            return Err(beside::failed(&words, &said.stderr));
+            return Err(child::failed(&words, &said.stderr));
         }
         Ok(serde_json::from_slice(&said.stdout).unwrap_or_default())
     }

@@ -11,8 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::address;
-use super::socket::{SocketOptions, any_like};
-use super::token::TokenOption;
+use super::socket::{SocketOptions, TokenOption, any_like};
 use crate::commands::interrupt;
 use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};

@@ -16,11 +16,10 @@ use kadenz_udp::wire::Name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::socket::SocketOptions;
-use super::token::TokenOption;
-use super::{address, synchronised};
+use super::address;
+use super::socket::{SocketOptions, TokenOption, wall_clock};
 use crate::commands::interrupt;
-use crate::options::{CpuList, POLICIES, Span, complete};
+use crate::options::{CpuList, POLICIES, Span, StdinOption, complete};
 use crate::output::{self, Outcome};
 
 /// Answer the packets of a controller, as a robot's device does.
@@ -77,9 +76,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     token: TokenOption,
 
-    /// End when standard input closes
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    ends: StdinOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -134,10 +132,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let address = device.port().local_address();
     if options.stamps == StampsOption::Wall {
-        output::note(&format!(
-            "stamps by the wall clock: {}",
-            synchronised::words()
-        ));
+        output::note(&format!("stamps by the wall clock: {}", wall_clock()));
     }
     output::note(&format!("answering on {address}; Ctrl-C ends it"));
     device.run(&stop);
@@ -164,17 +159,8 @@ fn tune(options: &Options) -> Option<Applied> {
 }
 
 fn stop(options: &Options) -> anyhow::Result<Stop> {
-    let stop = interrupt::stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        interrupt::stop_when_stdin_closes(&stop);
-    }
-    if let Some(duration) = options.duration {
-        let ends = stop.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(duration.0);
-            ends.request();
-        });
-    }
+    let stop = options.ends.stop()?;
+    interrupt::stop_after(options.duration, &stop);
     Ok(stop)
 }
 

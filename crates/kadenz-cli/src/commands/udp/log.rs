@@ -6,13 +6,11 @@ use clap::Args;
 use kadenz_lab::udp::LOG_PORT;
 use kadenz_lab::udp::log::{LogPlan, log};
 use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::tuning::Policy;
 use kadenz_udp::device::PerSecond;
 
 use super::address;
-use super::socket::SocketOptions;
-use super::token::TokenOption;
+use super::socket::{SocketOptions, TokenOption};
+use crate::commands::interrupt;
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
@@ -65,15 +63,9 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let local = address::resolve(&options.bind, LOG_PORT)?;
-    let mut measuring = options.measure.measuring(&Defaults {
-        experiment: "udp-log",
-        policy: Policy::Other,
-        samples: true,
-        deadline: None,
-        clock: ClockKind::Monotonic,
-    })?;
-    let parameters = &mut measuring.session.parameters;
-    parameters.insert("bind".to_owned(), local.to_string().into());
+    let mut measuring = options.measure.measuring(&Defaults::of("udp-log"))?;
+    let session = &mut measuring.session;
+    session.set("bind", local.to_string());
     let per_second = 1e9 / options.limit.interval().as_duration().as_nanos().max(1) as f64;
     let plan = LogPlan {
         port: options.socket.port(local),
@@ -84,13 +76,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         until_ended: options.controllers,
     };
     let stop = options.measure.stop()?;
-    if let Some(duration) = options.duration {
-        let ends = stop.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(duration.0);
-            ends.request();
-        });
-    }
+    interrupt::stop_after(options.duration, &stop);
     let folder = measuring.session.out.clone();
     let ready = |address| output::note(&format!("logging on {address}; Ctrl-C ends it"));
     let result = {

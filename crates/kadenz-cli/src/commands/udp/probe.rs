@@ -11,16 +11,13 @@ use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_ap
 use kadenz_lab::udp::probe::{Clocks, Destination, Device, Loop, ProbePlan, Receiving, probe};
 use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
 use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::ClockKind;
 use kadenz_rt::net::port::PortOptions;
-use kadenz_rt::tuning::Policy;
 
+use super::address;
 use super::path::PathOption;
-use super::socket::{DISCOVERY, SocketOptions, Stamps, any_like};
-use super::token::TokenOption;
-use super::{address, synchronised};
+use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, any_like, wall_clock};
 use crate::commands::outcome::{self, Telling};
-use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span};
+use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::{self, Outcome};
 
 /// How long does a packet to a device and back take, and how many are lost?
@@ -287,6 +284,7 @@ impl ProbeOptions {
         destination: Destination,
         to: SocketAddr,
     ) -> anyhow::Result<ProbePlan> {
+        let duration = self.duration.map_or(Duration::from_secs(10), |span| span.0);
         let log = self.log.as_ref();
         let log = log.map(|log| address::resolve(log, LOG_PORT)).transpose()?;
         let stamping = self.stamps.into();
@@ -304,7 +302,7 @@ impl ProbeOptions {
             devices,
             destination,
             interval: self.rate.interval(),
-            count: Some(self.beats()?),
+            count: Some(beats(self.rate, self.count, duration)?),
             warm_up: self.warm_up,
             payload_bytes: usize::try_from(self.payload.0)?,
             timeout: self.timeout.0,
@@ -351,38 +349,16 @@ impl ProbeOptions {
                 "`--clocks synchronised` needs `--clock-error`: the maximum offset between this \
                  wall clock and the devices': {}, and `kadenz udp echo --stamps wall` reports the \
                  device's; add both, or give what ptp4l and phc2sys report",
-                synchronised::words()
+                wall_clock()
             ),
         }
     }
 
-    fn beats(&self) -> anyhow::Result<u64> {
-        let duration = self.duration.map_or(Duration::from_secs(10), |span| span.0);
-        let interval = self.rate.interval().as_duration().as_nanos().max(1);
-        let in_duration = u64::try_from(duration.as_nanos() / interval)?;
-        let beats = self.count.unwrap_or(in_duration);
-        anyhow::ensure!(
-            beats > 0,
-            "the duration is shorter than one beat of {}",
-            self.rate
-        );
-        Ok(beats)
-    }
-
     fn measuring(&self, experiment: &'static str, plan: &ProbePlan) -> anyhow::Result<Measuring> {
-        let mut measuring = self.measure.measuring(&Defaults {
-            experiment,
-            policy: Policy::Other,
-            samples: true,
-            deadline: None,
-            clock: ClockKind::Monotonic,
-        })?;
+        let mut measuring = self.measure.measuring(&Defaults::of(experiment))?;
         // What holds, not what was said: who repeats the run must wait as long.
         let timeout = Span(plan.timeout_with(measuring.deadline));
-        let parameters = &mut measuring.session.parameters;
-        let mut set = |name: &str, value: serde_json::Value| {
-            parameters.insert(name.to_owned(), value);
-        };
+        let session = &mut measuring.session;
         let to: Vec<String> = match plan.destination {
             Destination::Broadcast(to) => vec![to.to_string()],
             Destination::Each => plan
@@ -391,38 +367,38 @@ impl ProbeOptions {
                 .map(|it| it.address.to_string())
                 .collect(),
         };
-        set("to", to.join(",").into());
-        set("devices", plan.devices.len().into());
-        set("rate", format!("{:#}", self.rate).into());
-        set("payload", self.payload.to_string().into());
-        set("count", plan.count.into());
-        set("warm_up", plan.warm_up.into());
-        set("timeout", timeout.to_string().into());
+        session.set("to", to.join(","));
+        session.set("devices", plan.devices.len());
+        session.set("rate", format!("{:#}", self.rate));
+        session.set("payload", self.payload.to_string());
+        session.set("count", plan.count);
+        session.set("warm_up", plan.warm_up);
+        session.set("timeout", timeout.to_string());
         if let Some(limit) = self.max_loss {
-            set("max_loss", limit.to_string().into());
+            session.set("max_loss", limit.to_string());
         }
-        set("loop", format!("{:?}", plan.looping).to_lowercase().into());
+        session.set("loop", format!("{:?}", plan.looping).to_lowercase());
         let receiving = match plan.receiving {
             Receiving::Blocking => "block",
             Receiving::Spinning => "spin",
             Receiving::BusyPoll => "busy-poll",
         };
-        set("receive", receiving.into());
-        set("rehearse", plan.rehearses.into());
-        set("stamps", format!("{:?}", self.stamps).to_lowercase().into());
-        set("device_stamps", plan.device_stamps.into());
+        session.set("receive", receiving);
+        session.set("rehearse", plan.rehearses);
+        session.set("stamps", format!("{:?}", self.stamps).to_lowercase());
+        session.set("device_stamps", plan.device_stamps);
         if let Clocks::Synchronised { apart } = plan.clocks {
-            set("clocks", "synchronised".into());
-            set("clock_error", Span(apart).to_string().into());
+            session.set("clocks", "synchronised");
+            session.set("clock_error", Span(apart).to_string());
         }
         if let Some(file) = self.token.file() {
-            set("token_file", file.into());
+            session.set("token_file", file);
         }
         if let Some(path) = self.path.named() {
-            set("path", path.into());
+            session.set("path", path);
         }
         if let Some(log) = plan.log {
-            set("log", log.to_string().into());
+            session.set("log", log.to_string());
         }
         Ok(measuring)
     }

@@ -1,10 +1,15 @@
-//! The socket: what both sides may ask of it.
+//! What both sides may ask of the socket and the clock, and the token that they share.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use kadenz_report::numbers;
+use kadenz_rt::clock::{self, Synchronisation};
 use kadenz_rt::net::port::{PortOptions, Stamping};
+use kadenz_udp::wire::Token;
 
 use crate::options::{Size, Span};
 
@@ -84,3 +89,51 @@ pub(in crate::commands) fn any_like(of: SocketAddr) -> SocketAddr {
 
 /// How long devices have to answer the question who is there.
 pub(in crate::commands) const DISCOVERY: Duration = Duration::from_millis(900);
+
+/// Who may ask.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TokenOption {
+    /// File whose first line is the token, 8 to 64 bytes, that both sides must know: packets then
+    /// carry an HMAC, and strangers get no answer
+    #[arg(long, value_name = "FILE", env = "KADENZ_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl TokenOption {
+    /// The token, if one was asked for.
+    pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
+        let Some(file) = &self.token_file else {
+            return Ok(None);
+        };
+        let text = std::fs::read(file)
+            .with_context(|| format!("cannot read the token in {}", file.display()))?;
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let token = Token::new(line);
+        let token = token.with_context(|| {
+            format!(
+                "{} holds no token; make one with `head -c 24 /dev/urandom | base64 > {}`",
+                file.display(),
+                file.display()
+            )
+        })?;
+        Ok(Some(token))
+    }
+
+    /// The file, as `--token-file` takes it.
+    pub(super) fn file(&self) -> Option<String> {
+        self.token_file.as_ref().map(|it| it.display().to_string())
+    }
+}
+
+/// "this one's kernel says that it is true within 120 us".
+pub(super) fn wall_clock() -> String {
+    match clock::synchronisation() {
+        Synchronisation::Kept { within_ns } => format!(
+            "this one's kernel says that it is true within {}",
+            numbers::span(within_ns as f64)
+        ),
+        Synchronisation::Free => "this one's kernel knows of nobody who keeps it".to_owned(),
+        Synchronisation::Unknown => "this system does not say how true its own is".to_owned(),
+    }
+}

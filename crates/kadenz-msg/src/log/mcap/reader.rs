@@ -10,7 +10,7 @@ use super::{MAGIC, RECORD_HEAD, op};
 use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
 use crate::log::{
     ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
-    MAX_CHUNK_BYTES, READ_AHEAD, Source, survey,
+    MAX_CHUNK_BYTES, Source, survey,
 };
 
 /// Reads MCAP in the order of time, also files whose writer was killed.
@@ -47,22 +47,8 @@ impl<S: Source> McapReader<S> {
     /// # Errors
     /// Where it cannot be read, or does not begin like MCAP.
     pub fn open(source: S) -> Result<Self, LogError> {
-        let mut source = BufReader::with_capacity(READ_AHEAD, source);
-        let length = source.seek(SeekFrom::End(0))?;
-        source.rewind()?;
-        let mut magic = Vec::new();
-        source
-            .by_ref()
-            .take(MAGIC.len() as u64)
-            .read_to_end(&mut magic)?;
-        if magic != MAGIC {
-            let what = "it does not begin with MCAP's sign";
-            return Err(LogError::Damaged {
-                format: Format::Mcap,
-                offset: 0,
-                what,
-            });
-        }
+        let what = "it does not begin with MCAP's sign";
+        let (mut source, length) = chunks::open(source, MAGIC, Format::Mcap, what)?;
         let map = Map::default();
         let mut map = Scan {
             source: &mut source,

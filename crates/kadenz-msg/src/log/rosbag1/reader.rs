@@ -10,7 +10,7 @@ use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
 use crate::log::compression::Compression;
 use crate::log::{
     Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel, MAX_CHUNK_BYTES,
-    READ_AHEAD, Source,
+    Source,
 };
 
 /// Reads a bag of ROS 1 in the order of time, also one without index.
@@ -34,21 +34,8 @@ impl<S: Source> Rosbag1Reader<S> {
     /// # Errors
     /// Where it cannot be read, or does not begin like one.
     pub fn open(source: S) -> Result<Self, LogError> {
-        let mut source = BufReader::with_capacity(READ_AHEAD, source);
-        let length = source.seek(SeekFrom::End(0))?;
-        source.rewind()?;
-        let mut magic = Vec::new();
-        source
-            .by_ref()
-            .take(MAGIC.len() as u64)
-            .read_to_end(&mut magic)?;
-        if magic != MAGIC {
-            return Err(LogError::Damaged {
-                format: Format::Rosbag1,
-                offset: 0,
-                what: "it does not begin like a bag of version 2.0",
-            });
-        }
+        let what = "it does not begin like a bag of version 2.0";
+        let (mut source, length) = chunks::open(source, MAGIC, Format::Rosbag1, what)?;
         let map = Scan {
             source: &mut source,
             length,

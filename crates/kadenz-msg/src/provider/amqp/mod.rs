@@ -37,16 +37,16 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::parameters::Address;
-use super::stream::note::{Expected, Numbers};
-use super::stream::peer_receiver::{EarWaker, PeerReceiver};
+use super::stream::note::{Expected, Numbers, PeerInlet};
+use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
-use super::stream::{front, refuse_too_long};
+use super::stream::{publish_filled, refuse_too_long};
 use super::{
-    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
-    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
+    ProviderError, PublishError, Wait,
 };
-use crate::channel::{Channel, Pattern};
+use crate::channel::Channel;
 use crate::sync::Lock;
 use session::{Account, Status};
 
@@ -195,9 +195,9 @@ impl Provider for Amqp {
             let soon = Wait::Until(clock::now() + Duration::from_millis(5));
             let _ = receiver.receive(soon, &mut |_| More::GoOn);
         })?;
-        Ok(Box::new(AmqpInlet {
+        Ok(Box::new(PeerInlet {
             receiver,
-            expected: Expected::default(),
+            expected: Some(Expected::default()),
         }))
     }
 }
@@ -265,50 +265,7 @@ impl Outlet for AmqpOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        refuse_too_long(channel, length, self.longest)?;
-        let mut payload = std::mem::take(&mut self.in_place);
-        let outcome = match fill(front(&mut payload, length)) {
-            true => self.publish(channel, &payload[..length]).map(|()| true),
-            false => Ok(false),
-        };
-        self.in_place = payload;
-        outcome
-    }
-}
-
-#[derive(Debug)]
-struct AmqpInlet {
-    receiver: PeerReceiver<subscribing::Broker>,
-    expected: Expected,
-}
-
-impl Inlet for AmqpInlet {
-    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.receiver.want(patterns);
-        self.expected.clear();
-        Ok(())
-    }
-
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
-        let Self { receiver, expected } = self;
-        let mut overrun = 0;
-        let outcome = receiver.receive(wait, &mut |arrival| {
-            overrun += expected.gap(&arrival);
-            take(arrival)
-        });
-        receiver.counters.overrun += overrun;
-        outcome
-    }
-
-    fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.receiver.waker()))
-    }
-
-    fn counters(&self) -> InletCounters {
-        self.receiver.counters
+        let longest = self.longest;
+        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }

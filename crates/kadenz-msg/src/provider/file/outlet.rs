@@ -8,6 +8,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use crate::channel::Channel;
 use crate::log::{Entry, LogError, LogWriter, LoggedChannel};
 use crate::provider::parameters::Address;
+use crate::provider::stream::publish_filled;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
 /// The log that all outlets of a bus write to.
@@ -136,15 +137,6 @@ impl Outlet for FileOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(length, 0);
-        let filled = fill(&mut buffer);
-        let result = if filled {
-            self.publish(channel, &buffer)
-        } else {
-            Ok(())
-        };
-        self.buffer = buffer;
-        result.map(|()| filled)
+        publish_filled(self, |it| &mut it.buffer, usize::MAX, channel, length, fill)
     }
 }

@@ -42,7 +42,7 @@ use super::stream::acceptor::Acceptor;
 use super::stream::note::{NOTE, Numbers, new_sender};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
-use super::stream::{front, refuse_too_long};
+use super::stream::{publish_filled, refuse_too_long};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
@@ -264,13 +264,7 @@ impl Outlet for RosOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        refuse_too_long(channel, length, self.longest)?;
-        let mut payload = std::mem::take(&mut self.in_place);
-        let outcome = match fill(front(&mut payload, length)) {
-            true => self.publish(channel, &payload[..length]).map(|()| true),
-            false => Ok(false),
-        };
-        self.in_place = payload;
-        outcome
+        let longest = self.longest;
+        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }

@@ -12,6 +12,7 @@ use iceoryx2::sample_mut::SampleMut;
 
 use super::{Bus, Header, MESSAGE, Service, header_of};
 use crate::channel::Channel;
+use crate::provider::stream::refuse_too_long;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
 /// How long the messages are that need no larger memory than an outlet begins with, in bytes.
@@ -102,23 +103,11 @@ impl ShmOutlet {
         self.lend_ahead(length);
         Ok(())
     }
-
-    fn refuse_too_long(&self, channel: &Channel, length: usize) -> Result<(), PublishError> {
-        let longest = self.bus.settings.largest;
-        if length <= longest {
-            return Ok(());
-        }
-        Err(PublishError::TooLong {
-            channel: *channel,
-            length,
-            longest,
-        })
-    }
 }
 
 impl Outlet for ShmOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        self.refuse_too_long(channel, payload.len())?;
+        refuse_too_long(channel, payload.len(), self.bus.settings.largest)?;
         let length = payload.len();
         let sample = if let Some(mut sample) = self.take_ahead(length) {
             sample.payload_mut().copy_from_slice(payload);
@@ -137,7 +126,7 @@ impl Outlet for ShmOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        self.refuse_too_long(channel, length)?;
+        refuse_too_long(channel, length, self.bus.settings.largest)?;
         let sample = match self.take_ahead(length) {
             Some(sample) => Ok(sample),
             None => self.publisher.loan_slice(length),

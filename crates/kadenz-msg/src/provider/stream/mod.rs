@@ -10,11 +10,16 @@ pub(super) mod seats;
 pub(super) mod socket;
 pub(super) mod turns;
 
+use std::time::Duration;
+
 use kadenz_rt::clock;
 
 use super::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
-use crate::provider::PublishError;
+use crate::provider::{Outlet, PublishError};
+
+/// A connection that is lost or was refused is tried again after so long.
+pub(super) const RETRY: Duration = Duration::from_millis(100);
 
 /// What a peer said cannot be; the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +64,7 @@ pub(super) enum Read<'a> {
     Message(usize, Heard<'a>),
 }
 
-// What outlets over streams do about lengths.
+// What outlets do about lengths, and about payloads that are written in place.
 
 /// Refuses a message that is longer than allowed.
 pub(in crate::provider) fn refuse_too_long(
@@ -83,4 +88,24 @@ pub(in crate::provider) fn front(buffer: &mut Vec<u8>, length: usize) -> &mut [u
         buffer.resize(length, 0);
     }
     &mut buffer[..length]
+}
+
+/// Publishes what `fill` writes into a buffer of the outlet, which only grows. Real-time safe once it has held a
+/// message as long, if `fill` and publishing are.
+pub(in crate::provider) fn publish_filled<O: Outlet>(
+    outlet: &mut O,
+    buffer: fn(&mut O) -> &mut Vec<u8>,
+    longest: usize,
+    channel: &Channel,
+    length: usize,
+    fill: &mut dyn FnMut(&mut [u8]) -> bool,
+) -> Result<bool, PublishError> {
+    refuse_too_long(channel, length, longest)?;
+    let mut payload = std::mem::take(buffer(outlet));
+    let outcome = match fill(front(&mut payload, length)) {
+        true => outlet.publish(channel, &payload[..length]).map(|()| true),
+        false => Ok(false),
+    };
+    *buffer(outlet) = payload;
+    outcome
 }

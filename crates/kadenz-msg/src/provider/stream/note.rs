@@ -1,9 +1,15 @@
 //! What programs of ours add to a message for each other: who sent it, and its number on its channel.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-use crate::channel::Channel;
-use crate::provider::{Arrival, Scope, SenderId, Sequence};
+use super::peer_receiver::{EarWaker, PeerReceiver, Talk};
+use crate::channel::{Channel, Pattern};
+use crate::provider::{
+    Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Scope, SenderId,
+    Sequence, Wait, Wake,
+};
 
 /// The length of a note, in bytes.
 pub(in crate::provider) const NOTE: usize = 16;
@@ -100,6 +106,47 @@ impl Expected {
         let next = sequence.number.wrapping_add(1);
         let before = self.0.insert((arrival.sender, channel), next);
         before.map_or(0, |before| sequence.number.wrapping_sub(before).into())
+    }
+}
+
+/// An inlet of messages that peers send.
+#[derive(Debug)]
+pub(in crate::provider) struct PeerInlet<T> {
+    pub(in crate::provider) receiver: PeerReceiver<T>,
+    /// Where messages have numbers.
+    pub(in crate::provider) expected: Option<Expected>,
+}
+
+impl<T: Talk + Debug> Inlet for PeerInlet<T> {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.receiver.want(patterns);
+        self.expected.iter_mut().for_each(Expected::clear);
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        let Some(expected) = &mut self.expected else {
+            return self.receiver.receive(wait, take);
+        };
+        let mut overrun = 0;
+        let outcome = self.receiver.receive(wait, &mut |arrival| {
+            overrun += expected.gap(&arrival);
+            take(arrival)
+        });
+        self.receiver.counters.overrun += overrun;
+        outcome
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(EarWaker(self.receiver.waker()))
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.receiver.counters
     }
 }
 

@@ -13,13 +13,10 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 use super::acceptor::Acceptor;
 use super::seats::{Budget, GREETING, Seats, Standing};
 use super::socket::{Door, Place};
-use super::{Broken, Read};
+use super::{Broken, RETRY, Read};
 use crate::channel::Pattern;
 use crate::provider::{Arrival, InletCounters, More, ReceiveError, Received, Wait, Wake};
 use connection::Connection;
-
-/// A connection that is lost or was refused is tried again after so long.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// Room for what comes, at first; it grows with the messages.
 const FIRST_ROOM: usize = 1 << 16;

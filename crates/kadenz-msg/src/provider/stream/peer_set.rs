@@ -16,17 +16,14 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
-use super::Broken;
 use super::acceptor::Acceptor;
 use super::outgoing::{Outgoing, PARTS};
 use super::seats::{Budget, GREETING, IDLE, Seat, Seats, Standing};
 use super::socket::{Place, Socket};
+use super::{Broken, RETRY};
 use crate::provider::Wait;
 use crate::sync::Lock;
 use connection::Connection;
-
-/// A connection that is lost is tried again after so long.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// A peers that is closed waits so long for peers to take what was published.
 const LINGER: Duration = Duration::from_secs(1);

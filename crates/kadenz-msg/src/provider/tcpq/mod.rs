@@ -22,17 +22,16 @@ mod routes;
 mod server;
 mod serving;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::parameters::Address;
-use super::stream::peer_receiver::{EarWaker, PeerReceiver};
+use super::stream::note::PeerInlet;
+use super::stream::peer_receiver::PeerReceiver;
 use super::stream::socket::Place;
 use super::{
-    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
-    Outlet, Provider, ProviderError, ReceiveError, Received, Wait, Wake,
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError,
 };
-use crate::channel::Pattern;
 use client::Listening;
 pub use counters::{ClientCounters, ServerCounters};
 use outlet::TcpqOutlet;
@@ -135,34 +134,9 @@ impl Provider for Tcpq {
         if !receiver.is_connected(SERVER) {
             return Err(self.no_server(""));
         }
-        Ok(Box::new(TcpqInlet { receiver }))
-    }
-}
-
-#[derive(Debug)]
-struct TcpqInlet {
-    receiver: PeerReceiver<Listening>,
-}
-
-impl Inlet for TcpqInlet {
-    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.receiver.want(patterns);
-        Ok(())
-    }
-
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
-        self.receiver.receive(wait, take)
-    }
-
-    fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.receiver.waker()))
-    }
-
-    fn counters(&self) -> InletCounters {
-        self.receiver.counters
+        Ok(Box::new(PeerInlet {
+            receiver,
+            expected: None,
+        }))
     }
 }

@@ -10,11 +10,9 @@ use kadenz_rt::net::watch::{Interest, Watch};
 use crate::channel::Channel;
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::{Place, Socket};
+use crate::provider::stream::{RETRY, publish_filled};
 use crate::provider::{Outlet, PublishError};
 use crate::wire::tcpq::{MAGIC_CLIENT, MessageHeader, greeting};
-
-/// A server that is gone is looked for no more often.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// A connection of its own.
 #[derive(Debug)]
@@ -127,26 +125,8 @@ impl Outlet for TcpqOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        if length > self.longest {
-            let (channel, longest) = (*channel, self.longest);
-            return Err(PublishError::TooLong {
-                channel,
-                length,
-                longest,
-            });
-        }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        if buffer.len() < length {
-            buffer.resize(length, 0);
-        }
-        let filled = fill(&mut buffer[..length]);
-        let sent = if filled {
-            self.publish(channel, &buffer[..length])
-        } else {
-            Ok(())
-        };
-        self.buffer = buffer;
-        sent.map(|()| filled)
+        let longest = self.longest;
+        publish_filled(self, |it| &mut it.buffer, longest, channel, length, fill)
     }
 }
 

@@ -9,6 +9,7 @@ use kadenz_rt::net::port::{SendError, Standing, UdpPort};
 
 use super::Options;
 use crate::channel::Channel;
+use crate::provider::stream::publish_filled;
 use crate::provider::{Outlet, PublishError};
 use crate::wire::{self, Fragments};
 
@@ -108,21 +109,8 @@ impl Outlet for UdpmOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        if length > self.longest {
-            return Err(too_long(channel, length, self.longest));
-        }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        if buffer.len() < length {
-            buffer.resize(length, 0);
-        }
-        let filled = fill(&mut buffer[..length]);
-        let sent = if filled {
-            self.publish(channel, &buffer[..length])
-        } else {
-            Ok(())
-        };
-        self.buffer = buffer;
-        sent.map(|()| filled)
+        let longest = self.longest;
+        publish_filled(self, |it| &mut it.buffer, longest, channel, length, fill)
     }
 }
 

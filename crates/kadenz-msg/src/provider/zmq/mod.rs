@@ -39,16 +39,16 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::{Expected, NOTE, Numbers, new_sender};
-use super::stream::peer_receiver::{EarWaker, PeerReceiver};
+use super::stream::note::{Expected, NOTE, Numbers, PeerInlet, new_sender};
+use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
-use super::stream::{front, refuse_too_long};
+use super::stream::{publish_filled, refuse_too_long};
 use super::{
-    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
-    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, SenderId, Wait, Wake,
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError, PublishError, SenderId,
 };
-use crate::channel::{Channel, MAX_CHANNEL, Pattern};
+use crate::channel::{Channel, MAX_CHANNEL};
 use crate::sync::Lock;
 use publishing::Subscriber;
 use subscribing::Publisher;
@@ -196,9 +196,9 @@ impl Provider for Zmq {
                 receiver.connect(id, place.clone(), Box::new(greet));
             }
         }
-        Ok(Box::new(ZmqInlet {
+        Ok(Box::new(PeerInlet {
             receiver,
-            expected: Expected::default(),
+            expected: Some(Expected::default()),
         }))
     }
 }
@@ -237,14 +237,8 @@ impl Outlet for ZmqOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        refuse_too_long(channel, length, self.longest)?;
-        let mut payload = std::mem::take(&mut self.in_place);
-        let outcome = match fill(front(&mut payload, length)) {
-            true => self.publish(channel, &payload[..length]).map(|()| true),
-            false => Ok(false),
-        };
-        self.in_place = payload;
-        outcome
+        let longest = self.longest;
+        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }
 
@@ -269,42 +263,5 @@ impl Front {
 
     fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
-    }
-}
-
-#[derive(Debug)]
-struct ZmqInlet {
-    receiver: PeerReceiver<Publisher>,
-    expected: Expected,
-}
-
-impl Inlet for ZmqInlet {
-    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
-        self.receiver.want(patterns);
-        self.expected.clear();
-        Ok(())
-    }
-
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
-        let Self { receiver, expected } = self;
-        let mut overrun = 0;
-        let outcome = receiver.receive(wait, &mut |arrival| {
-            overrun += expected.gap(&arrival);
-            take(arrival)
-        });
-        receiver.counters.overrun += overrun;
-        outcome
-    }
-
-    fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.receiver.waker()))
-    }
-
-    fn counters(&self) -> InletCounters {
-        self.receiver.counters
     }
 }

@@ -1,21 +1,26 @@
 //! The page of a matrix: the answer with its commands, the cells as a heat table, what each measure
 //! bought, the control periods side by side, and Yoon's tables.
 
-mod answer;
-mod bought;
 mod data;
 mod heat;
-mod periods;
-mod tables;
-mod tuning;
 
-use super::doubt;
-use super::machine;
+use kadenz_record::run::model::TuningMeasure;
+
+use self::heat::{loads, title};
+use super::charts::plot;
+use super::doubt::{self, Doubt};
+use super::figures::{duration, printed};
+use super::machine::{self, tuning_row};
 use super::markup::Markup;
 use super::modes;
 use super::page::Page;
 use super::repeat;
-use crate::matrix::Matrix;
+use super::verdict::h1;
+use crate::matrix::layout::{self, Layout, microseconds};
+use crate::matrix::{
+    Bought, Combination, Load, Matrix, Permanent, Recommendation, Reproduced, Standing, paper,
+    paper_pair_words,
+};
 use crate::summary::Summary;
 
 pub(super) use data::of as data;
@@ -44,14 +49,286 @@ pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
 /// What stands on the page between its header and its end.
 pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     let doubts = doubt::all(page);
-    answer::section(out, matrix, &doubts);
+    answer(out, matrix, &doubts);
     heat::section(out, matrix);
-    bought::section(out, matrix);
-    periods::section(out, matrix);
-    tables::section(out, matrix);
+    bought(out, matrix);
+    periods(out, matrix);
+    tables(out, matrix);
     modes::section(out, page);
     doubt::section(out, &doubts);
-    tuning::section(out, matrix);
+    refused(out, matrix);
     machine::host(out, page);
     repeat::section(out, page);
+}
+
+/// The answer first and in large words, and what to type and to write to have it.
+fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
+    let recommendation = &matrix.recommendation;
+    let (class, icon) = look(recommendation.standing);
+    out.tag("<section id=\"verdict\">");
+    h1(out, class, icon, &headline(recommendation));
+    doubt::beside_the_verdict(out, doubts);
+    for sentence in &recommendation.sentences {
+        out.tag("<p class=\"answer\">")
+            .ticked(&printed(sentence))
+            .tag("</p>");
+    }
+    if let Some(permanent) = &recommendation.permanent {
+        how(out, permanent);
+    }
+    out.tag("</section>");
+}
+
+fn look(standing: Standing) -> (&'static str, &'static str) {
+    match standing {
+        Standing::Keeps => ("kept", "#i-kept"),
+        Standing::SoFar { .. } => ("mixed", "#i-mixed"),
+        Standing::NoneKeeps => ("missed", "#i-missed"),
+        Standing::Unknown => ("unknown", "#i-unknown"),
+    }
+}
+
+fn headline(recommendation: &Recommendation) -> String {
+    let none = recommendation.combination == Some(Combination::NONE);
+    let name = match recommendation.combination {
+        Some(Combination::NONE) | None => "No tuning".to_owned(),
+        Some(combination) => combination.to_string(),
+    };
+    match recommendation.standing {
+        Standing::Keeps if none => "Nothing is needed".to_owned(),
+        Standing::Keeps => format!("{name} is enough"),
+        Standing::SoFar { .. } => format!("{name} kept the deadline so far"),
+        Standing::NoneKeeps => "No combination keeps the deadline".to_owned(),
+        Standing::Unknown => "Nothing can be recommended".to_owned(),
+    }
+}
+
+fn how(out: &mut Markup, permanent: &Permanent) {
+    out.tag("<div class=\"steps\"><div><h2>Try it</h2>");
+    out.copyable("copy-try", "the command", &permanent.command);
+    if let Some(parameters) = &permanent.kernel_parameters {
+        out.tag("<h2>Keep the CPU free from the start</h2><p class=\"hint\">On the kernel’s command line:</p>");
+        out.copyable("copy-kernel", "the kernel parameters", parameters);
+    }
+    if let Some(sentence) = &permanent.idle_states {
+        out.tag("<p class=\"hint\">").ticked(sentence).tag("</p>");
+    }
+    out.tag("</div><div><h2>For good</h2><p class=\"hint\">As a systemd unit:</p>");
+    out.copyable("copy-unit", "the unit", permanent.unit.trim_end());
+    out.tag("</div></div>");
+}
+
+/// What each measure bought, as points with intervals and as sentences; and the ranking.
+fn bought(out: &mut Markup, matrix: &Matrix) {
+    out.tag("<section id=\"bought\"><h2>What each measure bought</h2><p class=\"lead\">How many times lower ");
+    out.tag("p99.9 of the lateness is with the measure than without it: the geometric mean over all pairs of ");
+    out.tag("cells that differ in it alone. A bar is the interval that holds it at 95&#160;% confidence; one ");
+    out.tag("that reaches across 1 shows no difference.</p>");
+    let told: Vec<_> = matrix
+        .contributions
+        .iter()
+        .filter(|contribution| contribution.figure == Bought::P99_9)
+        .collect();
+    if told.is_empty() {
+        out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and got what they asked for.</p>");
+    } else {
+        let words: Vec<String> = told.iter().map(|one| Matrix::words_of(one)).collect();
+        if told.iter().any(|one| one.ratio.is_some()) {
+            out.tag("<div class=\"controls\"><p class=\"key-loads\">");
+            for load in loads(matrix) {
+                out.tag("<span class=\"key\"><b").attr("class", load.name());
+                out.tag("></b>").text(load.words()).tag("</span>");
+            }
+            out.tag("</p></div>");
+            plot(
+                out,
+                false,
+                &format!("What each measure bought. {}.", words.join(". ")),
+            );
+        }
+        out.tag("<ul class=\"told-list\">");
+        for sentence in &words {
+            out.tag("<li>").text(printed(sentence)).tag("</li>");
+        }
+        out.tag("</ul>");
+    }
+    ranking(out, matrix);
+    out.tag("</section>");
+}
+
+fn ranking(out: &mut Markup, matrix: &Matrix) {
+    let sentences = matrix.ranking_words();
+    if sentences.is_empty() {
+        return;
+    }
+    out.tag("<h3>Ranking</h3>");
+    for sentence in &sentences {
+        out.tag("<p>").text(printed(sentence)).tag("</p>");
+    }
+    let pairs: Vec<_> = matrix.rankings.iter().flat_map(|r| &r.paper).collect();
+    if pairs.is_empty() {
+        return;
+    }
+    out.tag("<details><summary>Yoon’s order, pair by pair</summary><ul class=\"told-list\">");
+    for pair in pairs {
+        out.tag(match pair.outcome {
+            Reproduced::Yes => "<li><span class=\"yes\" aria-hidden=\"true\">✓</span> ",
+            Reproduced::No => "<li><span class=\"no\" aria-hidden=\"true\">✗</span> ",
+            Reproduced::Open => "<li><span aria-hidden=\"true\">–</span> ",
+        });
+        out.text(printed(&paper_pair_words(pair))).tag("</li>");
+    }
+    out.tag("</ul></details>");
+}
+
+/// The distribution of the control period of each cell, side by side on the same axes: the lower
+/// halves of Yoon's figures 7 and 8.
+fn periods(out: &mut Markup, matrix: &Matrix) {
+    let interval = matrix.interval_ns.map_or_else(
+        || "the period asked for".to_owned(),
+        |ns| duration(ns as f64),
+    );
+    out.tag("<section id=\"periods\"><h2>Control periods, cell by cell</h2><p class=\"lead\">How often each ");
+    out.tag("control period came, as the time it was longer (right) or shorter (left) than ");
+    out.text(interval)
+        .tag(". All panels have the same axes, both logarithmic, so that a narrow tower is a ");
+    out.tag("steady beat and every sample of a tail still shows.</p>");
+    let mut any = false;
+    for load in loads(matrix) {
+        let words = period_words(matrix, load);
+        if words.is_empty() {
+            continue;
+        }
+        any = true;
+        out.tag("<div")
+            .attr("id", format!("periods-{}", load.name()));
+        out.tag(" class=\"panels\"><h3>")
+            .tag(title(load))
+            .tag("</h3>");
+        plot(
+            out,
+            false,
+            &format!(
+                "Distributions of the control period {}. {words}",
+                load.words()
+            ),
+        );
+        out.tag("</div>");
+    }
+    if !any {
+        out.tag("<p class=\"missing\">No control periods were recorded.</p>");
+    }
+    out.tag("</section>");
+}
+
+/// The panels for those who do not see them.
+fn period_words(matrix: &Matrix, load: Load) -> String {
+    let sentences: Vec<String> = matrix
+        .of_load(load)
+        .filter_map(|cell| {
+            let periods = cell.periods.as_ref()?;
+            let longest = periods.row(None)?.max_ns;
+            Some(format!(
+                "{}: from {} to {}.",
+                cell.combination,
+                duration(periods.min_ns),
+                duration(longest)
+            ))
+        })
+        .collect();
+    sentences.join(" ")
+}
+
+/// The control periods in the rows and columns of Yoon's figures, and Yoon's own.
+fn tables(out: &mut Markup, matrix: &Matrix) {
+    out.tag("<section id=\"paper\"><h2>Yoon’s tables</h2><p class=\"lead\">Control periods in ");
+    out.tag("microseconds: the shortest, then largest, mean and standard deviation of the lowest 99&#160;%, ");
+    out.tag("99.9&#160;% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. ");
+    out.tag("Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in ");
+    out.tag("Linux-Based Robotic Systems” (Linux Symposium 2009): Linux 2.6.26.8-rt16 on 4 CPUs at 2.4 GHz, ");
+    out.tag("1 ms, 10 minutes a cell.</p>");
+    let mut any = false;
+    for load in loads(matrix) {
+        let Some(here) = layout::here(matrix, load) else {
+            continue;
+        };
+        any = true;
+        out.tag("<h3>").tag(title(load)).tag("</h3>");
+        let caption = format!("Measured here {}, in microseconds", load.words());
+        table(out, &here, &caption);
+        let figure = paper::table(load).figure;
+        out.tag("<details><summary>Yoon’s figure ")
+            .text(figure)
+            .tag("</summary>");
+        let caption = format!("Yoon’s figure {figure}, in microseconds");
+        table(out, &layout::published(load), &caption);
+        out.tag("</details>");
+    }
+    if !any {
+        out.tag("<p class=\"missing\">No control periods were recorded.</p>");
+    }
+    out.tag("</section>");
+}
+
+fn table(out: &mut Markup, layout: &Layout, caption: &str) {
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
+        .attr("aria-label", caption);
+    out.tag("><table class=\"dense\"><caption>").text(caption);
+    out.tag("</caption><thead><tr><th scope=\"col\">Periods</th>");
+    for column in &layout.columns {
+        out.tag("<th scope=\"col\">").text(column).tag("</th>");
+    }
+    out.tag("</tr></thead>");
+    let mut range = None;
+    for row in &layout.rows {
+        if range != Some(&row.range) {
+            out.tag(if range.is_some() {
+                "</tbody><tbody>"
+            } else {
+                "<tbody>"
+            });
+            range = Some(&row.range);
+        }
+        out.tag("<tr><th scope=\"row\">")
+            .text(row.label())
+            .tag("</th>");
+        for cell in &row.cells {
+            let figure = cell.map_or_else(|| "—".to_owned(), microseconds);
+            out.element("td", figure);
+        }
+        out.tag("</tr>");
+    }
+    out.tag("</tbody></table></div>");
+}
+
+/// What the cells asked of the machine and did not get, each measure once; absent where everything was granted.
+fn refused(out: &mut Markup, matrix: &Matrix) {
+    let mut refused: Vec<(&TuningMeasure, Vec<String>)> = Vec::new();
+    for cell in &matrix.cells {
+        for measure in &cell.refused {
+            let name = cell.combination.to_string();
+            match refused.iter_mut().find(|(told, _)| *told == measure) {
+                Some((_, cells)) if !cells.contains(&name) => cells.push(name),
+                Some(_) => {}
+                None => refused.push((measure, vec![name])),
+            }
+        }
+    }
+    if refused.is_empty() {
+        return;
+    }
+    out.tag("<section id=\"tuning\"><h2>What was not granted</h2>");
+    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of refusals\" tabindex=\"0\"><table class=\"prose\">");
+    out.tag("<caption>What cells asked of the system and did not get</caption><thead><tr>");
+    out.tag(
+        "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
+    );
+    out.tag("<th scope=\"col\">Result</th></tr></thead>");
+    for (measure, cells) in refused {
+        out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\">");
+        out.text(cells.join(", ")).tag("</th></tr>");
+        tuning_row(out, measure);
+        out.tag("</tbody>");
+    }
+    out.tag("</table></div></section>");
 }

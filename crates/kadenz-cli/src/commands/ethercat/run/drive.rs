@@ -7,14 +7,17 @@ use kadenz::ethercat::{
 };
 use kadenz_ethercat::control::cyclic::{EndedBy, Settings};
 use kadenz_ethercat::motion;
+use kadenz_lab::load::LoadKind;
 use kadenz_lab::measuring::Measuring;
 use kadenz_lab::measuring_threads::{self, LoopContext};
 use kadenz_lab::session;
 use kadenz_lab::stop::Stop;
+use serde_json::Value;
 
 use super::lines::cut_off;
 use super::live::Live;
-use super::{BeatOption, Options, load};
+use super::{BeatOption, Options};
+use crate::commands::child::{self, Running};
 use crate::commands::ethercat::segment::Place;
 use crate::options::Span;
 use crate::output;
@@ -33,7 +36,7 @@ pub(super) fn drive(
         .bring_up()
         .map_err(with_option)?;
     let run = session::begin(&measuring.session)?;
-    let load = options.load.map(|kind| load::start(kind, stop));
+    let load = options.load.map(|kind| start_load(kind, stop));
     let load = load.transpose()?;
     let ongoing = session::start(run, measuring.session.interval, measuring.shield.as_ref())?;
     let net = net.record_in(RunRecording {
@@ -55,7 +58,7 @@ pub(super) fn drive(
     })?;
     drop(live);
     if let Some(load) = load {
-        let done = load::end(load)?;
+        let done = end_load(load)?;
         ongoing.running.update(|run| {
             run.parameters.insert("load_done".to_owned(), done);
         });
@@ -173,4 +176,20 @@ fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
         (NetworkEvent::AxesStopped(_), None) => output::note(&text),
         _ => output::note(&cut_off(&text, output::width_of_notes())),
     }
+}
+
+/// Starts the load beside which it is measured and waits until it is under way.
+fn start_load(kind: LoadKind, stop: &Stop) -> anyhow::Result<Running> {
+    let mut words: Vec<String> = ["load", kind.name(), "--json"].map(str::to_owned).to_vec();
+    if matches!(kind, LoadKind::Heavy | LoadKind::Disk) {
+        // Yoon's machine had memory for two of its files: what it wrote went to the disk.
+        words.push("--fsync".to_owned());
+    }
+    Ok(child::start_load(&words, stop)?)
+}
+
+/// Ends it; what it did, as it tells.
+fn end_load(load: Running) -> anyhow::Result<Value> {
+    let said = load.finish()?;
+    Ok(serde_json::from_slice(&said.stdout).unwrap_or(Value::Null))
 }

@@ -5,7 +5,6 @@ mod drive;
 mod figure;
 mod lines;
 mod live;
-mod load;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +18,6 @@ use kadenz_lab::measuring::Measuring;
 use kadenz_report::matrix::Load;
 use kadenz_report::summary::Summary;
 use kadenz_rt::beat::{Interval, Rate};
-use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
 
@@ -233,11 +231,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// How it is measured, with this command's short words understood.
 fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring> {
     let mut measuring = options.measure.measuring(&Defaults {
-        experiment: EXPERIMENT,
         policy: options.priority.map_or(Policy::Other, Policy::Fifo),
         samples: false,
-        deadline: None,
-        clock: ClockKind::Monotonic,
+        ..Defaults::of(EXPERIMENT)
     })?;
     if let Some(spin) = options.spin {
         measuring.sleeper = SleeperKind::Spin;
@@ -257,18 +253,18 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
                 .map_or_else(|| "none".to_owned(), |it| it.name().to_owned()),
         ),
     ];
-    let parameters = &mut measuring.session.parameters;
+    let session = &mut measuring.session;
     for (name, value) in words {
-        parameters.insert(name.to_owned(), value.into());
+        session.set(name, value);
     }
     if let Some(spin) = options.spin {
-        parameters.insert("spin_margin".to_owned(), spin.to_string().into());
+        session.set("spin_margin", spin.to_string());
     }
     if let Some(shift) = options.sync0 {
-        parameters.insert("sync0".to_owned(), shift.to_string().into());
+        session.set("sync0", shift.to_string());
     }
     if let Some(duration) = options.duration {
-        parameters.insert("duration".to_owned(), duration.to_string().into());
+        session.set("duration", duration.to_string());
     }
     Ok(measuring)
 }

@@ -183,13 +183,7 @@ impl std::fmt::Display for Ends<'_> {
 
 fn stop(options: &Options) -> anyhow::Result<Stop> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    if let Some(duration) = options.duration {
-        let ends = stop.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(duration.0);
-            ends.request();
-        });
-    }
+    interrupt::stop_after(options.duration, &stop);
     Ok(stop)
 }
 

@@ -1,7 +1,78 @@
-//! How many packets may be lost, as users type it: `0.1%` or `5`.
+//! Values of options: what a shell completes, lists of CPUs as `taskset -c` takes them (`0,2-3`), and how many
+//! packets may be lost (`0.1%`, `5`).
 
+use std::error::Error;
+use std::ffi::OsStr;
 use std::fmt;
+use std::fmt::Display;
+use std::marker::PhantomData;
 use std::str::FromStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
+use kadenz_rt::tuning::{CpuSet, ParseCpuSetError};
+
+/// Reads a value as its [`FromStr`] does; help and completion scripts list these, which need not be all.
+pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Completed<T> {
+    let values = values.into_iter().map(|value| value.to_string());
+    Completed {
+        values: values.collect(),
+        read: PhantomData,
+    }
+}
+
+/// See [`complete`].
+#[derive(Clone)]
+pub(crate) struct Completed<T> {
+    values: Vec<String>,
+    read: PhantomData<fn() -> T>,
+}
+
+impl<T> TypedValueParser for Completed<T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Into<Box<dyn Error + Send + Sync + 'static>>,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let read: fn(&str) -> Result<T, T::Err> = T::from_str;
+        read.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().map(PossibleValue::new)))
+    }
+}
+
+/// CPUs by number, ascending, each once; at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuList(CpuSet);
+
+impl CpuList {
+    /// As kadenz-rt takes them.
+    pub(crate) fn set(&self) -> CpuSet {
+        self.0.clone()
+    }
+
+    /// One by one.
+    pub(crate) fn to_vec(&self) -> Vec<usize> {
+        self.0.iter().collect()
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = ParseCpuSetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
 
 /// How many packets may be lost: a share (`0.1%`) or a number (`5`).
 #[derive(Clone, Copy, Debug, PartialEq)]

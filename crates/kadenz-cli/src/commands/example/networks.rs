@@ -1,0 +1,66 @@
+//! `kadenz networks`.
+
+use clap::Args;
+use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz_rt::net::interface::{self, Broadcast};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// List the networks that `kadenz udp discover` asks.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz networks --json    for a script")]
+pub(crate) struct Options {
+    /// One interface only [default: all]
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+}
+
+/// The networks of this machine that have a broadcast address.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Networks {
+    version: Version<1>,
+    /// In the order of the system.
+    networks: Vec<Network>,
+}
+
+/// A network.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Network {
+    /// The interface that leads there.
+    interface: String,
+    /// The address that reaches every host of it.
+    broadcast: String,
+}
+
+impl Networks {
+    /// Those of one interface, or all.
+    pub(crate) fn new(all: Vec<Broadcast>, interface: Option<&str>) -> Self {
+        let asked = |it: &Broadcast| interface.is_none_or(|name| it.interface == name);
+        let networks = all.into_iter().filter(asked).map(|it| Network {
+            interface: it.interface,
+            broadcast: it.broadcast.to_string(),
+        });
+        Self {
+            version: Version,
+            networks: networks.collect(),
+        }
+    }
+}
+
+impl Answer for Networks {
+    fn document(&self) -> Document {
+        let networks = self.networks.iter();
+        let rows = networks.map(|it| vec![it.interface.clone(), it.broadcast.clone()]);
+        Document::new().table(Table::new(&["interface", "broadcast"], 2, rows.collect()))
+    }
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let all = interface::list_broadcast();
+    output::answer(&Networks::new(all, options.interface.as_deref()))?;
+    Ok(Outcome::Kept)
+}
