@@ -230,7 +230,7 @@ impl CameraGroup {
     /// Chooses a frame of each camera; their skew, or else the smallest one that there is.
     fn choose(&mut self) -> Result<Duration, Duration> {
         let candidates = self.members.iter().map(|member| &member.candidates[..]);
-        let found = newest_within(candidates, self.tolerance)?;
+        let found = newest_within(&candidates, self.tolerance)?;
         for member in &mut self.members {
             if let Some(chosen) = first_from(&member.candidates, found.oldest) {
                 member.chosen = *chosen;
@@ -399,7 +399,7 @@ struct Found {
 ///
 /// The best set with a given oldest frame has of each camera the first frame from there on.
 fn newest_within<'a>(
-    candidates: impl Iterator<Item = &'a [Candidate]> + Clone,
+    candidates: &(impl Iterator<Item = &'a [Candidate]> + Clone),
     tolerance: Duration,
 ) -> Result<Found, Duration> {
     let mut smallest = Duration::MAX;

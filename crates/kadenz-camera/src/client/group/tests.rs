@@ -25,7 +25,7 @@ fn frames(begins_ms: &[u64]) -> Vec<Candidate> {
 fn found(cameras: &[&[u64]], tolerance_ms: u64) -> Result<(u64, u64), Duration> {
     let cameras: Vec<_> = cameras.iter().map(|it| frames(it)).collect();
     let cameras = cameras.iter().map(Vec::as_slice);
-    let found = newest_within(cameras, MS * tolerance_ms as u32)?;
+    let found = newest_within(&cameras, MS * tolerance_ms as u32)?;
     let skew_ms = found.skew.as_millis() as u64;
     Ok((found.oldest.as_ns() / 1_000_000, skew_ms))
 }
