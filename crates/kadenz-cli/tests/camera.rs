@@ -381,7 +381,7 @@ fn a_stereo_pair_is_recorded_with_its_skew_and_what_had_no_partner() {
             "camera",
             "record",
             "test://320x240@30",
-            "--with",
+            "--sync-with",
             &name,
             "--tolerance",
             tolerance,
@@ -401,7 +401,7 @@ fn a_stereo_pair_is_recorded_with_its_skew_and_what_had_no_partner() {
     let skew = series.iter().find(|it| it["name"] == "skew").unwrap();
     assert!(skew["count"].as_u64().unwrap() > 3, "{json}");
     let camera = &json["runs"][0]["camera"];
-    assert_eq!(camera["with"][0], "test://320x240@30");
+    assert_eq!(camera["sync_with"][0], "test://320x240@30");
     assert!(camera["unmatched"].is_u64(), "{camera}");
     // Two patterns that began at different times are never within a nanosecond.
     let said = record("1ns", &place.path().join("far"));

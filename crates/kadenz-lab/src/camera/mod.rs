@@ -339,7 +339,7 @@ fn note(
             .reconnects
             .saturating_sub(before_counts.reconnects),
         unreadable: counted.unreadable,
-        with: cameras
+        sync_with: cameras
             .map(|it| it.status().map_or_else(|| name(it), |status| status.url))
             .collect(),
         unmatched: match reader.arrays.len() {

@@ -65,7 +65,7 @@ pub struct Camera {
     pub unreadable: u64,
     /// Where the frames of the other cameras came from, in a run that read sets of frames; absent in a run of one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub with: Vec<String>,
+    pub sync_with: Vec<String>,
     /// Frames of all cameras that were in no set.
     #[serde(default)]
     pub unmatched: u64,

@@ -24,7 +24,7 @@ use crate::output::{self, Outcome};
 /// A thread takes each frame as a control loop would, copies it into an array, and records how old it is then (series
 /// `age`) and where that comes from: network, assembly, decoder's queue, decode, convert, pick-up, hand-over. With
 /// --barcode the time that the simulator painted into the picture gives the true latency (series `end-to-end`). With
-/// other cameras (--with) it takes sets of frames that were taken at the same time, and records how far those lie apart
+/// other cameras (--sync-with) it takes sets of frames that were taken at the same time, and records how far those lie apart
 /// (series `skew`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,7 +32,7 @@ Examples:
   kadenz camera record rtsp://10.0.0.20/stream1 --duration 1min --deadline 50ms
   kadenz camera record front --layout gray --policy fifo:60            a camera that is served already
   kadenz camera record front --poll 100ms                              a loop slower than the camera
-  kadenz camera record left --with right --tolerance 5ms               a stereo pair, and its skew
+  kadenz camera record left --sync-with right --tolerance 5ms          a stereo pair, and its skew
   kadenz camera record rtsp://10.0.0.20/stream1 --mcap drive.mcap      a video for Foxglove, too
   kadenz camera record test://1280x720@60 --barcode --duration 10s --json")]
 pub(crate) struct Record {
@@ -41,10 +41,15 @@ pub(crate) struct Record {
 
     /// Take sets of frames together with this camera; may be given more than once
     #[arg(long, value_name = "URL|NAME")]
-    with: Vec<String>,
+    sync_with: Vec<String>,
 
     /// How far the frames of a set may lie apart, by when they were taken or else came
-    #[arg(long, value_name = "SPAN", default_value = "5ms", requires = "with")]
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "5ms",
+        requires = "sync_with"
+    )]
     tolerance: Span,
 
     /// Record what the camera sends, still compressed, into this MCAP file, which Foxglove plays
@@ -99,7 +104,7 @@ pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
 
 fn open_all(options: &Record, log: Option<&VideoLog>) -> anyhow::Result<CameraGroup> {
     let first = &options.common.reader;
-    let others = options.with.iter().map(|camera| ReaderOption {
+    let others = options.sync_with.iter().map(|camera| ReaderOption {
         camera: camera.clone(),
         ..first.clone()
     });
