@@ -32,7 +32,7 @@ Examples:
   kadenz camera record rtsp://10.0.0.20/stream1 --duration 1min --deadline 50ms
   kadenz camera record front --layout gray --policy fifo:60            a camera that is served already
   kadenz camera record front --poll 100ms                              a loop slower than the camera
-  kadenz camera record left --sync-with right --tolerance 5ms          a stereo pair, and its skew
+  kadenz camera record front-left --sync-with front-right              a stereo pair, and its skew
   kadenz camera record rtsp://10.0.0.20/stream1 --mcap drive.mcap      a video for Foxglove, too
   kadenz camera record test://1280x720@60 --barcode --duration 10s --json")]
 pub(crate) struct Record {
