@@ -1,10 +1,14 @@
-//! What a program opens: [`Camera`].
+//! What a program opens: [`Camera`], or several as a [`CameraGroup`].
+
+mod group;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kadenz_rt::clock;
 use kadenz_rt::shared::{self, SharedError, Viewer, Wanted};
+
+pub use group::{CameraGroup, FrameSet, FrameSetError};
 
 use crate::layout::{Channels, Layout, LayoutError, Order};
 use crate::ring::{Frame, RingError, RingReader, RingState};
@@ -132,7 +136,7 @@ impl Camera {
     /// # Errors
     /// [`OpenCameraError`].
     pub fn open_with(name_or_url: &str, options: &OpenOptions) -> Result<Self, OpenCameraError> {
-        if !name_or_url.contains("://") && !name_or_url.contains('/') {
+        if is_name(name_or_url) {
             return Self::attach(name_or_url, options, None);
         }
         let url = name_or_url.to_owned();
@@ -200,6 +204,12 @@ impl Camera {
             if said.as_ref().is_some_and(has_ended) {
                 return Err(OpenCameraError::Failed(describe(said.as_ref())));
             }
+            if said
+                .as_ref()
+                .is_some_and(|it| it.state == status::State::Failed)
+            {
+                return Err(OpenCameraError::Failed(describe(said.as_ref())));
+            }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {
                     camera: said
@@ -231,11 +241,31 @@ impl Camera {
                 self.given = frame.count();
                 Ok(frame)
             }
-            newest => Err(FrameError::Stale {
-                age: newest.map_or(Duration::MAX, |frame| frame.age()),
-                max_age,
-                why: describe(status::read(&self.name).as_ref()),
-            }),
+            _ => Err(self.stale(max_age)),
+        }
+    }
+
+    fn stale(&self, max_age: Duration) -> FrameError {
+        FrameError::Stale {
+            age: self
+                .ring
+                .latest()
+                .map_or(Duration::MAX, |frame| frame.age()),
+            max_age,
+            why: self.why(),
+        }
+    }
+
+    /// Why no frame comes. Calls the system.
+    fn why(&self) -> String {
+        describe(status::read(&self.name).as_ref())
+    }
+
+    /// What it is called: the URL of one that this process serves, whose name means nothing.
+    fn label(&self) -> String {
+        match &self.server {
+            Some(server) => server.status().url,
+            None => self.name.clone(),
         }
     }
 
@@ -261,7 +291,7 @@ impl Camera {
             if end.remaining(clock::now()).is_zero() {
                 return Err(FrameError::Timeout {
                     waited: timeout,
-                    why: describe(status::read(&self.name).as_ref()),
+                    why: self.why(),
                 });
             }
             if !self.follow() {
@@ -316,6 +346,13 @@ impl Camera {
             None => status::read(&self.name),
         }
     }
+}
+
+/// Whether this may be a name under which a camera is served: a URL or a file has a character that no name has.
+#[must_use]
+pub fn is_name(name_or_url: &str) -> bool {
+    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
+    name_or_url.chars().all(allowed)
 }
 
 fn describe(status: Option<&status::Status>) -> String {

@@ -3,7 +3,7 @@
 //! A [`source`] takes encoded pictures from a camera, a [`decode`]r makes [`picture`]s of them, a
 //! [`layout`] converts a picture into the bytes a program wants, and a [`ring`] in shared memory holds the
 //! newest ones for readers in any process and any language. [`server`] runs the four on threads of their
-//! own; [`Camera`] is what a program opens.
+//! own; [`Camera`] is what a program opens, and [`CameraGroup`] a stereo pair of them.
 //!
 //! The wire formats ([`wire`]) are sans-IO: bytes and a time in, bytes and events out. The simulator
 //! ([`sim`]) is a camera for tests: it scripts jitter, loss, stalls and reboots, and paints the number and
@@ -24,4 +24,4 @@ pub mod source;
 pub mod wire;
 
 #[cfg(target_os = "linux")]
-pub use client::Camera;
+pub use client::{Camera, CameraGroup};

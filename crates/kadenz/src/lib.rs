@@ -75,7 +75,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //! | [`rt`], [`record`] | clocks, sleepers and tuning; recorder and run folder | |
 //! | `msg`, `report` | all of messages and of reports | as `Bus`, as `read` |
 //! | `ethercat::Network` | a fieldbus that a control law drives; and all of the fieldbus | `ethercat` |
-//! | `Camera` | the newest frame of a camera, in a layout, with its age; and all of cameras | `camera` |
+//! | `Camera`, `CameraGroup` | the newest frame of a camera, in a layout, with its age; of several, taken together | `camera` |
 //! | `lab`, `udp` | the experiments; the device protocol | of the same name |
 //!
 //! `messages` and `report` are on by default; a loop and a recorder need neither
@@ -106,7 +106,7 @@ pub use kadenz_report as report;
 pub use kadenz_udp as udp;
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
-pub use kadenz_camera::Camera;
+pub use kadenz_camera::{Camera, CameraGroup};
 #[cfg(feature = "messages")]
 pub use kadenz_derive::Message;
 #[cfg(feature = "messages")]

@@ -68,7 +68,7 @@ const HEADER_BYTES: usize = 4096;
 const PIXELS_AT: usize = 4096;
 /// Frames that a ring holds where nothing else is stated: a view stays valid for two intervals and more.
 pub const DEFAULT_SLOTS: usize = 4;
-const MAX_SLOTS: usize = 64;
+pub(crate) const MAX_SLOTS: usize = 64;
 
 /// Words of the header, in order.
 mod header {

@@ -106,6 +106,12 @@ impl RingReader {
         self.interval
     }
 
+    /// How many frames it holds.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// When it was made: rings of one name differ in it.
     #[must_use]
     pub fn generation(&self) -> u64 {
@@ -148,10 +154,8 @@ impl RingReader {
     /// Neither allocates, locks nor calls the system.
     #[must_use]
     pub fn frame(&self, count: u64) -> Option<Frame<'_>> {
-        let before = count.checked_sub(1)?;
-        let slot = (before % self.slots as u64) as usize;
-        let at = HEADER_BYTES + slot * self.stride;
-        let sequence = count.checked_mul(2)?;
+        let sequence = count.checked_mul(2).filter(|it| *it > 0)?;
+        let at = self.place(count);
         if self.viewer.load(at / 8, Ordering::Acquire) != sequence {
             return None;
         }
@@ -159,13 +163,24 @@ impl RingReader {
         for (place, word) in words.iter_mut().enumerate() {
             *word = self.viewer.load(at / 8 + 1 + place, Ordering::Relaxed);
         }
-        let frame = Frame {
-            reader: self,
-            at,
-            sequence,
-            info: FrameInfo::from_words(&words),
-        };
+        let frame = self.view(count, FrameInfo::from_words(&words));
         frame.is_valid().then_some(frame)
+    }
+
+    /// A frame that was read before, from 1 on, which need not be valid any more.
+    pub(crate) fn view(&self, count: u64, info: FrameInfo) -> Frame<'_> {
+        Frame {
+            reader: self,
+            at: self.place(count),
+            sequence: 2 * count,
+            info,
+        }
+    }
+
+    /// Where the slot of a frame begins, from 1 on.
+    fn place(&self, count: u64) -> usize {
+        let slot = (count.saturating_sub(1) % self.slots as u64) as usize;
+        HEADER_BYTES + slot * self.stride
     }
 
     /// Waits until more than `count` frames were published, or the span is over; whether they were. Sleeps in the
@@ -234,6 +249,18 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sequence / 2
+    }
+
+    /// Its slot in the ring, from 0 on.
+    #[must_use]
+    pub fn slot(&self) -> usize {
+        (self.at - HEADER_BYTES) / self.reader.stride
+    }
+
+    /// When its ring was made.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.reader.generation
     }
 
     /// How its pixels lie.

@@ -26,6 +26,7 @@ pub use pipeline::ring_name;
 use queue::{Meta, UnitQueue};
 use status::{State, Status, StatusBoard};
 
+use crate::client::is_name;
 use crate::layout::Layout;
 use crate::picture::Picture;
 use crate::ring::DEFAULT_SLOTS;
@@ -102,8 +103,7 @@ impl CameraServer {
     /// [`ServerError`], for one where another process serves a camera of that name.
     pub fn start(open: OpenSource, options: &ServerOptions) -> Result<Self, ServerError> {
         let name = &options.name;
-        let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
-        if !(1..=64).contains(&name.len()) || !name.chars().all(allowed) {
+        if !(1..=64).contains(&name.len()) || !is_name(name) {
             return Err(ServerError::Name(name.clone()));
         }
         let board = StatusBoard::create(name)?;

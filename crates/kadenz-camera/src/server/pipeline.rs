@@ -154,7 +154,9 @@ impl Publisher {
         decoded: MonotonicTime,
         decode_ns: i64,
     ) {
-        let (capture, capture_clock) = capture_of(meta, WallTime::now(), decoded);
+        let (capture, capture_clock) =
+            meta.capture
+                .on_this_clock(meta.first_byte, WallTime::now(), decoded);
         let info = FrameInfo {
             number: meta.number,
             capture,
@@ -312,23 +314,28 @@ pub fn ring_name(camera: &str, layout: &Layout) -> String {
     format!("{PREFIX}{camera}.{}", layout.file_name())
 }
 
-/// When a frame was taken, on this machine's monotonic clock. A camera's clock that cannot be right is not believed.
-fn capture_of(
-    meta: &Meta,
-    wall: WallTime,
-    now: MonotonicTime,
-) -> (Option<MonotonicTime>, CaptureClock) {
-    match meta.capture {
-        Capture::Unknown => (None, CaptureClock::Unknown),
-        Capture::Local(time) => (Some(time), CaptureClock::Local),
-        Capture::Camera(taken) => {
-            let ago = wall.as_unix_ns().saturating_sub(taken.as_unix_ns());
-            let capture = now.offset_by_ns(ago.saturating_neg());
-            let before_arrival = meta.first_byte.since(capture);
-            if (0..MAX_CAMERA_CLOCK_ERROR_NS).contains(&before_arrival) {
-                (Some(capture), CaptureClock::Camera)
-            } else {
-                (None, CaptureClock::Unknown)
+impl Capture {
+    /// When a picture was taken whose first byte came at a time, on this machine's monotonic clock, and who says so. A
+    /// camera's clock that cannot be right is not believed. `wall` and `now` are read together.
+    #[must_use]
+    pub fn on_this_clock(
+        self,
+        first_byte: MonotonicTime,
+        wall: WallTime,
+        now: MonotonicTime,
+    ) -> (Option<MonotonicTime>, CaptureClock) {
+        match self {
+            Self::Unknown => (None, CaptureClock::Unknown),
+            Self::Local(time) => (Some(time), CaptureClock::Local),
+            Self::Camera(taken) => {
+                let ago = wall.as_unix_ns().saturating_sub(taken.as_unix_ns());
+                let capture = now.offset_by_ns(ago.saturating_neg());
+                let before_arrival = first_byte.since(capture);
+                if (0..MAX_CAMERA_CLOCK_ERROR_NS).contains(&before_arrival) {
+                    (Some(capture), CaptureClock::Camera)
+                } else {
+                    (None, CaptureClock::Unknown)
+                }
             }
         }
     }
@@ -340,20 +347,12 @@ mod tests {
 
     #[test]
     fn a_camera_whose_clock_is_not_set_is_not_believed() {
-        let meta = |capture| Meta {
-            number: 1,
-            capture,
-            first_byte: MonotonicTime::from_ns(1_000_000_000_000),
-            arrival: MonotonicTime::from_ns(1_000_002_000_000),
-            is_damaged: false,
-            missed: 0,
-            duplicated: 0,
-        };
+        let first_byte = MonotonicTime::from_ns(1_000_000_000_000);
         let now = MonotonicTime::from_ns(1_000_005_000_000);
         let wall = WallTime::from_unix_ns(5_000_000_000_000);
         let of = |ago_ns: i64| {
             let taken = WallTime::from_unix_ns(5_000_000_000_000 - ago_ns);
-            capture_of(&meta(Capture::Camera(taken)), wall, now)
+            Capture::Camera(taken).on_this_clock(first_byte, wall, now)
         };
         let right = MonotonicTime::from_ns(999_995_000_000);
         assert_eq!(of(10_000_000), (Some(right), CaptureClock::Camera));

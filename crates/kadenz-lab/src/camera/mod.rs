@@ -3,28 +3,31 @@
 //! A thread does what a control loop would do: it takes each frame, or looks for the newest one at a rate of its own,
 //! and copies it into an array that it has. Everything before that (network, assembly, decoder's queue, decoding,
 //! conversion) stands in the frame's own stamps. Where the frames come from the [simulator](kadenz_camera::sim), the
-//! time that it painted into the picture gives the true latency from camera to array.
+//! time that it painted into the picture gives the true latency from camera to array. Of several cameras it takes sets of
+//! frames that were taken at the same time: the series are of the first camera's, beside the sets' skew.
 
 pub mod hand_over;
+pub mod notices;
+mod series;
+pub mod video_log;
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 use kadenz_camera::barcode::{self, Gray};
-use kadenz_camera::client::{Camera, FrameError, OpenCameraError};
+use kadenz_camera::client::{Camera, CameraGroup, OpenCameraError};
 use kadenz_camera::layout::{Channels, Order};
-use kadenz_camera::ring::{CaptureClock, Frame, FrameInfo, Shape};
+use kadenz_camera::ring::{CaptureClock, FrameInfo, Shape};
 use kadenz_camera::server::status::Status;
 use kadenz_record::run::camera as names;
-use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
-use kadenz_record::run::model::{Kind, Run, Warning};
-use kadenz_record::samples::Sample;
+use kadenz_record::run::model::{Run, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
+use series::FrameSeries;
 
 /// How long the reader waits for a frame before it looks whether it shall end.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
@@ -42,41 +45,40 @@ pub struct CameraPlan {
     pub advise: bool,
 }
 
-/// Takes frames of a camera that was opened, and returns the completed run.
+/// Takes frames of a camera, or sets of several, and returns the completed run.
 ///
 /// # Errors
 /// [`ExperimentError`]; a camera that falls silent is no error but a warning in the run.
 pub fn experiment(
-    camera: Camera,
+    cameras: impl Into<CameraGroup>,
     plan: &CameraPlan,
     measuring: &Measuring,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
+    let cameras: CameraGroup = cameras.into();
     let mut run = session::begin(&measuring.session)?;
-    let series = FrameSeries::add(&mut run, measuring, plan.barcode)?;
+    let series = FrameSeries::add(&mut run, measuring, plan, cameras.cameras().len())?;
     let ongoing = measuring.start(run)?;
-    let before = camera.status();
-    let (member, counted) = member(camera, plan, measuring, series);
+    let before = first_status(&cameras);
+    let (member, counted) = member(cameras, plan, measuring, series);
     let ended_by = measuring_threads::work(&ongoing, vec![member], stop, watch)?;
     let (reader, after) = counted
         .recv()
         .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-    note(
-        &ongoing,
-        &reader.camera,
-        &reader.counted,
-        (before.as_ref(), after.as_ref()),
-        plan.advise,
-    );
+    note(&ongoing, &reader, (before.as_ref(), after.as_ref()), plan);
     Ok(ongoing.finish(ended_by)?)
 }
 
 /// What comes back from the thread that read.
 type Counted = mpsc::Receiver<(Reader, Option<Status>)>;
 
+fn first_status(cameras: &CameraGroup) -> Option<Status> {
+    cameras.cameras().next()?.status()
+}
+
 fn member(
-    camera: Camera,
+    cameras: CameraGroup,
     plan: &CameraPlan,
     measuring: &Measuring,
     series: FrameSeries,
@@ -84,101 +86,29 @@ fn member(
     let (sender, counted) = mpsc::sync_channel(1);
     let plan = plan.clone();
     let mut reader = Reader {
-        array: vec![0; camera.ring().shape().bytes()],
-        camera,
+        arrays: cameras
+            .cameras()
+            .map(|camera| vec![0; camera.ring().shape().bytes()])
+            .collect(),
+        cameras,
         luma: Vec::new(),
         codes: barcode::Reader::new(),
         series,
         counted: Counts::default(),
         previous: None,
     };
-    let names: Vec<&str> = FrameSeries::ALL.iter().map(|(name, ..)| *name).collect();
+    let others = FrameSeries::others(&plan, reader.arrays.len());
+    let names = FrameSeries::ALL
+        .into_iter()
+        .chain(others.into_iter().flatten());
+    let names: Vec<&str> = names.map(|(name, _)| name).collect();
     let work = move |context: &mut LoopContext<'_>| {
         reader.read(&plan, context);
-        let status = reader.camera.status();
+        let status = first_status(&reader.cameras);
         // Nobody who waits for it is gone: the run is finished from there.
         let _ = sender.send((reader, status));
     };
     (measuring.member(&names, Box::new(work)), counted)
-}
-
-/// The series of a frame's way.
-struct FrameSeries {
-    recorders: Vec<SeriesRecorder>,
-}
-
-impl FrameSeries {
-    const ALL: [(&'static str, &'static str); 10] = [
-        (
-            names::AGE,
-            "how old a frame was once it stood in the reader's array",
-        ),
-        (
-            names::NETWORK,
-            "from the camera's stamp to a frame's first byte",
-        ),
-        (
-            names::ASSEMBLY,
-            "from a frame's first byte until it was whole",
-        ),
-        (names::DECODER_QUEUE, "from there until the decoder took it"),
-        (names::FRAME_DECODE, "decoding"),
-        (
-            names::CONVERT,
-            "conversion into the layouts that were wanted, and publication",
-        ),
-        (names::PICK_UP, "from publication until the reader saw it"),
-        (names::HAND_OVER, "copying it into the reader's array"),
-        (names::FRAME_INTERVAL, "from one publication to the next"),
-        (
-            names::GAP,
-            "from the frame before to the one after where some were missed",
-        ),
-    ];
-
-    fn add(
-        run: &mut RunWriter,
-        measuring: &Measuring,
-        barcode: bool,
-    ) -> Result<Self, ExperimentError> {
-        let painted = (
-            names::END_TO_END,
-            "as age, from the time that the simulator painted into the picture",
-        );
-        let all = Self::ALL.into_iter().chain(barcode.then_some(painted));
-        let add = |(name, description): (&str, &str)| {
-            let limited = [names::AGE, names::END_TO_END].contains(&name);
-            let sketch = SeriesSketch {
-                name,
-                labels: Default::default(),
-                description: description.to_owned(),
-                kind: Kind::Latency,
-                interval: None,
-                deadline: measuring.deadline.filter(|_| limited),
-                raw: true,
-            };
-            measuring.series(run, sketch)
-        };
-        Ok(Self {
-            recorders: all.map(add).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Records a value that ended at `end`, in the series of that place.
-    fn record(
-        &mut self,
-        place: usize,
-        sequence: u64,
-        origin: MonotonicTime,
-        (begin, end): (MonotonicTime, MonotonicTime),
-    ) {
-        self.recorders[place].record(Sample {
-            sequence,
-            intended_ns: begin.since(origin),
-            actual_ns: end.since(origin),
-            value_ns: end.since(begin),
-        });
-    }
 }
 
 /// What the reader counted.
@@ -187,6 +117,8 @@ struct Counts {
     received: u64,
     passed_over: u64,
     unreadable: u64,
+    /// Frames in no set before the first that was looked for.
+    unmatched_before: u64,
     by_camera_clock: bool,
     /// What each layer took in all.
     layers_ns: [u64; LAYERS.len()],
@@ -227,29 +159,33 @@ const LAYERS: [(&str, &str); 7] = [
 
 /// The thread that does what a control loop would.
 struct Reader {
-    camera: Camera,
-    array: Vec<u8>,
+    cameras: CameraGroup,
+    /// An array for each camera.
+    arrays: Vec<Vec<u8>>,
     luma: Vec<u8>,
     codes: barcode::Reader,
     series: FrameSeries,
     counted: Counts,
-    /// Of the frame before: its count in its ring, and what was known of it.
+    /// Of the first camera's frame before: its count in its ring, and what was known of it.
     previous: Option<(u64, FrameInfo)>,
 }
 
-/// What is known of a frame once it is in the array.
+/// What is known of the first camera's frame once the set is in the arrays.
 struct Taken {
     info: FrameInfo,
     shape: Shape,
     count: u64,
     seen: MonotonicTime,
     copied: MonotonicTime,
+    /// From the earliest to the latest frame of the set.
+    skew: Duration,
 }
 
 impl Reader {
     fn read(&mut self, plan: &CameraPlan, context: &mut LoopContext<'_>) {
         let end = context.start + plan.duration;
         let mut looks_at = context.start;
+        self.counted.unmatched_before = self.cameras.unmatched();
         while context.clock.now() < end && !context.stop.requested() {
             if let Some(poll) = plan.poll {
                 looks_at = looks_at + poll;
@@ -266,28 +202,27 @@ impl Reader {
         }
     }
 
-    /// The next frame, or the newest, in the array.
+    /// The next frames, or the newest, in the arrays.
     fn take(&mut self, plan: &CameraPlan) -> Option<Taken> {
-        let frame = match plan.poll {
-            None => self.camera.next(STOP_INTERVAL),
-            Some(_) => self.camera.latest(Duration::MAX),
+        let set = match plan.poll {
+            None => self.cameras.next(STOP_INTERVAL),
+            Some(_) => self.cameras.latest(Duration::MAX),
         };
-        let frame: Frame<'_> = match frame {
-            Ok(frame) => frame,
-            Err(FrameError::Stale { .. } | FrameError::Timeout { .. }) => return None,
-        };
+        let set = set.ok()?;
         let seen = clock::now();
-        let shape = frame.shape();
-        if self.array.len() != shape.bytes() {
-            self.array.resize(shape.bytes(), 0);
+        for (frame, array) in set.frames().zip(&mut self.arrays) {
+            array.resize(frame.shape().bytes(), 0);
         }
-        frame.copy_to(&mut self.array).ok()?;
+        set.copy_to(&mut self.arrays).ok()?;
+        let copied = clock::now();
+        let first = set.frames().next()?;
         Some(Taken {
-            info: *frame.info(),
-            shape,
-            count: frame.count(),
+            info: *first.info(),
+            shape: first.shape(),
+            count: first.count(),
             seen,
-            copied: clock::now(),
+            copied,
+            skew: set.skew(),
         })
     }
 
@@ -319,7 +254,7 @@ impl Reader {
             let Some(span) = span else {
                 continue;
             };
-            self.series.record(place, sequence, origin, span);
+            FrameSeries::record(&mut self.series.recorders[place], sequence, origin, span);
             if let Some(layer) = place
                 .checked_sub(1)
                 .and_then(|it| self.counted.layers_ns.get_mut(it))
@@ -327,10 +262,15 @@ impl Reader {
                 *layer += u64::try_from(span.1.since(span.0)).unwrap_or(0);
             }
         }
+        if let Some(recorder) = &mut self.series.skew {
+            let skew = (taken.copied - taken.skew, taken.copied);
+            FrameSeries::record(recorder, sequence, origin, skew);
+        }
         if let Some((count, before)) = self.previous {
             if info.missed > before.missed {
                 let gap = (before.published, info.published);
-                self.series.record(spans.len(), sequence, origin, gap);
+                let recorder = &mut self.series.recorders[spans.len()];
+                FrameSeries::record(recorder, sequence, origin, gap);
             }
             self.counted.passed_over += taken.count.saturating_sub(count + 1);
         }
@@ -338,7 +278,7 @@ impl Reader {
 
     /// Reads the painted time, after everything was measured.
     fn read_barcode(&mut self, taken: &Taken, origin: MonotonicTime) {
-        luma_of(&self.array, &taken.shape, &mut self.luma);
+        luma_of(&self.arrays[0], &taken.shape, &mut self.luma);
         let size = taken.shape.size;
         let gray = Gray::new(&self.luma, size, size.width as usize);
         let found = gray.map(|gray| barcode::whole(self.codes.read(&gray)));
@@ -347,9 +287,10 @@ impl Reader {
             return;
         };
         let sent = MonotonicTime::from_ns(code.sent_ns(taken.copied.as_ns()));
-        let place = FrameSeries::ALL.len();
-        self.series
-            .record(place, taken.info.number, origin, (sent, taken.copied));
+        if let Some(recorder) = &mut self.series.painted {
+            let span = (sent, taken.copied);
+            FrameSeries::record(recorder, taken.info.number, origin, span);
+        }
     }
 }
 
@@ -368,22 +309,25 @@ fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) {
     }
 }
 
-/// Completes the run with what was counted.
+/// Completes the run with what was counted; lost frames are the first camera's.
 fn note(
     ongoing: &Ongoing,
-    camera: &Camera,
-    counted: &Counts,
+    reader: &Reader,
     (before, after): (Option<&Status>, Option<&Status>),
-    advise: bool,
+    plan: &CameraPlan,
 ) {
+    let counted = &reader.counted;
     let counts = |status: Option<&Status>| status.map(|it| it.counts).unwrap_or_default();
     let (before_counts, after_counts) = (counts(before), counts(after));
     let status = after.or(before);
+    let mut cameras = reader.cameras.cameras();
+    let first = cameras.next();
+    let name = |camera: &Camera| camera.name().to_owned();
     let noted = names::Camera {
-        url: status.map_or_else(|| camera.name().to_owned(), |it| it.url.clone()),
+        url: status.map_or_else(|| first.map_or_else(String::new, name), |it| it.url.clone()),
         description: status.map_or_else(String::new, |it| it.description.clone()),
         decoder: status.and_then(|it| it.decoder.clone()),
-        layout: camera.layout().to_string(),
+        layout: first.map_or_else(String::new, |it| it.layout().to_string()),
         received: counted.received,
         missed: after_counts.missed.saturating_sub(before_counts.missed),
         duplicated: after_counts
@@ -395,8 +339,23 @@ fn note(
             .reconnects
             .saturating_sub(before_counts.reconnects),
         unreadable: counted.unreadable,
+        sync_with: cameras
+            .map(|it| it.status().map_or_else(|| name(it), |status| status.url))
+            .collect(),
+        unmatched: match reader.arrays.len() {
+            1 => 0,
+            _ => reader
+                .cameras
+                .unmatched()
+                .saturating_sub(counted.unmatched_before),
+        },
     };
-    for warning in warnings(&noted, counted, advise) {
+    let mut warnings = warnings(&noted, counted, plan.advise);
+    // One of each may still wait for the others.
+    if plan.poll.is_none() && noted.unmatched > reader.arrays.len() as u64 {
+        warnings.push(unmatched(&noted, reader.cameras.tolerance()));
+    }
+    for warning in warnings {
         ongoing.running.add_warning(warning);
     }
     ongoing.running.update(|run| run.camera = Some(noted));
@@ -438,6 +397,19 @@ fn warnings(noted: &names::Camera, counted: &Counts, advise: bool) -> Vec<Warnin
         ));
     }
     warnings
+}
+
+fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
+    let (unmatched, received) = (noted.unmatched, noted.received);
+    Warning {
+        id: "camera_unmatched".to_owned(),
+        text: format!(
+            "{unmatched} frames were in none of {received} sets within {tolerance:?} of one another"
+        ),
+        remedy: Some(
+            "trigger the cameras by one signal, or set their clocks by the same NTP server; --tolerance allows more".to_owned(),
+        ),
+    }
 }
 
 /// Which layer takes the most, and what shortens it.

@@ -28,6 +28,7 @@ mod error;
 pub mod event;
 mod faulty;
 mod file;
+pub mod foxglove;
 mod info;
 mod limits;
 pub mod mcap;

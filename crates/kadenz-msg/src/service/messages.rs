@@ -2,6 +2,6 @@
 //! them, and a test holds them against what it writes.
 
 pub use super::generated::kadenz::{
-    ClockQuery, ClockStamps, Heartbeat, Parameter, ParameterAnswer, ParameterQuery, ParameterValue,
-    Reply, ReplyView, Request, RequestView, TypeAnswer, TypeQuery,
+    CameraFrame, ClockQuery, ClockStamps, Heartbeat, Parameter, ParameterAnswer, ParameterQuery,
+    ParameterValue, Reply, ReplyView, Request, RequestView, TypeAnswer, TypeQuery,
 };

@@ -25,6 +25,8 @@ pub const PICK_UP: &str = "pick-up";
 pub const HAND_OVER: &str = "hand-over";
 /// Name of the series: how long frames were away where some were missed.
 pub const GAP: &str = "gap";
+/// Name of the series: how far the frames of a set lie apart, where more than one camera was read.
+pub const SKEW: &str = "skew";
 
 /// What a measurement of a camera counted, beside the times that stand in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,4 +63,10 @@ pub struct Camera {
     /// Frames in which the reader found no time that the simulator painted, where it looked for one.
     #[serde(default)]
     pub unreadable: u64,
+    /// Where the frames of the other cameras came from, in a run that read sets of frames; absent in a run of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sync_with: Vec<String>,
+    /// Frames of all cameras that were in no set.
+    #[serde(default)]
+    pub unmatched: u64,
 }

@@ -128,7 +128,7 @@ fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
         Camera::open_with(&sim.url(), &open)
     })?;
     record::take(
-        camera,
+        camera.into(),
         &options.measure,
         &Taking {
             experiment: "camera-bench",

@@ -10,7 +10,8 @@ mod sim;
 use clap::{Args, ValueEnum};
 use kadenz_camera::client::{Camera, OpenOptions};
 use kadenz_camera::layout::Layout;
-use kadenz_camera::source::NetworkOptions;
+use kadenz_camera::server::OpenSource;
+use kadenz_camera::source::{self, NetworkOptions};
 use kadenz_camera::wire::rtsp::Transport;
 
 use crate::options::{Span, waiting};
@@ -97,15 +98,31 @@ struct ReaderOption {
 impl ReaderOption {
     /// Opens it, which takes until its first frame.
     fn open(&self) -> anyhow::Result<Camera> {
+        self.open_by(|options| Ok(Camera::open_with(&self.camera, options)?))
+    }
+
+    /// Opens its URL, whose pictures go through what `through` makes of its source.
+    fn open_through(
+        &self,
+        through: impl FnOnce(OpenSource) -> anyhow::Result<OpenSource>,
+    ) -> anyhow::Result<Camera> {
+        let (url, source) = (self.camera.clone(), self.source.options());
+        let open = through(Box::new(move || source::open(&url, &source)))?;
+        let shown = source::without_credentials(&self.camera);
+        self.open_by(|options| Ok(Camera::serve(open, &shown, options)?))
+    }
+
+    fn open_by(
+        &self,
+        open: impl FnOnce(&OpenOptions) -> anyhow::Result<Camera>,
+    ) -> anyhow::Result<Camera> {
         let options = OpenOptions {
             layout: self.layout,
             patience: self.source.timeout.0,
             source: self.source.options(),
         };
-        let shown = kadenz_camera::source::without_credentials(&self.camera);
-        let camera = waiting(&format!("waiting for the first frame of {shown}"), || {
-            Camera::open_with(&self.camera, &options)
-        })?;
-        Ok(camera)
+        let shown = source::without_credentials(&self.camera);
+        let words = format!("waiting for the first frame of {shown}");
+        waiting(&words, || open(&options))
     }
 }

@@ -1,32 +1,58 @@
 //! `kadenz camera record` and `kadenz camera doctor`.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Args;
-use kadenz_camera::client::Camera;
+use kadenz_camera::client::{Camera, CameraGroup, is_name};
+use kadenz_lab::camera::video_log::VideoLog;
 use kadenz_lab::camera::{CameraPlan, experiment};
+use kadenz_msg::log::record::{RecordOptions, Recorded};
 use kadenz_record::run::camera::{AGE, END_TO_END};
+use kadenz_report::numbers;
 
 use super::ReaderOption;
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// How old are a camera's frames when a program has them?
 ///
 /// A thread takes each frame as a control loop would, copies it into an array, and records how old it is then (series
 /// `age`) and where that comes from: network, assembly, decoder's queue, decode, convert, pick-up, hand-over. With
-/// --barcode the time that the simulator painted into the picture gives the true latency (series `end-to-end`).
+/// --barcode the time that the simulator painted into the picture gives the true latency (series `end-to-end`). With
+/// other cameras (--sync-with) it takes sets of frames that were taken at the same time, and records how far those lie apart
+/// (series `skew`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz camera record rtsp://10.0.0.20/stream1 --duration 1min --deadline 50ms
   kadenz camera record front --layout gray --policy fifo:60            a camera that is served already
   kadenz camera record front --poll 100ms                              a loop slower than the camera
+  kadenz camera record front-left --sync-with front-right              a stereo pair, and its skew
+  kadenz camera record rtsp://10.0.0.20/stream1 --mcap drive.mcap      a video for Foxglove, too
   kadenz camera record test://1280x720@60 --barcode --duration 10s --json")]
 pub(crate) struct Record {
     #[command(flatten)]
     common: Common,
+
+    /// Take sets of frames together with this camera; may be given more than once
+    #[arg(long, value_name = "URL|NAME")]
+    sync_with: Vec<String>,
+
+    /// How far the frames of a set may lie apart, by when they were taken or else came
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "5ms",
+        requires = "sync_with"
+    )]
+    tolerance: Span,
+
+    /// Record what the camera sends, still compressed, into this MCAP file, which Foxglove plays
+    #[arg(long, value_name = "FILE")]
+    mcap: Option<PathBuf>,
 }
 
 /// Where does a camera's latency come from, and what should be changed?
@@ -65,16 +91,91 @@ struct Common {
 }
 
 pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
-    measure(&options.common, "camera", None)
+    let log = options.mcap.as_deref().map(start_log).transpose()?;
+    let outcome = open_all(options, log.as_ref())
+        .and_then(|cameras| measure(cameras, &options.common, "camera", None));
+    match log.and_then(|log| log.finish()) {
+        Some(recorded) => tell_log(&recorded, outcome),
+        None => outcome,
+    }
+}
+
+fn open_all(options: &Record, log: Option<&VideoLog>) -> anyhow::Result<CameraGroup> {
+    let first = &options.common.reader;
+    let others = options.sync_with.iter().map(|camera| ReaderOption {
+        camera: camera.clone(),
+        ..first.clone()
+    });
+    let mut cameras = Vec::new();
+    for reader in std::iter::once(first.clone()).chain(others) {
+        cameras.push(match log {
+            Some(log) => open_logged(&reader, log, cameras.len())?,
+            None => reader.open()?,
+        });
+    }
+    Ok(CameraGroup::new(cameras, options.tolerance.0))
+}
+
+fn start_log(path: &Path) -> anyhow::Result<VideoLog> {
+    VideoLog::start(path, &RecordOptions::default()).with_context(|| {
+        format!(
+            "--mcap {} cannot be made; name a file that is not there yet, in a folder where you may write",
+            path.display()
+        )
+    })
+}
+
+/// Opens a camera whose pictures are recorded: the first as `camera`, the second as `camera-2`.
+fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::Result<Camera> {
+    anyhow::ensure!(
+        !is_name(&reader.camera),
+        "--mcap records what the camera sends, which does not reach programs that open `{}` by name; give its URL",
+        reader.camera
+    );
+    let name = match before {
+        0 => "camera".to_owned(),
+        before => format!("camera-{}", before + 1),
+    };
+    reader.open_through(|open| Ok(log.recording(&name, open)?))
+}
+
+/// Says what is in the log, and what is not; one without a picture is taken away again.
+fn tell_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
+    if let Some(trouble) = &recorded.trouble {
+        output::complain(trouble);
+    }
+    for file in &recorded.files {
+        if recorded.written() == 0 {
+            let _ = std::fs::remove_file(file);
+        } else {
+            let pictures = numbers::counted(recorded.written(), "picture");
+            output::note(&format!("{pictures} in {}", file.display()));
+        }
+    }
+    match recorded.dropped() {
+        0 => outcome,
+        dropped => {
+            let dropped = numbers::counted(dropped, "picture");
+            output::complain(&format!("{dropped} dropped: the disk is too slow, or full"));
+            outcome.map(|_| Outcome::Missed)
+        }
+    }
 }
 
 pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Outcome> {
     // A budget needs a limit: two frames at 30 Hz, unless one is stated.
     let deadline = Duration::from_micros(66_667);
-    measure(&options.common, "camera-doctor", Some(deadline))
+    let camera = options.common.reader.open()?;
+    measure(
+        camera.into(),
+        &options.common,
+        "camera-doctor",
+        Some(deadline),
+    )
 }
 
 fn measure(
+    cameras: CameraGroup,
     options: &Common,
     experiment: &'static str,
     deadline: Option<Duration>,
@@ -87,10 +188,10 @@ fn measure(
         deadline,
         advise: deadline.is_some(),
     };
-    take(options.reader.open()?, &options.measure, &taking)
+    take(cameras, &options.measure, &taking)
 }
 
-/// What is taken of a camera that is open.
+/// What is taken of cameras that are open.
 pub(super) struct Taking {
     /// As `run.json` names it.
     pub(super) experiment: &'static str,
@@ -104,7 +205,7 @@ pub(super) struct Taking {
 
 /// Takes frames, and tells what came of it.
 pub(super) fn take(
-    camera: Camera,
+    cameras: CameraGroup,
     measure: &MeasureOptions,
     taking: &Taking,
 ) -> anyhow::Result<Outcome> {
@@ -121,12 +222,17 @@ pub(super) fn take(
     };
     let session = &mut measuring.session;
     session.set("duration", taking.duration.to_string());
-    session.set("layout", camera.layout().to_string());
+    if let Some(camera) = cameras.cameras().next() {
+        session.set("layout", camera.layout().to_string());
+    }
+    if cameras.cameras().len() > 1 {
+        session.set("tolerance", Span(cameras.tolerance()).to_string());
+    }
     let stop = measure.stop()?;
     let folder = measuring.session.out.clone();
     {
         let mut progress = Progress::new("taking frames", Some(plan.duration));
-        experiment(camera, &plan, &measuring, &stop, &mut progress)?;
+        experiment(cameras, &plan, &measuring, &stop, &mut progress)?;
     }
     outcome::tell(&Telling {
         deciding: Some(&[AGE, END_TO_END]),

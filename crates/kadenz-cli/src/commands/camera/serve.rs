@@ -1,22 +1,31 @@
 //! `kadenz camera serve`.
 
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clap::Args;
+use kadenz_camera::client::{OpenCameraError, OpenOptions};
 use kadenz_camera::layout::Layout;
 use kadenz_camera::ring::DEFAULT_SLOTS;
 use kadenz_camera::server::status::{State, Status};
 use kadenz_camera::server::{CameraServer, ServerOptions};
 use kadenz_camera::source;
+use kadenz_lab::camera::notices::{self, Notices};
 use kadenz_lab::stop::Stop;
+use kadenz_msg::bus::Bus;
+use kadenz_msg::provider;
+use kadenz_msg::service::types_on_wire::TypeResponder;
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
+use kadenz_rt::tuning::Tuning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::SourceOption;
 use super::list::state_word;
+use crate::commands::interrupt;
+use crate::commands::msg::bus;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
@@ -36,7 +45,8 @@ Examples:
   kadenz camera serve http://10.0.0.21/video.mjpg --name left --layout gray-column-major
   kadenz camera serve '/dev/video0?size=720p' --name usb
   kadenz camera serve test://1920x1080@30 --duration 10s
-  kadenz camera serve rtsp://admin:secret@10.0.0.20/h264 --layout rgb@960x540 --layout gray[640x480+0+0]")]
+  kadenz camera serve rtsp://admin:secret@10.0.0.20/h264 --layout rgb@960x540 --layout gray[640x480+0+0]
+  kadenz camera serve rtsp://10.0.0.20/stream1 --name front --publish FRONT_CAMERA  a message for each frame")]
 pub(crate) struct Options {
     /// Where the frames come from: rtsp://, http:// (MJPEG), /dev/video0, test://1920x1080@30
     url: String,
@@ -52,6 +62,15 @@ pub(crate) struct Options {
     /// Frames that shared memory holds for each layout: how long a program may look at one without a copy
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SLOTS)]
     slots: usize,
+
+    /// Publish a message to this channel for each new frame, which says where in shared memory it lies
+    /// (kadenz.camera_frame); in the first --layout, or rgb
+    #[arg(long, value_name = "CHANNEL")]
+    publish: Option<String>,
+
+    /// The bus of --publish [default: LCM_DEFAULT_URL, or LCM's own]
+    #[arg(long, value_name = "URL", requires = "publish")]
+    bus: Option<String>,
 
     /// How long [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
@@ -70,6 +89,9 @@ pub(super) struct Served {
     version: Version<1>,
     #[serde(flatten)]
     status: Status,
+    /// The messages of `--publish`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notices: Option<Notices>,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -89,14 +111,59 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             ..ServerOptions::new(&options.name, &source::without_credentials(&options.url))
         },
     )?;
+    let publishing = options.publish.as_deref();
+    let publishing = publishing.map(|channel| Publishing::start(options, channel));
+    let publishing = publishing.transpose()?;
     let status = watch(&server, options, &stop);
     let failed = status.state == State::Failed;
     anyhow::ensure!(!failed, status.trouble.unwrap_or_default());
+    let notices = publishing.map(Publishing::end).transpose()?;
+    if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
+        output::complain(trouble);
+    }
     output::summary(&Served {
         version: Version,
         status,
+        notices,
     })?;
     Ok(Outcome::Kept)
+}
+
+/// A thread that publishes a message for each new frame.
+struct Publishing {
+    stop: Stop,
+    thread: JoinHandle<Result<Notices, OpenCameraError>>,
+    /// Tells who asks what the messages look like.
+    _responder: TypeResponder,
+}
+
+impl Publishing {
+    fn start(options: &Options, channel: &str) -> anyhow::Result<Self> {
+        let url = options.bus.clone().unwrap_or_else(provider::default_url);
+        let bus = Bus::over(&url, bus::open(&url)?);
+        let mut publisher = bus.publisher(channel)?;
+        let responder = bus.tell_types(Tuning::default())?;
+        let name = options.name.clone();
+        let layout = options.layout.first().copied();
+        let layout = layout.unwrap_or(OpenOptions::default().layout);
+        let stop = Stop::default();
+        let ending = stop.clone();
+        let thread = std::thread::Builder::new().name("camera-publish".to_owned());
+        let thread =
+            thread.spawn(move || notices::publish(&name, layout, &mut publisher, &ending))?;
+        Ok(Self {
+            stop,
+            thread,
+            _responder: responder,
+        })
+    }
+
+    fn end(self) -> anyhow::Result<Notices> {
+        self.stop.request();
+        let ended = self.thread.join();
+        let ended = ended.map_err(|_| anyhow::anyhow!("the thread that publishes panicked"))?;
+        Ok(ended?)
+    }
 }
 
 /// Says what becomes of the camera until the end; how it was then.
@@ -144,6 +211,9 @@ fn line(status: &Status) -> String {
 impl Answer for Served {
     fn document(&self) -> Document {
         let counts = &self.status.counts;
+        let notices = self.notices.as_ref().map_or_else(String::new, |it| {
+            format!("; {} published", numbers::counted(it.published, "message"))
+        });
         let each = [
             (counts.missed, "missed"),
             (counts.skipped, "skipped"),
@@ -153,7 +223,7 @@ impl Answer for Served {
         let told = each.map(|(count, word)| format!("{} {word}", numbers::thousands(count)));
         let frames = numbers::thousands(counts.frames);
         format!(
-            "{frames} frames of {}; {}",
+            "{frames} frames of {}; {}{notices}",
             self.status.url,
             told.join(", ")
         )

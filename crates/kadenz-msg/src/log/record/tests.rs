@@ -76,6 +76,26 @@ fn what_is_recorded_is_in_the_file_with_its_type_and_numbers() {
 }
 
 #[test]
+fn a_channel_of_another_encoding_is_described_once_whatever_its_messages_begin_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.mcap");
+    let asked = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&asked);
+    let describe = Box::new(move |channel: &Channel, _| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        crate::log::foxglove::PictureCoding::H264.channel(channel.as_str())
+    });
+    let mut recorder = Recorder::start(&path, &RecordOptions::default(), describe).unwrap();
+    for n in 0..100 {
+        recorder.record(&channel("A"), &[n; 8], time(n.into()), None);
+    }
+    assert_eq!(recorder.finish().written(), 100);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    let entries = all(&path);
+    assert!(entries.iter().all(|it| it.channel.encoding == "protobuf"));
+}
+
+#[test]
 fn a_type_that_is_described_late_is_in_the_log_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");

@@ -12,7 +12,7 @@ use super::files::{Files, Opened};
 use super::ring::{Consumer, Head};
 use super::{Describe, RecordOptions, Shared, lock};
 use crate::channel::{Channel, MAX_CHANNEL};
-use crate::log::{Entry, LogError, LoggedChannel};
+use crate::log::{Entry, LCM_ENCODING, LogError, LoggedChannel};
 use crate::message::Fingerprint;
 
 /// How often a disk that refused is tried again.
@@ -209,7 +209,10 @@ impl Writing {
     }
 
     fn channel(&mut self, name: Channel, fingerprint: Option<Fingerprint>) -> Arc<LoggedChannel> {
-        let key = (name, fingerprint);
+        // Only LCM's messages begin with a fingerprint.
+        let other = self.channels.get(&(name, None));
+        let has_none = other.is_some_and(|it| it.encoding != LCM_ENCODING);
+        let key = (name, fingerprint.filter(|_| !has_none));
         let known = self.channels.get(&key);
         if let Some(known) = known.filter(|_| !self.undescribed.remove(&key)) {
             return Arc::clone(known);
@@ -220,6 +223,8 @@ impl Writing {
         let told = Arc::new((self.describe)(&name, fingerprint));
         let mut known = self.channels.values();
         let channel = known.find(|it| **it == told).map_or(told, Arc::clone);
+        let is_lcm = channel.encoding == LCM_ENCODING;
+        let key = (name, fingerprint.filter(|_| is_lcm));
         self.channels.insert(key, Arc::clone(&channel));
         channel
     }

@@ -2,6 +2,130 @@
 
 //! Messages of the package `kadenz`.
 
+/// A new frame of a camera, whose pixels lie in shared memory of the host that says so: the slot of a ring of frames, as
+/// docs/camera-ring.md describes it. They stay there until so many more frames came as the ring has slots.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CameraFrame {
+    /// When it was taken, or else when its first byte came, in microseconds since 1970.
+    pub utime: i64,
+    /// The same, in nanoseconds of the host's monotonic clock, as in the ring.
+    pub begin_ns: i64,
+    /// When it was published in the ring.
+    pub published_ns: i64,
+    /// Its number since the server's start, lost ones counted.
+    pub number: i64,
+    /// The camera's name.
+    pub camera: String,
+    /// The ring's file in /dev/shm.
+    pub ring: String,
+    /// When the ring was made: one of the same name with another is a later one.
+    pub generation: i64,
+    /// Its count in the ring: half the sequence of its slot while it is there.
+    pub count: i64,
+    /// Its slot in the ring.
+    pub slot: i32,
+    /// How its pixels lie, as rgb-column-major.
+    pub layout: String,
+    /// Pixels.
+    pub width: i32,
+    /// `int32_t height`
+    pub height: i32,
+    /// 1 or 3.
+    pub channels: i32,
+    /// Bytes.
+    pub size: i64,
+}
+
+impl crate::message::Message for CameraFrame {
+    const NAME: &'static str = "kadenz.camera_frame";
+    const FINGERPRINT: crate::message::Fingerprint = crate::message::Fingerprint(0x37f0555ec9dc1135);
+    const DESCRIPTION: &'static str =
+        r"package kadenz;
+
+// A new frame of a camera, whose pixels lie in shared memory of the host that says so: the slot of a ring of frames, as
+// docs/camera-ring.md describes it. They stay there until so many more frames came as the ring has slots.
+struct camera_frame {
+    // When it was taken, or else when its first byte came, in microseconds since 1970.
+    int64_t utime;
+    // The same, in nanoseconds of the host's monotonic clock, as in the ring.
+    int64_t begin_ns;
+    // When it was published in the ring.
+    int64_t published_ns;
+    // Its number since the server's start, lost ones counted.
+    int64_t number;
+    // The camera's name.
+    string camera;
+    // The ring's file in /dev/shm.
+    string ring;
+    // When the ring was made: one of the same name with another is a later one.
+    int64_t generation;
+    // Its count in the ring: half the sequence of its slot while it is there.
+    int64_t count;
+    // Its slot in the ring.
+    int32_t slot;
+    // How its pixels lie, as rgb-column-major.
+    string layout;
+    // Pixels.
+    int32_t width;
+    int32_t height;
+    // 1 or 3.
+    int32_t channels;
+    // Bytes.
+    int64_t size;
+}
+";
+
+    fn body_length(&self) -> usize {
+        let mut length = 72;
+        length += 5 + self.camera.len();
+        length += 5 + self.ring.len();
+        length += 5 + self.layout.len();
+        length
+    }
+
+    fn encode_body(
+        &self,
+        writer: &mut crate::codec::Writer<'_>,
+    ) -> Result<(), crate::codec::EncodeError> {
+        writer.value(self.utime)?;
+        writer.value(self.begin_ns)?;
+        writer.value(self.published_ns)?;
+        writer.value(self.number)?;
+        writer.string("camera", &self.camera)?;
+        writer.string("ring", &self.ring)?;
+        writer.value(self.generation)?;
+        writer.value(self.count)?;
+        writer.value(self.slot)?;
+        writer.string("layout", &self.layout)?;
+        writer.value(self.width)?;
+        writer.value(self.height)?;
+        writer.value(self.channels)?;
+        writer.value(self.size)?;
+        Ok(())
+    }
+
+    fn decode_body(
+        &mut self,
+        reader: &mut crate::codec::Reader<'_>,
+    ) -> Result<(), crate::codec::DecodeError> {
+        self.utime = reader.value("utime")?;
+        self.begin_ns = reader.value("begin_ns")?;
+        self.published_ns = reader.value("published_ns")?;
+        self.number = reader.value("number")?;
+        reader.string("camera", &mut self.camera)?;
+        reader.string("ring", &mut self.ring)?;
+        self.generation = reader.value("generation")?;
+        self.count = reader.value("count")?;
+        self.slot = reader.value("slot")?;
+        reader.string("layout", &mut self.layout)?;
+        self.width = reader.value("width")?;
+        self.height = reader.value("height")?;
+        self.channels = reader.value("channels")?;
+        self.size = reader.value("size")?;
+        Ok(())
+    }
+}
+
 /// Asks for the time of a host, by the service KADENZ/CLOCK/ followed by the host's name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClockQuery {

@@ -1,0 +1,156 @@
+//! Records the pictures of cameras as they come, still compressed, in a log that Foxglove plays: [`VideoLog`].
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kadenz_camera::server::OpenSource;
+use kadenz_camera::source::{Content, Next, Source, SourceError, Unit};
+use kadenz_msg::channel::{Channel, ChannelError};
+use kadenz_msg::log::LogError;
+use kadenz_msg::log::foxglove::PictureCoding;
+use kadenz_msg::log::record::{RecordOptions, Recorded, Recorder};
+use kadenz_msg::provider::{Arrival, Payload, SenderId, Stamps};
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+
+/// What a channel of pictures that are coded each by itself ends in; other ones have [`VIDEO`].
+const IMAGE: &str = "/image";
+const VIDEO: &str = "/video";
+
+/// A log of what cameras send. H.264 and H.265 go to the channel `NAME/video` as `foxglove.CompressedVideo`, JPEG to
+/// `NAME/image` as `foxglove.CompressedImage`.
+///
+/// The threads that receive never wait for the disk: a picture for which there is no room is counted as dropped.
+/// Whatever ends the program, what was flushed stays readable.
+#[derive(Clone)]
+pub struct VideoLog {
+    recorder: Arc<Mutex<Option<Recorder>>>,
+}
+
+impl VideoLog {
+    /// Makes the file and starts to write.
+    ///
+    /// # Errors
+    /// Where the file cannot be made, or is there already.
+    pub fn start(path: &Path, options: &RecordOptions) -> Result<Self, LogError> {
+        let describe = |channel: &Channel, _| {
+            let name = channel.as_str();
+            // The format of a video is in each message.
+            let coding = match name.ends_with(IMAGE) {
+                true => PictureCoding::Jpeg,
+                false => PictureCoding::H264,
+            };
+            coding.channel(name)
+        };
+        let recorder = Recorder::start(path, options, Box::new(describe))?;
+        Ok(Self {
+            recorder: Arc::new(Mutex::new(Some(recorder))),
+        })
+    }
+
+    /// A source that records what passes through it; `camera` is also the frame of reference of its pictures.
+    ///
+    /// # Errors
+    /// Where the name is too long for a channel.
+    pub fn recording(
+        &self,
+        camera: &str,
+        mut open: OpenSource,
+    ) -> Result<OpenSource, ChannelError> {
+        let channels = [VIDEO, IMAGE].map(|kind| Channel::new(&format!("{camera}{kind}")));
+        let [video, image] = channels;
+        let (video, image) = (video?, image?);
+        let (log, camera) = (self.clone(), camera.to_owned());
+        Ok(Box::new(move || {
+            Ok(Box::new(Recording {
+                source: open()?,
+                log: log.clone(),
+                video,
+                image,
+                camera: camera.clone(),
+                message: Vec::new(),
+            }))
+        }))
+    }
+
+    /// Writes what waits, ends the file, and says what was recorded; `None` where it was ended before.
+    #[must_use]
+    pub fn finish(&self) -> Option<Recorded> {
+        self.lock().take().map(Recorder::finish)
+    }
+
+    /// A thread that panicked leaves a recorder that is whole.
+    fn lock(&self) -> MutexGuard<'_, Option<Recorder>> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A source whose pictures are recorded.
+struct Recording {
+    source: Box<dyn Source>,
+    log: VideoLog,
+    video: Channel,
+    image: Channel,
+    camera: String,
+    /// Its memory is used again.
+    message: Vec<u8>,
+}
+
+impl Source for Recording {
+    fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError> {
+        let Self {
+            source,
+            log,
+            camera,
+            message,
+            ..
+        } = self;
+        let next = source.next(until)?;
+        let Next::Unit(unit) = &next else {
+            return Ok(next);
+        };
+        let (channel, coding, bytes) = match unit.content {
+            Content::H264(bytes) => (&self.video, PictureCoding::H264, bytes),
+            Content::H265(bytes) => (&self.video, PictureCoding::H265, bytes),
+            Content::Jpeg(bytes) => (&self.image, PictureCoding::Jpeg, bytes),
+            Content::Picture(_) => return Err(uncompressed()),
+        };
+        let taken = taken(unit);
+        coding.encode(taken, camera, bytes, message);
+        if let Some(recorder) = &mut *log.lock() {
+            recorder.take(&Arrival {
+                channel: channel.as_str(),
+                payload: Payload::Lent(message),
+                sender: SenderId::default(),
+                sequence: None,
+                stamps: Stamps {
+                    published: Some(taken),
+                    kernel: None,
+                    taken: unit.arrival,
+                },
+            });
+        }
+        Ok(next)
+    }
+
+    fn description(&self) -> String {
+        self.source.description()
+    }
+}
+
+/// When a picture was taken, or else when its first byte came, by this machine's wall clock.
+fn taken(unit: &Unit<'_>) -> WallTime {
+    let (wall, now) = (WallTime::now(), clock::now());
+    let (capture, _) = unit.capture.on_this_clock(unit.first_byte, wall, now);
+    let ago_ns = now.since(capture.unwrap_or(unit.first_byte));
+    WallTime::from_unix_ns(wall.as_unix_ns().saturating_sub(ago_ns))
+}
+
+fn uncompressed() -> SourceError {
+    SourceError {
+        cause: "its pictures are not compressed, and only what a camera compresses is recorded"
+            .to_owned(),
+        remedy: "leave the log out, or take a camera that sends H.264, H.265 or JPEG, such as `kadenz camera sim`"
+            .to_owned(),
+        is_transient: false,
+    }
+}
