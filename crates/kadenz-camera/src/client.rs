@@ -15,6 +15,8 @@ use crate::source::{self, NetworkOptions, SourceError};
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it looks whether a ring is there.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Where nothing was published for so long, the camera may have another ring.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// Why a camera cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -182,8 +184,14 @@ impl Camera {
                 Err(error) => return Err(error.into()),
             }
             let said = status::read(name);
-            if said.is_none() && server.is_none() {
-                return Err(OpenCameraError::NotServed(name.to_owned()));
+            match &said {
+                None if server.is_none() => {
+                    return Err(OpenCameraError::NotServed(name.to_owned()));
+                }
+                Some(it) if it.state == status::State::Failed => {
+                    return Err(OpenCameraError::Failed(describe(said.as_ref())));
+                }
+                _ => {}
             }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {
@@ -204,8 +212,8 @@ impl Camera {
     /// [`FrameError::Stale`]; the handle stays good.
     ///
     /// # Real-time safety
-    /// While frames come: neither allocates, locks nor calls the system. Where the newest is too old it looks whether the
-    /// camera has another ring now, which allocates and calls the system.
+    /// While frames come: neither allocates, locks nor calls the system. Where the newest is too old, or none was
+    /// published for 200 ms, it looks whether the camera has another ring now, which allocates and calls the system.
     pub fn latest(&mut self, max_age: Duration) -> Result<Frame<'_>, FrameError> {
         if !self.has_fresh(max_age) {
             self.follow();
@@ -225,9 +233,13 @@ impl Camera {
     }
 
     fn has_fresh(&self, max_age: Duration) -> bool {
+        let is_quiet = |frame: &Frame<'_>| {
+            let since_ns = clock::now().since(frame.info().published);
+            u128::from(since_ns.max(0).unsigned_abs()) > QUIET.as_nanos()
+        };
         self.ring
             .latest()
-            .is_some_and(|frame| frame.age() <= max_age)
+            .is_some_and(|frame| frame.age() <= max_age && !is_quiet(&frame))
     }
 
     /// The newest frame that was not given yet, waiting for one until the span is over.
