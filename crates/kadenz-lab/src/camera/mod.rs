@@ -10,7 +10,7 @@ pub mod hand_over;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use kadenz_camera::barcode::{self, Gray};
+use kadenz_camera::barcode::{self, Gray, ReadError};
 use kadenz_camera::client::{Camera, FrameError, OpenCameraError};
 use kadenz_camera::layout::{Channels, Order};
 use kadenz_camera::ring::{CaptureClock, Frame, FrameInfo, Shape};
@@ -187,6 +187,8 @@ struct Counts {
     received: u64,
     passed_over: u64,
     unreadable: u64,
+    torn: u64,
+    overwritten: u64,
     by_camera_clock: bool,
     /// What each layer took in all.
     layers_ns: [u64; LAYERS.len()],
@@ -258,6 +260,11 @@ impl Reader {
             let Some(taken) = self.take(plan) else {
                 continue;
             };
+            // The newest may be the one that was taken before.
+            let known = self.previous.map(|(_, before)| before.published);
+            if known == Some(taken.info.published) {
+                continue;
+            }
             self.record(&taken, context.origin);
             if plan.barcode {
                 self.read_barcode(&taken, context.origin);
@@ -281,7 +288,10 @@ impl Reader {
         if self.array.len() != shape.bytes() {
             self.array.resize(shape.bytes(), 0);
         }
-        frame.copy_to(&mut self.array).ok()?;
+        if frame.copy_to(&mut self.array).is_err() {
+            self.counted.overwritten += 1;
+            return None;
+        }
         Some(Taken {
             info: *frame.info(),
             shape,
@@ -293,12 +303,6 @@ impl Reader {
 
     fn record(&mut self, taken: &Taken, origin: MonotonicTime) {
         let info = &taken.info;
-        if self
-            .previous
-            .is_some_and(|(_, before)| before.number == info.number)
-        {
-            return; // The newest is the one that was taken before.
-        }
         self.counted.received += 1;
         self.counted.by_camera_clock |= info.capture_clock == CaptureClock::Camera;
         let sequence = info.number;
@@ -342,9 +346,10 @@ impl Reader {
         let size = taken.shape.size;
         let gray = Gray::new(&self.luma, size, size.width as usize);
         let found = gray.map(|gray| barcode::whole(self.codes.read(&gray)));
-        let Ok(Ok(code)) = found else {
-            self.counted.unreadable += 1;
-            return;
+        let code = match found {
+            Ok(Ok(code)) => code,
+            Ok(Err(ReadError::Torn { .. })) => return self.counted.torn += 1,
+            Ok(Err(ReadError::Missing(_))) | Err(_) => return self.counted.unreadable += 1,
         };
         let sent = MonotonicTime::from_ns(code.sent_ns(taken.copied.as_ns()));
         let place = FrameSeries::ALL.len();
@@ -395,6 +400,8 @@ fn note(
             .reconnects
             .saturating_sub(before_counts.reconnects),
         unreadable: counted.unreadable,
+        torn: counted.torn,
+        overwritten: counted.overwritten,
     };
     for warning in warnings(&noted, counted, advise) {
         ongoing.running.add_warning(warning);
