@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::Request;
+use super::child::Ended;
 
 /// How long a command may take to be ready, or to end: longer is a hang.
 const MAX_WAIT: Duration = Duration::from_secs(20);
@@ -17,6 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub struct Running {
     child: Child,
     stderr: PathBuf,
+    started: Instant,
 }
 
 impl Running {
@@ -32,7 +34,12 @@ impl Running {
             .stderr(File::create(&stderr)?)
             .spawn()
             .with_context(|| format!("cannot start {}", request.program.display()))?;
-        Ok(Self { child, stderr })
+        let started = Instant::now();
+        Ok(Self {
+            child,
+            stderr,
+            started,
+        })
     }
 
     /// Waits until `ready` gives something.
@@ -47,7 +54,7 @@ impl Running {
             }
             let ended = self.child.try_wait().context("cannot wait for a command")?;
             if ended.is_some() || Instant::now() > until {
-                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
+                let said = self.said();
                 bail!("the command under attack was not ready ({ended:?}): {said}");
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -69,11 +76,41 @@ impl Running {
 
     /// The most memory that it held at once, in MiB.
     pub fn most_memory_mib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let status = status.unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|it| it.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        kib.unwrap_or(0) / 1024
+        self.status_kib("VmHWM:").unwrap_or(0) / 1024
+    }
+
+    /// The memory that it holds now, in KiB; none where it has ended.
+    pub fn memory_kib(&self) -> Option<u64> {
+        self.status_kib("VmRSS:")
+    }
+
+    fn status_kib(&self, field: &str) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// How long ago it was started.
+    pub fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What it wrote to standard error so far.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// How it ended, where it has.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn ended(&mut self) -> Result<Option<Ended>> {
+        let status = self.child.try_wait().context("cannot wait for a command")?;
+        Ok(status.map(|status| Ended {
+            status: Some(status),
+            stderr: self.said(),
+            wall: self.age(),
+        }))
     }
 
     /// Sends SIGINT, as Ctrl-C does, and gives how long it took to end; none where it does not.
