@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::child::{self, Limits};
 use super::mutate::Random;
 use super::recorders::{unreadable, words};
-use super::running::Running;
+use super::running::{Memory, Running};
 use super::{Report, Request};
 
 /// What CI affords.
@@ -414,52 +414,6 @@ impl Member {
     }
 }
 
-/// What a process held in memory in the course of its life.
-#[derive(Default)]
-struct Memory {
-    /// Its age, and KiB.
-    samples: Vec<(Duration, u64)>,
-}
-
-impl Memory {
-    const INTERVAL: Duration = Duration::from_secs(1);
-    /// Pictures change their size for some seconds, and their memory with it: a shorter life says nothing.
-    const MIN_LIFE: Duration = Duration::from_secs(120);
-    /// How much more the last quarter may hold, beside a tenth.
-    const MAX_GROWTH_KIB: u64 = 4 << 10;
-
-    fn look(&mut self, running: &Running) {
-        let age = running.age();
-        let is_due = self
-            .samples
-            .last()
-            .is_none_or(|(at, _)| age >= *at + Self::INTERVAL);
-        if let Some(kib) = is_due.then(|| running.memory_kib()).flatten() {
-            self.samples.push((age, kib));
-        }
-    }
-
-    fn life(&self) -> Duration {
-        self.samples.last().map_or(Duration::ZERO, |(at, _)| *at)
-    }
-
-    /// The most in the second and in the last quarter, in KiB.
-    fn quarters(&self) -> Option<(u64, u64)> {
-        let quarter = self.life() / 4;
-        let most = |from: u32| {
-            let within = self.samples.iter().filter(|(at, _)| *at >= quarter * from);
-            let within = within.filter(|(at, _)| from == 3 || *at < quarter * (from + 1));
-            within.map(|(_, kib)| *kib).max()
-        };
-        Some((most(1)?, most(3)?))
-    }
-
-    fn has_grown(&self) -> bool {
-        let grown = |(early, late): (u64, u64)| late > early + early / 10 + Self::MAX_GROWTH_KIB;
-        self.life() >= Self::MIN_LIFE && self.quarters().is_some_and(grown)
-    }
-}
-
 /// Removes the shared memory that killed processes left.
 fn clear(prefix: &str) -> Result<()> {
     for entry in fs::read_dir("/dev/shm")?.flatten() {
@@ -515,17 +469,5 @@ mod tests {
         };
         let is = |silent: &[u32], s: f64| (longest_silence_s(&text(silent)) - s).abs() < 1e-9;
         assert!(is(&[], 0.0) && is(&[0, 1], 2.0) && is(&[3, 4, 5, 7], 3.0) && is(&[8, 9], 2.0));
-    }
-
-    #[test]
-    fn memory_is_flat_where_the_last_quarter_holds_no_more_than_the_second() {
-        let of = |kib_a_second: u64| Memory {
-            samples: (0..1800)
-                .map(|s| (Duration::from_secs(s), 30_000 + kib_a_second * s))
-                .collect(),
-        };
-        assert_eq!(of(0).quarters(), Some((30_000, 30_000)));
-        assert!(!of(0).has_grown() && !of(5).has_grown());
-        assert!(of(20).has_grown());
     }
 }

@@ -174,3 +174,68 @@ fn signal(name: &str, process: u32) -> Result<()> {
     status.context("cannot start sh to send a signal")?;
     Ok(())
 }
+
+/// What a process held in memory in the course of its life.
+#[derive(Default)]
+pub struct Memory {
+    /// Its age, and KiB.
+    samples: Vec<(Duration, u64)>,
+}
+
+impl Memory {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    /// Pictures change their size for some seconds, and their memory with it: a shorter life says nothing.
+    const MIN_LIFE: Duration = Duration::from_secs(120);
+    /// How much more the last quarter may hold, beside a tenth.
+    const MAX_GROWTH_KIB: u64 = 4 << 10;
+
+    /// Looks how much it holds, where a second has passed.
+    pub fn look(&mut self, running: &Running) {
+        let age = running.age();
+        let is_due = self
+            .samples
+            .last()
+            .is_none_or(|(at, _)| age >= *at + Self::INTERVAL);
+        if let Some(kib) = is_due.then(|| running.memory_kib()).flatten() {
+            self.samples.push((age, kib));
+        }
+    }
+
+    fn life(&self) -> Duration {
+        self.samples.last().map_or(Duration::ZERO, |(at, _)| *at)
+    }
+
+    /// The most in the second and in the last quarter, in KiB.
+    pub fn quarters(&self) -> Option<(u64, u64)> {
+        let quarter = self.life() / 4;
+        let most = |from: u32| {
+            let within = self.samples.iter().filter(|(at, _)| *at >= quarter * from);
+            let within = within.filter(|(at, _)| from == 3 || *at < quarter * (from + 1));
+            within.map(|(_, kib)| *kib).max()
+        };
+        Some((most(1)?, most(3)?))
+    }
+
+    /// Whether it held more at the end of its life than it grew into.
+    pub fn has_grown(&self) -> bool {
+        let grown = |(early, late): (u64, u64)| late > early + early / 10 + Self::MAX_GROWTH_KIB;
+        self.life() >= Self::MIN_LIFE && self.quarters().is_some_and(grown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_flat_where_the_last_quarter_holds_no_more_than_the_second() {
+        let of = |kib_a_second: u64| Memory {
+            samples: (0..1800)
+                .map(|s| (Duration::from_secs(s), 30_000 + kib_a_second * s))
+                .collect(),
+        };
+        assert_eq!(of(0).quarters(), Some((30_000, 30_000)));
+        assert!(!of(0).has_grown() && !of(5).has_grown());
+        assert!(of(20).has_grown());
+    }
+}
