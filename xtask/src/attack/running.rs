@@ -79,9 +79,10 @@ impl Running {
         self.status_kib("VmHWM:").unwrap_or(0) / 1024
     }
 
-    /// The memory that it holds now, in KiB; none where it has ended.
+    /// The memory that it holds now, in KiB, without the pages of its program, which come and go; none where it has
+    /// ended.
     pub fn memory_kib(&self) -> Option<u64> {
-        self.status_kib("VmRSS:")
+        Some(self.status_kib("RssAnon:")? + self.status_kib("RssShmem:")?)
     }
 
     fn status_kib(&self, field: &str) -> Option<u64> {
