@@ -22,6 +22,8 @@ pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How often it looks whether the camera has failed, while it waits for the first frame.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// Where nothing was published for so long, the camera may have another ring.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// Why a camera cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -204,12 +206,6 @@ impl Camera {
             if said.as_ref().is_some_and(has_ended) {
                 return Err(OpenCameraError::Failed(describe(said.as_ref())));
             }
-            if said
-                .as_ref()
-                .is_some_and(|it| it.state == status::State::Failed)
-            {
-                return Err(OpenCameraError::Failed(describe(said.as_ref())));
-            }
             if end.remaining(clock::now()).is_zero() {
                 return Err(OpenCameraError::Silent {
                     camera: said
@@ -229,8 +225,8 @@ impl Camera {
     /// [`FrameError::Stale`]; the handle stays good.
     ///
     /// # Real-time safety
-    /// While frames come: neither allocates, locks nor calls the system. Where the newest is too old it looks whether the
-    /// camera has another ring now, which allocates and calls the system.
+    /// While frames come: neither allocates, locks nor calls the system. Where the newest is too old, or none was
+    /// published for 200 ms, it looks whether the camera has another ring now, which allocates and calls the system.
     pub fn latest(&mut self, max_age: Duration) -> Result<Frame<'_>, FrameError> {
         if !self.has_fresh(max_age) {
             self.follow();
@@ -270,9 +266,16 @@ impl Camera {
     }
 
     fn has_fresh(&self, max_age: Duration) -> bool {
-        self.ring
-            .latest()
-            .is_some_and(|frame| frame.age() <= max_age)
+        let newest = self.ring.latest();
+        !self.is_quiet() && newest.is_some_and(|frame| frame.age() <= max_age)
+    }
+
+    /// Whether nothing was published for some time, so that there may be another ring.
+    fn is_quiet(&self) -> bool {
+        self.ring.latest().is_none_or(|frame| {
+            let since_ns = clock::now().since(frame.info().published);
+            u128::from(since_ns.max(0).unsigned_abs()) > QUIET.as_nanos()
+        })
     }
 
     /// The newest frame that was not given yet, waiting for one until the span is over.

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use kadenz_camera::barcode::{Gray, Reader, whole};
+use kadenz_camera::client::{Camera, OpenOptions};
 use kadenz_camera::decode;
 use kadenz_camera::picture::Size;
 use kadenz_camera::sim::{CameraSim, Event, Fault, Options, Protocol, Script};
@@ -81,6 +82,32 @@ fn what_udp_loses_is_counted_and_what_it_reorders_is_put_in_order() {
         );
         assert_eq!(lost > 0, is_lossy, "{fault:?}: {lost}");
     }
+}
+
+#[test]
+fn what_is_predicted_from_a_lost_picture_is_not_served() {
+    let (at, lasts, fault) = (Duration::ZERO, Duration::MAX, Fault::Loss(0.03));
+    let script = Script::new(vec![Event { at, lasts, fault }]);
+    let sim = CameraSim::start(Options {
+        script,
+        ..options()
+    })
+    .unwrap();
+    let layout = "gray".parse().unwrap();
+    let open = OpenOptions {
+        layout,
+        ..OpenOptions::default()
+    };
+    let mut camera = Camera::open_with(&sim.url(), &open).unwrap();
+    let (mut reader, mut missed) = (Reader::new(), 0);
+    for _ in 0..100 {
+        let frame = camera.next(Duration::from_secs(60)).unwrap();
+        let (size, bytes) = (frame.shape().size, frame.to_vec().unwrap());
+        missed = frame.info().missed;
+        let gray = Gray::new(&bytes, size, size.width as usize).unwrap();
+        whole(reader.read(&gray)).unwrap();
+    }
+    assert!(missed > 0);
 }
 
 #[test]

@@ -5,7 +5,10 @@ mod common;
 #[path = "common/examples.rs"]
 mod examples;
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::listener::Listener;
 use common::*;
@@ -320,6 +323,8 @@ fn shortened(
     echo: &str,
 ) -> Vec<String> {
     let find = |words: &[String], option: &str| words.iter().position(|word| word == option);
+    // The first page has examples of commands that have pages of their own.
+    let takes_duration = takes_duration || words[1] == "check";
     let takes_duration = takes_duration && find(&words, "--print").is_none();
     if let Some(out) = find(&words, "--out") {
         words[out + 1].insert_str(0, &format!("{number}-"));
@@ -338,6 +343,8 @@ fn shortened(
         "udp send" => set("--to", echo),
         "log play" if !steps => set("--speed", "0"),
         "timer oneshot" => set("--count", "20"),
+        // Larger pictures take longer to paint, encode and hand over, and nothing else.
+        "camera bench" | "camera sim" => set("--size", "480p"),
         _ => {}
     }
     match (find(&words, "--duration"), find(&words, "--count")) {
@@ -360,39 +367,70 @@ fn examples_of_help_do_what_they_say() {
     files_of_examples(folder.path());
     let pages = folder.path().join("pages");
     assert_eq!(run(&["man", "--out", text(&pages)]).code, 0);
-    let mut used = std::collections::BTreeSet::new();
-    let (mut ran, mut failed) = (0, Vec::new());
     let echo = Listener::echo(&[]);
-    for page in std::fs::read_dir(&pages).unwrap() {
-        let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
-        let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
-        for words in examples(&page) {
-            let typed = words.join(" ");
-            let asks = ONLY_PARSED.iter().find(|(word, _)| typed.contains(word));
-            let is_run = RUN.iter().any(|begin| typed.starts_with(begin));
-            if let (Some((word, _)), false) = (asks, is_run) {
-                used.insert(*word);
-                continue;
-            }
-            ran += 1;
-            let takes_duration = page.contains("--duration\\fR \\fI<");
-            let words = shortened(words, takes_duration, ran, &echo.address);
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let mut command = kadenz(&words);
-            let said = command
-                .current_dir(folder.path())
-                .env("HOME", folder.path())
-                .env("LCM_DEFAULT_URL", "memq://");
-            let said = Said::of(said.stdin(std::process::Stdio::null()).output().unwrap());
-            // A machine that is busy misses a deadline of an example.
-            if ![0, 1].contains(&said.code) {
-                failed.push(format!("{typed}: {words:?}: {}", said.err));
-            }
+    let pages = std::fs::read_dir(&pages).unwrap();
+    let pages = pages.map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap());
+    let pages: Vec<String> = pages.collect();
+    let (next, tried) = (AtomicUsize::new(0), Mutex::new(Tried::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    try_page(page, folder.path(), &echo.address, &tried);
+                }
+            });
         }
-    }
+    });
     echo.end();
+    let Tried { used, ran, failed } = tried.into_inner().unwrap();
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(ran > 120, "{ran}");
     let listed = ONLY_PARSED.map(|(word, _)| word);
     assert_eq!(used, listed.into(), "a reason that no example needs");
+}
+
+/// Pages whose examples run side by side: most of them wait for time to pass. Those of a page run one after the other,
+/// for they take the same ports and names.
+const SIDE_BY_SIDE: usize = 4;
+
+/// What became of the examples.
+#[derive(Default)]
+struct Tried {
+    /// Words of [`ONLY_PARSED`] that an example has.
+    used: BTreeSet<&'static str>,
+    ran: usize,
+    failed: Vec<String>,
+}
+
+/// Runs the examples of a manual page.
+fn try_page(page: &str, folder: &Path, echo: &str, tried: &Mutex<Tried>) {
+    let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
+    let takes_duration = page.contains("--duration\\fR \\fI<");
+    for words in examples(&page) {
+        let typed = words.join(" ");
+        let asks = ONLY_PARSED.iter().find(|(word, _)| typed.contains(word));
+        let is_run = RUN.iter().any(|begin| typed.starts_with(begin));
+        if let (Some((word, _)), false) = (asks, is_run) {
+            tried.lock().unwrap().used.insert(*word);
+            continue;
+        }
+        let number = {
+            let mut tried = tried.lock().unwrap();
+            tried.ran += 1;
+            tried.ran
+        };
+        let words = shortened(words, takes_duration, number, echo);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut command = kadenz(&words);
+        let said = command
+            .current_dir(folder)
+            .env("HOME", folder)
+            .env("LCM_DEFAULT_URL", "memq://");
+        let said = Said::of(said.stdin(std::process::Stdio::null()).output().unwrap());
+        // A machine that is busy misses a deadline of an example.
+        if ![0, 1].contains(&said.code) {
+            let failed = format!("{typed}: {words:?}: {}", said.err);
+            tried.lock().unwrap().failed.push(failed);
+        }
+    }
 }

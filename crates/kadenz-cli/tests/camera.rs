@@ -380,6 +380,16 @@ fn the_ways_to_hand_a_frame_over_stand_beside_the_published_ones() {
             .unwrap()
     };
     assert_eq!(of("shared-memory")["published_ns"], 300_000);
+    let at_once = "camera bench --cameras 2 --size 320x240 --duration 300ms --json";
+    let json = run(&at_once.split(' ').collect::<Vec<_>>()).json();
+    assert_described("camera", "bench", &json);
+    let all = json["hand_overs"].as_array().unwrap();
+    assert_eq!(all.len(), 4);
+    for row in all {
+        assert_eq!(row["cameras"], 2);
+        assert!(row["budget_percent"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["rate_hz"].as_f64().unwrap() > 0.0, "{row}");
+    }
     let said = run(&[
         "camera",
         "bench",

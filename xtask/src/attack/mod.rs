@@ -2,6 +2,7 @@
 //!
 //! Each attack holds the program to what SECURITY.md promises. A finding names the command that repeats it.
 
+mod camera;
 mod child;
 mod connections;
 mod datagrams;
@@ -29,6 +30,7 @@ Usage: cargo xtask attack [NAME...] [--count N] [--duration S] [--seed N] [--pro
   control    held connections to the control socket of an EtherCAT loop beside `ethercat stop`
   kill       recorders killed at any time
   disk       recorders whose disk is full or broken from any write on (needs strace)
+  camera     a camera with faults at random, its server and readers killed at any time (--duration 1800 is the soak)
 
   --count N       cases of each attack [default: what CI affords]
   --duration S    end each attack after so many seconds
@@ -48,6 +50,7 @@ const ATTACKS: &[(&str, Attack)] = &[
     ("control", connections::control),
     ("kill", recorders::kill),
     ("disk", recorders::disk),
+    ("camera", camera::attack),
 ];
 
 /// What an attack is asked for.

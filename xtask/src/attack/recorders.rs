@@ -135,7 +135,7 @@ fn killed(
 }
 
 /// What is on the disk must be read, damaged or not complete as it may be; only where nothing is, there may be an error.
-fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
+pub(super) fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
     let files = fs::read_dir(out).into_iter().flatten().flatten();
     // A run that was killed before its first `run.json` was in place has recorded nothing.
     let begun = files
@@ -146,7 +146,7 @@ fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
         .then(|| format!("cannot be read: {}", reader.stderr.trim()))
 }
 
-fn words(request: &Request<'_>, line: &str) -> Vec<String> {
+pub(super) fn words(request: &Request<'_>, line: &str) -> Vec<String> {
     let program = request.program.to_string_lossy().into_owned();
     std::iter::once(program)
         .chain(line.split(' ').map(str::to_owned))

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::Request;
+use super::child::Ended;
 
 /// How long a command may take to be ready, or to end: longer is a hang.
 const MAX_WAIT: Duration = Duration::from_secs(20);
@@ -17,6 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub struct Running {
     child: Child,
     stderr: PathBuf,
+    started: Instant,
 }
 
 impl Running {
@@ -32,7 +34,12 @@ impl Running {
             .stderr(File::create(&stderr)?)
             .spawn()
             .with_context(|| format!("cannot start {}", request.program.display()))?;
-        Ok(Self { child, stderr })
+        let started = Instant::now();
+        Ok(Self {
+            child,
+            stderr,
+            started,
+        })
     }
 
     /// Waits until `ready` gives something.
@@ -47,7 +54,7 @@ impl Running {
             }
             let ended = self.child.try_wait().context("cannot wait for a command")?;
             if ended.is_some() || Instant::now() > until {
-                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
+                let said = self.said();
                 bail!("the command under attack was not ready ({ended:?}): {said}");
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -96,11 +103,42 @@ impl Running {
 
     /// The most memory that it held at once, in MiB.
     pub fn most_memory_mib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let status = status.unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|it| it.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        kib.unwrap_or(0) / 1024
+        self.status_kib("VmHWM:").unwrap_or(0) / 1024
+    }
+
+    /// The memory that it holds now, in KiB, without the pages of its program, which come and go; none where it has
+    /// ended.
+    pub fn memory_kib(&self) -> Option<u64> {
+        Some(self.status_kib("RssAnon:")? + self.status_kib("RssShmem:")?)
+    }
+
+    fn status_kib(&self, field: &str) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// How long ago it was started.
+    pub fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What it wrote to standard error so far.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// How it ended, where it has.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn ended(&mut self) -> Result<Option<Ended>> {
+        let status = self.child.try_wait().context("cannot wait for a command")?;
+        Ok(status.map(|status| Ended {
+            status: Some(status),
+            stderr: self.said(),
+            wall: self.age(),
+        }))
     }
 
     /// Sends SIGINT, as Ctrl-C does, and gives how long it took to end; none where it does not.
@@ -163,4 +201,69 @@ fn signal(name: &str, process: u32) -> Result<()> {
         .status();
     status.context("cannot start sh to send a signal")?;
     Ok(())
+}
+
+/// What a process held in memory in the course of its life.
+#[derive(Default)]
+pub struct Memory {
+    /// Its age, and KiB.
+    samples: Vec<(Duration, u64)>,
+}
+
+impl Memory {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    /// Pictures change their size for some seconds, and their memory with it: a shorter life says nothing.
+    const MIN_LIFE: Duration = Duration::from_secs(120);
+    /// How much more the last quarter may hold, beside a tenth.
+    const MAX_GROWTH_KIB: u64 = 4 << 10;
+
+    /// Looks how much it holds, where a second has passed.
+    pub fn look(&mut self, running: &Running) {
+        let age = running.age();
+        let is_due = self
+            .samples
+            .last()
+            .is_none_or(|(at, _)| age >= *at + Self::INTERVAL);
+        if let Some(kib) = is_due.then(|| running.memory_kib()).flatten() {
+            self.samples.push((age, kib));
+        }
+    }
+
+    fn life(&self) -> Duration {
+        self.samples.last().map_or(Duration::ZERO, |(at, _)| *at)
+    }
+
+    /// The most in the second and in the last quarter, in KiB.
+    pub fn quarters(&self) -> Option<(u64, u64)> {
+        let quarter = self.life() / 4;
+        let most = |from: u32| {
+            let within = self.samples.iter().filter(|(at, _)| *at >= quarter * from);
+            let within = within.filter(|(at, _)| from == 3 || *at < quarter * (from + 1));
+            within.map(|(_, kib)| *kib).max()
+        };
+        Some((most(1)?, most(3)?))
+    }
+
+    /// Whether it held more at the end of its life than it grew into.
+    pub fn has_grown(&self) -> bool {
+        let grown = |(early, late): (u64, u64)| late > early + early / 10 + Self::MAX_GROWTH_KIB;
+        self.life() >= Self::MIN_LIFE && self.quarters().is_some_and(grown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_flat_where_the_last_quarter_holds_no_more_than_the_second() {
+        let of = |kib_a_second: u64| Memory {
+            samples: (0..1800)
+                .map(|s| (Duration::from_secs(s), 30_000 + kib_a_second * s))
+                .collect(),
+        };
+        assert_eq!(of(0).quarters(), Some((30_000, 30_000)));
+        assert!(!of(0).has_grown() && !of(5).has_grown());
+        assert!(of(20).has_grown());
+    }
 }

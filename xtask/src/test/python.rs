@@ -1,6 +1,6 @@
 //! The package for Python: its wheel, built and installed in a fresh environment, its tests there, and its types.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -56,7 +56,7 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
     ))
 }
 
-fn run(repository: &Repository, python: &PathBuf, arguments: &[&str]) -> std::process::Command {
+fn run(repository: &Repository, python: &Path, arguments: &[&str]) -> std::process::Command {
     let mut command = repository.command(&python.to_string_lossy());
     command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
     command

@@ -162,7 +162,8 @@ impl CameraGroup {
             for member in &mut self.members {
                 let is_fresh = |(_, info): &Candidate| info.begin() >= not_before;
                 member.look(is_fresh);
-                if member.candidates.is_empty() && member.follow() {
+                let has_none = member.candidates.is_empty() || member.camera.is_quiet();
+                if has_none && member.follow() {
                     member.look(is_fresh);
                 }
                 if member.candidates.is_empty() {

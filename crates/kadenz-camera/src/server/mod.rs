@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::shared::SharedError;
+use kadenz_rt::shared::{self, SharedError};
 
 use pipeline::Pipeline;
 pub use pipeline::ring_name;
@@ -106,6 +106,8 @@ impl CameraServer {
         if !(1..=64).contains(&name.len()) || !is_name(name) {
             return Err(ServerError::Name(name.clone()));
         }
+        // Killed servers leave their rings, which may be large.
+        shared::sweep(status::PREFIX);
         let board = StatusBoard::create(name)?;
         let common = Arc::new(Common::new(board, options));
         common.tell(true, |_| {});

@@ -29,6 +29,8 @@ const MAX_CAMERA_CLOCK_ERROR_NS: i64 = 10_000_000_000;
 pub(super) struct Pipeline {
     decoder: Option<(Coding, Box<dyn Decoder>)>,
     in_decoder: VecDeque<Meta>,
+    /// Frames missed up to the unit before, in all.
+    missed: u64,
     publisher: Publisher,
 }
 
@@ -61,6 +63,7 @@ impl Pipeline {
         Self {
             decoder: None,
             in_decoder: VecDeque::with_capacity(MAX_IN_DECODER),
+            missed: 0,
             publisher: Publisher {
                 camera: camera.to_owned(),
                 fixed: fixed.to_vec(),
@@ -114,18 +117,17 @@ impl Pipeline {
         }
         self.in_decoder.push_back(waiting.meta);
         let in_decoder = &mut self.in_decoder;
+        let missed = waiting.meta.missed - self.missed;
+        self.missed = waiting.meta.missed;
+        let unit = waiting.unit(missed);
         let started = clock::now();
-        let outcome = decoder.decode(
-            waiting.meta.number,
-            &waiting.unit(),
-            &mut |token, picture| {
-                let place = in_decoder.iter().position(|meta| meta.number == token);
-                if let Some(meta) = place.and_then(|place| in_decoder.remove(place)) {
-                    let decoded = clock::now();
-                    publisher.publish(picture, &meta, decoded, decoded.since(started));
-                }
-            },
-        );
+        let outcome = decoder.decode(waiting.meta.number, &unit, &mut |token, picture| {
+            let place = in_decoder.iter().position(|meta| meta.number == token);
+            if let Some(meta) = place.and_then(|place| in_decoder.remove(place)) {
+                let decoded = clock::now();
+                publisher.publish(picture, &meta, decoded, decoded.since(started));
+            }
+        });
         if let Err(error) = outcome {
             in_decoder.retain(|meta| meta.number != waiting.meta.number);
             publisher.miss(&error);

@@ -41,7 +41,8 @@ impl Waiting {
         self.coding
     }
 
-    pub(super) fn unit(&self) -> Unit<'_> {
+    /// The unit, before which so many were missed.
+    pub(super) fn unit(&self, missed: u64) -> Unit<'_> {
         Unit {
             content: match self.coding {
                 Coding::H264 => Content::H264(&self.bytes),
@@ -52,7 +53,7 @@ impl Waiting {
             capture: self.meta.capture,
             first_byte: self.meta.first_byte,
             arrival: self.meta.arrival,
-            missed: 0,
+            missed,
             is_damaged: self.meta.is_damaged,
         }
     }

@@ -202,6 +202,7 @@ fn a_server_that_is_started_again_is_found_again() {
     };
     let first = start();
     let mut camera = Camera::open_with(&name, &options("gray")).unwrap();
+    let mut patient = Camera::open_with(&name, &options("gray")).unwrap();
     let generation = camera.ring().generation();
     drop(first);
     let error = camera.next(Duration::from_millis(200)).map(|_| ());
@@ -212,6 +213,12 @@ fn a_server_that_is_started_again_is_found_again() {
     let _second = start();
     while camera.ring().generation() == generation {
         let _ = camera.next(PATIENCE).unwrap();
+    }
+    // Also by one to whom no frame is too old.
+    let end = clock::now() + PATIENCE;
+    while patient.ring().generation() == generation {
+        assert!(clock::now() < end);
+        let _ = patient.latest(Duration::MAX).unwrap();
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kadenz_camera::barcode::Code;
+use kadenz_camera::client::{Camera, FrameError, OpenCameraError, OpenOptions};
 use kadenz_camera::decode::{self, DecodeError};
 use kadenz_camera::layout::{Channels, Converter, Layout, LayoutError, Order};
 use kadenz_camera::picture::{Picture, PictureError, Pixels, Plane, Range, Size};
@@ -15,6 +16,7 @@ use kadenz_camera::ring::{FrameInfo, RingError, RingReader, RingWriter, Shape};
 use kadenz_camera::sim::JpegEncoder;
 use kadenz_camera::source::test_pattern::Pattern;
 use kadenz_camera::source::{Capture, Coding, Content, Unit};
+use kadenz_rt::beat::{Beat, Rate};
 use kadenz_rt::clock;
 
 /// A way to hand a frame over.
@@ -81,9 +83,17 @@ pub enum HandOverError {
     /// The file in memory.
     #[error("cannot use a file in /dev/shm: {0}")]
     File(#[from] std::io::Error),
-    /// The writer came round, which nobody makes it do here.
-    #[error("the frame was overwritten while it was copied")]
+    /// The writer came round.
+    #[error(
+        "a frame was overwritten while it was copied: the machine does not keep this rate; take a smaller size or rate"
+    )]
     Overwritten,
+    /// A camera that does not open.
+    #[error(transparent)]
+    Open(#[from] OpenCameraError),
+    /// A camera without a frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
 }
 
 /// Times of one way, sorted, in nanoseconds.
@@ -110,6 +120,122 @@ pub fn measure(
     }
     times.sort_unstable();
     Ok(times)
+}
+
+/// What a thread pays in each interval for the newest frame of each of several cameras.
+#[derive(Debug, Default)]
+pub struct AtOnce {
+    /// Times to look at all where they lie, sorted, in nanoseconds.
+    pub views: Vec<u64>,
+    /// Times to copy all into arrays that are there, sorted, in nanoseconds.
+    pub copies: Vec<u64>,
+    /// Frames a second that the slowest camera gave.
+    pub rate_hz: f64,
+    /// Intervals in which a frame was overwritten before it was taken; they are in no time.
+    pub overwritten: u64,
+}
+
+impl AtOnce {
+    /// So many overwritten frames, and nothing is measured.
+    const MAX_OVERWRITTEN: u64 = 100;
+
+    fn is_enough(&self) -> bool {
+        self.views.len().min(self.copies.len()) >= 5 || self.overwritten >= Self::MAX_OVERWRITTEN
+    }
+
+    fn take(
+        &mut self,
+        cameras: &mut [Camera],
+        arrays: &mut [Vec<u8>],
+    ) -> Result<(), HandOverError> {
+        let taken = [
+            (&mut self.views, timed(|| view_all(cameras))),
+            (&mut self.copies, timed(|| copy_all(cameras, arrays))),
+        ];
+        for (times, taken) in taken {
+            match taken {
+                Err(HandOverError::Overwritten) => self.overwritten += 1,
+                taken => times.push(taken?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves so many test patterns by threads of this process, and takes the newest frame of each, as planes of columns,
+/// once an interval, as a control loop does: first by view, then by copy.
+///
+/// # Errors
+/// [`HandOverError`].
+pub fn at_once(
+    cameras: usize,
+    size: Size,
+    rate: Rate,
+    channels: Channels,
+    span: Duration,
+) -> Result<AtOnce, HandOverError> {
+    let options = OpenOptions {
+        layout: Layout::whole(channels, Order::ColumnMajor),
+        ..OpenOptions::default()
+    };
+    let url = format!("test://{size}?rate={rate}");
+    let opened = (0..cameras).map(|_| Camera::open_with(&url, &options));
+    let mut cameras = opened.collect::<Result<Vec<_>, _>>()?;
+    let mut arrays: Vec<Vec<u8>> = cameras
+        .iter()
+        .map(|camera| vec![1; camera.ring().shape().bytes()])
+        .collect();
+    let mut at_once = AtOnce::default();
+    let first = frames_of(&cameras);
+    let begin = clock::now();
+    let mut beat = Beat::at(begin, rate.interval());
+    while clock::now() < begin + span || !at_once.is_enough() {
+        std::thread::sleep(beat.next().remaining(clock::now()));
+        at_once.take(&mut cameras, &mut arrays)?;
+        black_box(&mut arrays);
+    }
+    if at_once.views.is_empty() || at_once.copies.is_empty() {
+        return Err(HandOverError::Overwritten);
+    }
+    let seconds = clock::now().since(begin) as f64 / 1e9;
+    let came = frames_of(&cameras).into_iter().zip(first);
+    let least = came.map(|(last, first)| last - first).min();
+    at_once.rate_hz = least.unwrap_or(0) as f64 / seconds;
+    at_once.views.sort_unstable();
+    at_once.copies.sort_unstable();
+    Ok(at_once)
+}
+
+fn frames_of(cameras: &[Camera]) -> Vec<u64> {
+    cameras
+        .iter()
+        .map(|camera| camera.ring().newest())
+        .collect()
+}
+
+fn timed(work: impl FnOnce() -> Result<(), HandOverError>) -> Result<u64, HandOverError> {
+    let begin = clock::now();
+    work()?;
+    Ok(u64::try_from(clock::now().since(begin)).unwrap_or(0))
+}
+
+fn view_all(cameras: &mut [Camera]) -> Result<(), HandOverError> {
+    for camera in cameras {
+        let frame = camera.latest(Duration::MAX)?;
+        black_box(frame.pixels());
+        if !frame.is_valid() {
+            return Err(HandOverError::Overwritten);
+        }
+    }
+    Ok(())
+}
+
+fn copy_all(cameras: &mut [Camera], arrays: &mut [Vec<u8>]) -> Result<(), HandOverError> {
+    for (camera, array) in cameras.iter_mut().zip(arrays) {
+        let copied = camera.latest(Duration::MAX)?.copy_to(array);
+        copied.map_err(|_| HandOverError::Overwritten)?;
+    }
+    Ok(())
 }
 
 /// A frame in every form in which it may be handed over.
@@ -294,5 +420,16 @@ mod tests {
                 .hand_over(Method::SharedView, &mut Vec::new())
                 .unwrap();
         }
+    }
+
+    #[test]
+    fn cameras_are_taken_at_once() {
+        let size = Size::new(160, 144).unwrap();
+        let rate = "50Hz".parse().unwrap();
+        let span = Duration::from_millis(300);
+        let taken = at_once(2, size, rate, Channels::Rgb, span).unwrap();
+        assert_eq!(taken.views.len(), taken.copies.len());
+        assert!(taken.views.len() >= 5 && taken.copies.is_sorted());
+        assert!(taken.rate_hz > 0.0, "{taken:?}");
     }
 }

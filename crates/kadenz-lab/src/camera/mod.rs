@@ -14,7 +14,7 @@ pub mod video_log;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use kadenz_camera::barcode::{self, Gray};
+use kadenz_camera::barcode::{self, Gray, ReadError};
 use kadenz_camera::client::{Camera, CameraGroup, OpenCameraError};
 use kadenz_camera::layout::{Channels, Order};
 use kadenz_camera::ring::{CaptureClock, FrameInfo, Shape};
@@ -119,6 +119,8 @@ struct Counts {
     unreadable: u64,
     /// Frames in no set before the first that was looked for.
     unmatched_before: u64,
+    torn: u64,
+    overwritten: u64,
     by_camera_clock: bool,
     /// What each layer took in all.
     layers_ns: [u64; LAYERS.len()],
@@ -194,6 +196,11 @@ impl Reader {
             let Some(taken) = self.take(plan) else {
                 continue;
             };
+            // The newest may be the one that was taken before.
+            let known = self.previous.map(|(_, before)| before.published);
+            if known == Some(taken.info.published) {
+                continue;
+            }
             self.record(&taken, context.origin);
             if plan.barcode {
                 self.read_barcode(&taken, context.origin);
@@ -213,7 +220,10 @@ impl Reader {
         for (frame, array) in set.frames().zip(&mut self.arrays) {
             array.resize(frame.shape().bytes(), 0);
         }
-        set.copy_to(&mut self.arrays).ok()?;
+        if set.copy_to(&mut self.arrays).is_err() {
+            self.counted.overwritten += 1;
+            return None;
+        }
         let copied = clock::now();
         let first = set.frames().next()?;
         Some(Taken {
@@ -228,12 +238,6 @@ impl Reader {
 
     fn record(&mut self, taken: &Taken, origin: MonotonicTime) {
         let info = &taken.info;
-        if self
-            .previous
-            .is_some_and(|(_, before)| before.number == info.number)
-        {
-            return; // The newest is the one that was taken before.
-        }
         self.counted.received += 1;
         self.counted.by_camera_clock |= info.capture_clock == CaptureClock::Camera;
         let sequence = info.number;
@@ -282,9 +286,10 @@ impl Reader {
         let size = taken.shape.size;
         let gray = Gray::new(&self.luma, size, size.width as usize);
         let found = gray.map(|gray| barcode::whole(self.codes.read(&gray)));
-        let Ok(Ok(code)) = found else {
-            self.counted.unreadable += 1;
-            return;
+        let code = match found {
+            Ok(Ok(code)) => code,
+            Ok(Err(ReadError::Torn { .. })) => return self.counted.torn += 1,
+            Ok(Err(ReadError::Missing(_))) | Err(_) => return self.counted.unreadable += 1,
         };
         let sent = MonotonicTime::from_ns(code.sent_ns(taken.copied.as_ns()));
         if let Some(recorder) = &mut self.series.painted {
@@ -349,6 +354,8 @@ fn note(
                 .unmatched()
                 .saturating_sub(counted.unmatched_before),
         },
+        torn: counted.torn,
+        overwritten: counted.overwritten,
     };
     let mut warnings = warnings(&noted, counted, plan.advise);
     // One of each may still wait for the others.

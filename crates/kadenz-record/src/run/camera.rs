@@ -60,7 +60,7 @@ pub struct Camera {
     /// How often the camera was opened again.
     #[serde(default)]
     pub reconnects: u64,
-    /// Frames in which the reader found no time that the simulator painted, where it looked for one.
+    /// Frames in which the reader did not find all three times that the simulator painted, where it looked for one.
     #[serde(default)]
     pub unreadable: u64,
     /// Where the frames of the other cameras came from, in a run that read sets of frames; absent in a run of one.
@@ -69,4 +69,10 @@ pub struct Camera {
     /// Frames of all cameras that were in no set.
     #[serde(default)]
     pub unmatched: u64,
+    /// Frames that were parts of several pictures, by the numbers that the simulator painted.
+    #[serde(default)]
+    pub torn: u64,
+    /// Frames that the writer wrote over while the reader copied them; it did not use them.
+    #[serde(default)]
+    pub overwritten: u64,
 }

@@ -89,7 +89,7 @@ impl Owner {
             let name = name.to_owned();
             move |source| SharedError::Refused { what, name, source }
         };
-        remove_abandoned(&path, name)?;
+        remove_abandoned(&path, name, lock_soon)?;
         let file = own_file::create(&path, 0o644).map_err(|error| match error {
             OwnFileError::Refused { source, .. }
                 if source.kind() == io::ErrorKind::AlreadyExists =>
@@ -99,7 +99,7 @@ impl Owner {
             error => SharedError::File(error),
         })?;
         // Another that found it without a lock, just now, has taken it for abandoned.
-        if !try_lock(&file).map_err(refused("lock"))? {
+        if !lock_soon(&file).map_err(refused("lock"))? || !own_file::is_at(&file, &path) {
             return Err(SharedError::InUse(name.to_owned()));
         }
         file.set_len(words as u64 * 8).map_err(refused("make"))?;
@@ -240,12 +240,29 @@ fn path_of(name: &str) -> Result<PathBuf, SharedError> {
         .ok_or_else(|| SharedError::Name(name.to_owned()))
 }
 
+/// Takes the lock that an owner holds, unless another owner has it. A viewer that looks whether the owner lives holds
+/// it for a moment.
+fn lock_soon(file: &File) -> io::Result<bool> {
+    const TRIES: u32 = 20;
+    for _ in 1..TRIES {
+        if try_lock(file)? {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    try_lock(file)
+}
+
 /// What a killed owner left behind is removed, not used again: a viewer may still look at it.
-fn remove_abandoned(path: &Path, name: &str) -> Result<(), SharedError> {
+fn remove_abandoned(
+    path: &Path,
+    name: &str,
+    lock: fn(&File) -> io::Result<bool>,
+) -> Result<(), SharedError> {
     let Some(file) = own_file::open(path, Access::Read, Trusted::User)? else {
         return Ok(());
     };
-    match try_lock(&file) {
+    match lock(&file) {
         Ok(true) => {
             let _ = std::fs::remove_file(path);
             Ok(())
@@ -273,7 +290,7 @@ pub fn sweep(prefix: &str) -> usize {
             .ok()
             .and_then(|it| it.elapsed().ok());
         let is_old = age.is_some_and(|age| age >= YOUNG);
-        is_old && remove_abandoned(&path, name).is_ok() && !path.exists()
+        is_old && remove_abandoned(&path, name, try_lock).is_ok() && !path.exists()
     });
     left.count()
 }

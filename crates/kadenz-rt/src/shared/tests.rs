@@ -51,6 +51,27 @@ fn what_a_killed_owner_left_is_taken_over_and_its_viewers_keep_what_they_have() 
 }
 
 #[test]
+fn viewers_that_look_whether_the_owner_lives_keep_no_new_owner_out() {
+    let name = name("looked-at");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = Viewer::open(&name).map(|viewer| viewer.owner_lives());
+            }
+        });
+        for _ in 0..300 {
+            // As a killed owner leaves it.
+            std::fs::write(path_of(&name).unwrap(), [1; 8]).unwrap();
+            let made = Owner::create(&name, 1);
+            is_over.fetch_or(made.is_err(), Ordering::Relaxed);
+            drop(made.unwrap());
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn what_another_made_of_the_name_is_neither_waited_for_nor_followed() {
     let name = name("squatted");
     let path = path_of(&name).unwrap();

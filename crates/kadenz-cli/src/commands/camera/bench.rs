@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use kadenz_camera::client::{Camera, OpenOptions};
 use kadenz_camera::layout::{Channels, Layout};
 use kadenz_camera::picture::Size;
@@ -22,24 +22,31 @@ use crate::output::{self, Outcome};
 ///
 /// Without --source: what the thread that wants a frame pays for it, in the five ways of Enner 2017
 /// (docs/bibliography.md) and two of ours, gray and colour, 480p to 4K, beside the published figures. With --source: the
-/// true latency from a simulated camera to an array (series `end-to-end`), by the time painted into its pictures.
+/// true latency from a simulated camera to an array (series `end-to-end`), by the time painted into its pictures. With
+/// --cameras: what the newest frames of several cameras cost the thread that wants them, of the interval between frames.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("cameras or a source").args(["source", "cameras"])))]
 #[command(after_help = "\
 Examples:
   kadenz camera bench                                                    the table of Enner 2017
   kadenz camera bench --size 1080p --json
+  kadenz camera bench --cameras 2 --size 4K --duration 10s               of 33 ms, while both are served here
   kadenz camera bench --source rtsp-sim --size 1080p --fps 30 --duration 10s --json")]
 pub(crate) struct Options {
     /// Measure the latency from a simulated camera instead
     #[arg(long, value_name = "SOURCE")]
     source: Option<SourceKind>,
 
-    /// Size of the frames [default: 480p, 720p, 1080p and 4K; 1080p with --source]
+    /// Measure so many test patterns at once instead, served by threads of this process
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
+    cameras: Option<u16>,
+
+    /// Size of the frames [default: 480p, 720p, 1080p and 4K; 1080p with --source, 4K with --cameras]
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
 
-    /// Pictures a second of the simulated camera
-    #[arg(long, visible_alias = "fps", value_name = "RATE", default_value = "30Hz", requires = "source", value_parser = rate)]
+    /// Pictures a second of each camera
+    #[arg(long, visible_alias = "fps", value_name = "RATE", default_value = "30Hz", requires = "cameras or a source", value_parser = rate)]
     rate: Rate,
 
     /// How long each way is measured, or the camera is
@@ -87,6 +94,8 @@ pub(super) struct HandOvers {
 
 #[derive(JsonSchema, Serialize)]
 struct HandOver {
+    /// Cameras whose frames are handed over at once.
+    cameras: u16,
     /// `480p`, or as 1280x960.
     size: String,
     /// 1 gray, 3 colour.
@@ -99,12 +108,19 @@ struct HandOver {
     max_ns: u64,
     /// What Enner 2017 published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
     published_ns: Option<u64>,
+    /// Frames a second that the slowest camera gave meanwhile, with --cameras.
+    rate_hz: Option<f64>,
+    /// Intervals left out because a frame was overwritten before it was taken, with --cameras.
+    overwritten: Option<u64>,
+    /// What the p99, else the maximum, takes of the interval between frames in percent, with --cameras.
+    budget_percent: Option<f64>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    match options.source {
-        None => compare_ways(options),
-        Some(kind) => from_camera(options, kind),
+    match (options.source, options.cameras) {
+        (Some(kind), _) => from_camera(options, kind),
+        (None, Some(cameras)) => at_once(options, cameras),
+        (None, None) => compare_ways(options),
     }
 }
 
@@ -171,6 +187,41 @@ fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
+fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
+    let [.., (_, ultra_hd)] = Size::NAMED;
+    let size = options.size.unwrap_or(ultra_hd);
+    let interval_ns = options.rate.interval().as_duration().as_nanos() as f64;
+    let steps = Steps::new("taking frames of cameras at once", 2);
+    let mut hand_overs = Vec::new();
+    for channels in [Channels::Gray, Channels::Rgb] {
+        let (rate, span) = (options.rate, options.duration.0);
+        let taken = hand_over::at_once(usize::from(cameras), size, rate, channels, span)?;
+        let methods = [
+            (Method::SharedInto, &taken.copies),
+            (Method::SharedView, &taken.views),
+        ];
+        hand_overs.extend(methods.map(|(method, times)| {
+            let alone = HandOver::new(&name_of(size), channels, method, times);
+            let worst_ns = alone.p99_ns.unwrap_or(alone.max_ns) as f64;
+            HandOver {
+                cameras,
+                rate_hz: Some(taken.rate_hz),
+                overwritten: Some(taken.overwritten),
+                budget_percent: Some(100.0 * worst_ns / interval_ns),
+                published_ns: None,
+                ..alone
+            }
+        }));
+        steps.done(hand_overs.len() / methods.len());
+    }
+    drop(steps);
+    output::answer(&HandOvers {
+        version: Version,
+        hand_overs,
+    })?;
+    Ok(Outcome::Kept)
+}
+
 fn name_of(size: Size) -> String {
     let named = Size::NAMED.iter().find(|(_, it)| *it == size);
     named.map_or_else(|| size.to_string(), |(name, _)| (*name).to_owned())
@@ -180,6 +231,10 @@ impl HandOver {
     fn new(size: &str, channels: Channels, method: Method, times: &[u64]) -> Self {
         let at = |share: f64| times[((times.len() as f64 * share) as usize).min(times.len() - 1)];
         Self {
+            cameras: 1,
+            rate_hz: None,
+            overwritten: None,
+            budget_percent: None,
             size: size.to_owned(),
             channels: channels.count(),
             method: method.name(),
@@ -209,6 +264,15 @@ fn published(size: &str, channels: Channels, method: Method) -> Option<u64> {
     u64::try_from(span.as_nanos()).ok()
 }
 
+impl HandOvers {
+    /// What the cameras gave in each measurement, in words.
+    fn rates(&self) -> String {
+        let rates = self.hand_overs.iter().filter_map(|it| it.rate_hz);
+        let least = rates.fold(f64::INFINITY, f64::min);
+        format!("{least:.1}")
+    }
+}
+
 impl Answer for HandOvers {
     fn document(&self) -> Document {
         let rows = self.hand_overs.iter().map(|it| {
@@ -220,12 +284,30 @@ impl Answer for HandOvers {
                 ns(it.p50_ns),
                 it.p99_ns.map_or_else(String::new, ns),
                 ns(it.max_ns),
-                it.published_ns.map_or_else(String::new, ns),
+                match it.budget_percent {
+                    Some(percent) => format!("{percent:.2} %"),
+                    None => it.published_ns.map_or_else(String::new, ns),
+                },
             ]
         });
-        let header = ["size", "", "method", "50 %", "99 %", "max", "Enner 2017"];
+        let together = self.hand_overs.first().filter(|it| it.rate_hz.is_some());
+        let (last, sentence) = match together {
+            None => (
+                "Enner 2017",
+                "What the thread that wants a frame pays; a budget at 30 Hz is 33 ms.".to_owned(),
+            ),
+            Some(it) => (
+                "of the interval",
+                format!(
+                    "What the thread that wants the newest frame of each of {} cameras pays; they gave {} frames a second.",
+                    it.cameras,
+                    self.rates()
+                ),
+            ),
+        };
+        let header = ["size", "", "method", "50 %", "99 %", "max", last];
         Document::new()
             .table(Table::new(&header, 3, rows.collect()))
-            .sentence("What the thread that wants a frame pays; a budget at 30 Hz is 33 ms.")
+            .sentence(sentence)
     }
 }

@@ -24,7 +24,6 @@ use serde::Serialize;
 
 use super::SourceOption;
 use super::list::state_word;
-use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use kadenz_camera::barcode::Painter;
 use kadenz_camera::picture::Size;
 use kadenz_camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
 use kadenz_report::document::{Answer, Document, Version};
@@ -57,7 +58,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", conflicts_with = "faults")]
     script: Option<PathBuf>,
 
-    /// Let things go wrong at random for so long
+    /// Let things go wrong at random for so long: jitter, loss, stalls, drops, reboots, other sizes, a wrong clock
     #[arg(long, value_name = "SPAN")]
     faults: Option<Span>,
 
@@ -118,7 +119,7 @@ fn plan(options: &Options) -> anyhow::Result<SimOptions> {
             let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
             Script::from_toml(&text).with_context(|| file.display().to_string())?
         }
-        (None, Some(span)) => Script::random(options.seed, span.0, &[options.size]),
+        (None, Some(span)) => Script::random(options.seed, span.0, &smaller(options.size)),
         (None, None) => Script::default(),
     };
     let defaults = SimOptions::default();
@@ -136,6 +137,16 @@ fn plan(options: &Options) -> anyhow::Result<SimOptions> {
         seed: options.seed,
         ..defaults
     })
+}
+
+/// The sizes to which pictures change at random: a half and three quarters, as far as they carry a code.
+fn smaller(size: Size) -> Vec<Size> {
+    let part = |quarters: u32| {
+        let side = |pixels: u32| (pixels * quarters / 4) & !1;
+        let part = Size::new(side(size.width), side(size.height)).ok()?;
+        Painter::new(part).ok().map(|_| part)
+    };
+    [2, 3].into_iter().filter_map(part).collect()
 }
 
 impl Answer for Simulated {
