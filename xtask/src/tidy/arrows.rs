@@ -51,6 +51,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kadenz-report",
         ],
     ),
+    // Of the languages' packages each stands on the front door alone.
+    ("kadenz-python", &["kadenz"]),
     ("xtask", &[]),
 ];
 
