@@ -52,6 +52,7 @@ fn camera() -> Camera {
         layout: "rgb".to_owned(),
         received: 300,
         missed: 2,
+        sync_with: vec!["rtsp://10.0.0.21/stream1".to_owned()],
         ..Camera::default()
     }
 }

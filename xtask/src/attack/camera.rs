@@ -17,6 +17,8 @@ use super::recorders::{unreadable, words};
 use super::running::{Memory, Running};
 use super::{Report, Request};
 
+/// Frames of an interval of the log, and some more where it was late.
+const FRAMES_OF_AN_INTERVAL: u64 = 60;
 /// What CI affords.
 const SHORT: Duration = Duration::from_secs(20);
 /// How much longer than it was told a reader may take to end, and how long it may be without a frame: a fault lasts
@@ -322,8 +324,13 @@ impl<'a> Soak<'a> {
         self.report.tried += frames;
         let camera = &run["runs"][0]["camera"];
         self.seen.overwritten += camera["overwritten"].as_u64().unwrap_or(0);
-        // One that is killed may be between the two.
-        if frames > whole + 1 || camera["torn"].as_u64() > Some(0) {
+        // One that was killed may have written an interval of one series and not yet of the other.
+        let between = if camera.is_null() {
+            FRAMES_OF_AN_INTERVAL
+        } else {
+            1
+        };
+        if frames > whole + between || camera["torn"].as_u64() > Some(0) {
             return Some(format!(
                 "of {frames} images {whole} can be read whole: {camera}"
             ));

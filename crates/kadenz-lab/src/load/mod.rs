@@ -52,7 +52,6 @@ mod workers;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use foreign::{ForeignLoad, ForeignProgram, ParseForeignProgramError};
@@ -99,7 +98,8 @@ fn open(
 // The kinds of load.
 
 /// A kind of load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LoadKind {
     /// Busy CPUs.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock::MonotonicTime;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LoadKind;
 
 /// How fast something went, each second taken by itself.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// What was counted: `written`, `echoed`, ...
     pub name: String,
@@ -31,7 +31,8 @@ pub struct Rate {
 }
 
 /// What one kind of load was asked for, and did.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRates {
     /// The kind of load.
     pub kind: LoadKind,

@@ -105,6 +105,7 @@ impl Fed {
             Some(FrameInfo {
                 capture: Some(capture),
                 capture_clock: CaptureClock::Local,
+                published: clock::now(),
                 ..FrameInfo::default()
             })
         });
