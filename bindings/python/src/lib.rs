@@ -1,7 +1,7 @@
 //! The extension module behind the Python package `kadenz`: what is small and typed there stands in Python, and what
 //! measures, receives or waits stands here.
 //!
-//! Whatever waits releases the interpreter's lock, and looks every [`SLICE`] whether Ctrl-C was pressed.
+//! Whatever waits releases the interpreter's lock, and looks every [`POLL_INTERVAL`] whether Ctrl-C was pressed.
 
 mod bus;
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ pyo3::create_exception!(
 );
 
 /// How long a wait keeps the interpreter from looking at signals.
-const SLICE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An error of the library as Python's.
 fn error(error: impl std::fmt::Display) -> PyErr {
@@ -50,9 +50,9 @@ fn wait<T: Send>(
     let start = Instant::now();
     loop {
         let left = timeout.saturating_sub(start.elapsed());
-        let answer = py.detach(|| ask(left.min(SLICE)))?;
+        let answer = py.detach(|| ask(left.min(POLL_INTERVAL)))?;
         py.check_signals()?;
-        if answer.is_some() || left <= SLICE {
+        if answer.is_some() || left <= POLL_INTERVAL {
             return Ok(answer);
         }
     }

