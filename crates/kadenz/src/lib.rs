@@ -116,6 +116,11 @@ pub use periodic::{Periodic, RecordTicksError, Tick, Ticks};
 pub use recorded::Recorded;
 pub use recording::{CreateRecordingError, Durations, FinishRecordingError, Recording};
 
+/// The programs of the cameras' page compile.
+#[cfg(all(doctest, feature = "camera", feature = "messages", target_os = "linux"))]
+#[doc = include_str!("../../../docs/camera.md")]
+mod camera_page {}
+
 #[cfg(feature = "report")]
 use kadenz_report::{
     compare::{CompareOptions, Comparison},
