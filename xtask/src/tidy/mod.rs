@@ -97,7 +97,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "unsafe",
-        about: "unsafe code lives in kadenz-rt alone, and every block says why it is sound",
+        about: "unsafe code lives in kadenz-rt and in the package for C, and every block says why it is sound",
         check: |workspace| safety::check(&workspace.files),
     },
     Rule {

@@ -1,0 +1,195 @@
+/* Kadenz for C. Made of bindings/c/src by `KADENZ_BLESS=1 cargo test -p kadenz-c`; docs/c.md is its page. */
+
+#ifndef KADENZ_H
+#define KADENZ_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// A bus, which any number of threads may use.
+typedef struct kadenz_bus kadenz_bus;
+
+// A camera.
+typedef struct kadenz_camera kadenz_camera;
+
+// A periodic loop.
+typedef struct kadenz_periodic kadenz_periodic;
+
+// A run while it is written.
+typedef struct kadenz_recording kadenz_recording;
+
+// A series of a run: values that one thread measures.
+typedef struct kadenz_series kadenz_series;
+
+// What receives from some channels.
+typedef struct kadenz_subscription kadenz_subscription;
+
+// A message, lent until the next call for its subscription.
+typedef struct {
+  // The channel, which ends with a zero.
+  const char *channel;
+  // The encoded message.
+  const uint8_t *payload;
+  // Its bytes.
+  size_t length;
+  // When it was whole in this process.
+  uint64_t taken_ns;
+  // When the kernel had it; 0 where it did not say.
+  uint64_t kernel_ns;
+} kadenz_message;
+
+// A frame where it lies in shared memory. The camera writes over it some frames later: copy it, or ask `kadenz_frame_is_valid` after
+// its pixels were used.
+typedef struct {
+  // The first byte.
+  const uint8_t *pixels;
+  // Bytes in all.
+  size_t length;
+  // Pixels of a row.
+  uint32_t width;
+  // Rows.
+  uint32_t height;
+  // 1 for gray, 3 for colour.
+  uint32_t channels;
+  // Whether columns follow one another, plane by plane, instead of rows of interleaved pixels.
+  bool is_column_major;
+  // Its count in its memory.
+  uint64_t count;
+  // Its number since the server's start, lost ones counted.
+  uint64_t number;
+  // How old it was when it was taken.
+  uint64_t age_ns;
+  // When the camera took it; 0 where nobody says.
+  uint64_t captured_ns;
+} kadenz_frame;
+
+// One tick of a periodic loop.
+typedef struct {
+  // 1 for the first, skipped ones counted.
+  uint64_t index;
+  // Ticks that were left out before it, because the loop was not back in time.
+  uint64_t skipped;
+  // From the intended time of the tick before to that of this one.
+  uint64_t step_ns;
+  // How late the loop woke up.
+  uint64_t lateness_ns;
+} kadenz_tick;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Why the last call of this thread that failed did so, with the remedy; "" where none failed. It is valid until the next call of this
+// thread that fails.
+const char *kadenz_error(void);
+
+// Now, in nanoseconds of `CLOCK_MONOTONIC`. Real-time safe: by the vDSO, without a system call.
+uint64_t kadenz_now_ns(void);
+
+// The version of the library, as "0.1.0".
+const char *kadenz_version(void);
+
+// Opens the bus that a URL names, as "udpm://239.255.76.67:7667?ttl=0"; NULL is what LCM_DEFAULT_URL says. NULL where that fails.
+kadenz_bus *kadenz_bus_open(const char *url);
+
+// Closes a bus; its subscriptions go on.
+void kadenz_bus_free(kadenz_bus *bus);
+
+// Publishes bytes. 0, or -1 where that fails. After the first message to a channel it allocates nothing; it takes a
+// priority-inheriting lock.
+int32_t kadenz_publish(const kadenz_bus *bus,
+                       const char *channel,
+                       const uint8_t *payload,
+                       size_t length);
+
+// Subscribes to the channels whose whole name a regular expression matches; `queue` messages wait, 0 for 30, and then the oldest
+// goes. NULL where that fails.
+kadenz_subscription *kadenz_subscribe(const kadenz_bus *bus,
+                                      const char *pattern,
+                                      size_t queue);
+
+// Waits so many nanoseconds for a message, for ever where they are negative; 0 is one look. 1 with a message, which is lent until the
+// next call, 0 without one, -1 where it failed.
+int32_t kadenz_receive(kadenz_subscription *subscription,
+                       int64_t timeout_ns,
+                       kadenz_message *message);
+
+// Frees a subscription, and what it lent.
+void kadenz_subscription_free(kadenz_subscription *subscription);
+
+// Opens a camera by its name or URL, in a layout as "rgb", "bgr", "gray", "rgb-column-major", "gray@960x540"; waits so long for its first
+// frame. NULL where that fails.
+kadenz_camera *kadenz_camera_open(const char *name_or_url,
+                                  const char *layout,
+                                  int64_t timeout_ns);
+
+// The newest frame. 0, or -1 where it is older than `max_age_ns`. Real-time safe while frames come.
+int32_t kadenz_camera_latest(kadenz_camera *camera, int64_t max_age_ns, kadenz_frame *frame);
+
+// The newest frame that was not given yet. 1, or 0 where none came in time, or -1 where it failed.
+int32_t kadenz_camera_next(kadenz_camera *camera, int64_t timeout_ns, kadenz_frame *frame);
+
+// Whether the camera has not begun to write over a frame. Real-time safe.
+bool kadenz_frame_is_valid(const kadenz_camera *camera, const kadenz_frame *frame);
+
+// Copies a frame into memory of yours. 0, or -1 where that has fewer than `length` bytes of the frame, or the camera wrote over the frame
+// meanwhile: take the newest one. Real-time safe in memory that was touched before.
+int32_t kadenz_frame_copy(const kadenz_camera *camera,
+                          const kadenz_frame *frame,
+                          uint8_t *into,
+                          size_t room);
+
+// Closes a camera, and ends its threads.
+void kadenz_camera_free(kadenz_camera *camera);
+
+// Starts a run in a new or empty folder. NULL where that fails.
+kadenz_recording *kadenz_recording_create(const char *folder);
+
+// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to `room` bytes. 0, or -1
+// where something could not be written. The handle stays to be freed.
+int32_t kadenz_recording_finish(kadenz_recording *recording,
+                                char *summary,
+                                size_t room);
+
+// Frees a run; one that was not finished says so when it is read.
+void kadenz_recording_free(kadenz_recording *recording);
+
+// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. NULL where that fails.
+kadenz_series *kadenz_series_create(kadenz_recording *recording,
+                                    const char *name,
+                                    uint64_t deadline_ns);
+
+// Records what began and ended at these times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
+// system. 0, or -1 where the handle is NULL.
+int32_t kadenz_series_record(kadenz_series *series,
+                             uint64_t begin_ns,
+                             uint64_t end_ns);
+
+// Frees a series. What it recorded stays in the run.
+void kadenz_series_free(kadenz_series *series);
+
+// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may be NULL,
+// `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series named `series`. What the
+// machine refuses the loop does without, and the run has a warning with the remedy. NULL where that fails.
+kadenz_periodic *kadenz_periodic_start(const char *rate,
+                                       const char *deadline,
+                                       uint8_t priority,
+                                       bool lock_memory,
+                                       const char *cpus,
+                                       kadenz_recording *recording,
+                                       const char *series);
+
+// Sleeps until the next tick. Real-time safe: no system call but the sleep. 0, or -1 where a pointer is NULL.
+int32_t kadenz_periodic_next(kadenz_periodic *periodic, kadenz_tick *tick);
+
+// Ends a loop, and restores its thread; call it on that thread.
+void kadenz_periodic_free(kadenz_periodic *periodic);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* KADENZ_H */

@@ -1,0 +1,221 @@
+/* Kadenz for C++17: kadenz.h with destructors and exceptions, in this header alone. docs/c.md is its page. */
+#ifndef KADENZ_HPP
+#define KADENZ_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kadenz.h"
+
+namespace kadenz {
+
+/* What Kadenz could not do; its text names the cause and the remedy. */
+struct error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+using nanoseconds = std::chrono::nanoseconds;
+
+namespace detail {
+template <auto Free>
+struct freed {
+    template <typename T>
+    void operator()(T *handle) const { Free(handle); }
+};
+template <typename T, auto Free>
+using owned = std::unique_ptr<T, freed<Free>>;
+
+template <typename T>
+T *made(T *handle)
+{
+    if (!handle) throw error(kadenz_error());
+    return handle;
+}
+inline int done(int outcome)
+{
+    if (outcome < 0) throw error(kadenz_error());
+    return outcome;
+}
+inline const char *text_or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+} // namespace detail
+
+/* How long something takes, as a series of a run. One thread uses it. Real-time safe. */
+class series {
+public:
+    /* Records from its making to the end of its block. */
+    class timer {
+    public:
+        explicit timer(series &into) : into_(into), begin_(kadenz_now_ns()) {}
+        timer(const timer &) = delete;
+        timer &operator=(const timer &) = delete;
+        ~timer() { into_.record(begin_, kadenz_now_ns()); }
+
+    private:
+        series &into_;
+        std::uint64_t begin_;
+    };
+
+    explicit series(kadenz_series *handle) : handle_(detail::made(handle)) {}
+    timer time() { return timer(*this); }
+    void record(std::uint64_t begin_ns, std::uint64_t end_ns) { kadenz_series_record(handle_.get(), begin_ns, end_ns); }
+
+private:
+    detail::owned<kadenz_series, kadenz_series_free> handle_;
+};
+
+/* A run while it is written, in a new or empty folder. It is finished at the latest when it is destroyed. */
+class recording {
+public:
+    explicit recording(const std::string &folder) : handle_(detail::made(kadenz_recording_create(folder.c_str()))) {}
+    recording(const recording &) = delete;
+    recording &operator=(const recording &) = delete;
+    ~recording()
+    {
+        if (!finished_) kadenz_recording_finish(handle_.get(), nullptr, 0);
+    }
+    class series series(const std::string &name, nanoseconds deadline = nanoseconds(0))
+    {
+        return kadenz::series(kadenz_series_create(handle_.get(), name.c_str(), std::uint64_t(deadline.count())));
+    }
+    /* Ends the run; a few lines that say what was measured. */
+    std::string finish()
+    {
+        std::string summary(16384, '\0');
+        detail::done(kadenz_recording_finish(handle_.get(), summary.data(), summary.size()));
+        finished_ = true;
+        summary.resize(summary.find('\0'));
+        return summary;
+    }
+    kadenz_recording *handle() { return handle_.get(); }
+
+private:
+    detail::owned<kadenz_recording, kadenz_recording_free> handle_;
+    bool finished_ = false;
+};
+
+/* What a loop asks of the machine; what is refused it does without, and its run says so. */
+struct loop_options {
+    std::string deadline;          /* "400us"; none where empty */
+    std::uint8_t priority = 0;     /* SCHED_FIFO, 1 to 99; 0 for none */
+    bool lock_memory = false;
+    std::string cpus;              /* "2-3" */
+    recording *record = nullptr;   /* gets the lateness of each tick */
+    std::string series = "lateness";
+};
+
+/* A periodic loop: `for (auto tick : kadenz::periodic("1kHz"))` never ends by itself. Of one thread. */
+class periodic {
+public:
+    explicit periodic(const std::string &rate, const loop_options &options = {})
+        : handle_(detail::made(kadenz_periodic_start(rate.c_str(), detail::text_or_null(options.deadline), options.priority,
+              options.lock_memory, detail::text_or_null(options.cpus), options.record ? options.record->handle() : nullptr,
+              options.series.c_str())))
+    {
+    }
+    /* Sleeps until the next tick. Real-time safe. */
+    kadenz_tick next()
+    {
+        kadenz_tick tick;
+        kadenz_periodic_next(handle_.get(), &tick);
+        return tick;
+    }
+    struct iterator {
+        periodic *of;
+        kadenz_tick tick;
+        kadenz_tick operator*() const { return tick; }
+        iterator &operator++() { tick = of->next(); return *this; }
+        bool operator!=(std::nullptr_t) const { return true; }
+    };
+    iterator begin() { return {this, next()}; }
+    std::nullptr_t end() { return nullptr; }
+
+private:
+    detail::owned<kadenz_periodic, kadenz_periodic_free> handle_;
+};
+
+/* A message, lent until the next call for its subscription. */
+struct message {
+    std::string_view channel;
+    const std::uint8_t *data;
+    std::size_t size;
+    std::uint64_t taken_ns;
+};
+
+/* Receives from some channels. One thread uses it. */
+class subscription {
+public:
+    explicit subscription(kadenz_subscription *handle) : handle_(detail::made(handle)) {}
+    /* Waits for a message; none after the timeout. Negative waits for ever, 0 is one look. */
+    std::optional<message> receive(nanoseconds timeout)
+    {
+        kadenz_message it;
+        if (detail::done(kadenz_receive(handle_.get(), timeout.count(), &it)) == 0) return std::nullopt;
+        return message{it.channel, it.payload, it.length, it.taken_ns};
+    }
+
+private:
+    detail::owned<kadenz_subscription, kadenz_subscription_free> handle_;
+};
+
+/* A bus, which any number of threads may use. Without a URL it is what LCM_DEFAULT_URL says. */
+class bus {
+public:
+    explicit bus(const std::string &url = "") : handle_(detail::made(kadenz_bus_open(detail::text_or_null(url)))) {}
+    void publish(const std::string &channel, const void *data, std::size_t size)
+    {
+        detail::done(kadenz_publish(handle_.get(), channel.c_str(), static_cast<const std::uint8_t *>(data), size));
+    }
+    class subscription subscribe(const std::string &pattern, std::size_t queue = 0)
+    {
+        return kadenz::subscription(kadenz_subscribe(handle_.get(), pattern.c_str(), queue));
+    }
+
+private:
+    detail::owned<kadenz_bus, kadenz_bus_free> handle_;
+};
+
+#ifdef __linux__
+/* The newest frame of a camera. One thread uses it. */
+class camera {
+public:
+    explicit camera(const std::string &name_or_url, const std::string &layout = "bgr",
+        nanoseconds timeout = std::chrono::seconds(10))
+        : handle_(detail::made(kadenz_camera_open(name_or_url.c_str(), layout.c_str(), timeout.count())))
+    {
+    }
+    /* The newest frame where it lies; throws where it is older. */
+    kadenz_frame latest(nanoseconds max_age)
+    {
+        kadenz_frame frame;
+        detail::done(kadenz_camera_latest(handle_.get(), max_age.count(), &frame));
+        return frame;
+    }
+    /* The newest frame that was not given yet; none after the timeout. */
+    std::optional<kadenz_frame> next(nanoseconds timeout)
+    {
+        kadenz_frame frame;
+        if (detail::done(kadenz_camera_next(handle_.get(), timeout.count(), &frame)) == 0) return std::nullopt;
+        return frame;
+    }
+    bool is_valid(const kadenz_frame &frame) const { return kadenz_frame_is_valid(handle_.get(), &frame); }
+    void copy(const kadenz_frame &frame, std::vector<std::uint8_t> &into) const
+    {
+        into.resize(frame.length);
+        detail::done(kadenz_frame_copy(handle_.get(), &frame, into.data(), into.size()));
+    }
+
+private:
+    detail::owned<kadenz_camera, kadenz_camera_free> handle_;
+};
+#endif
+
+} // namespace kadenz
+
+#endif

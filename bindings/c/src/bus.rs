@@ -1,0 +1,146 @@
+//! Messages as bytes.
+
+use std::ffi::{CString, c_char};
+
+use kadenz_library::Bus;
+use kadenz_library::msg::bus::{Aggregator, SubscriptionOptions};
+
+use crate::{answer, behind, free, handle, text, text_or_none, timeout, told};
+
+/// A bus, which any number of threads may use.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_bus(Bus);
+
+/// What receives from some channels.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_subscription {
+    aggregator: Aggregator,
+    /// Of the last message, with a zero behind it.
+    channel: CString,
+}
+
+/// A message, lent until the next call for its subscription.
+#[repr(C)]
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_message {
+    /// The channel, which ends with a zero.
+    pub channel: *const c_char,
+    /// The encoded message.
+    pub payload: *const u8,
+    /// Its bytes.
+    pub length: usize,
+    /// When it was whole in this process.
+    pub taken_ns: u64,
+    /// When the kernel had it; 0 where it did not say.
+    pub kernel_ns: u64,
+}
+
+/// Opens the bus that a URL names, as "udpm://239.255.76.67:7667?ttl=0"; NULL is what LCM_DEFAULT_URL says. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a text or NULL.
+        let bus = match unsafe { text_or_none(url, "url") }? {
+            Some(url) => Bus::open(url),
+            None => Bus::open_default(),
+        };
+        handle(bus.map(kadenz_bus).map_err(told))
+    })
+}
+
+/// Closes a bus; its subscriptions go on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_bus_free(bus: *mut kadenz_bus) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(bus) };
+}
+
+/// Publishes bytes. 0, or -1 where that fails. After the first message to a channel it allocates nothing; it takes a
+/// priority-inheriting lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_publish(
+    bus: *const kadenz_bus,
+    channel: *const c_char,
+    payload: *const u8,
+    length: usize,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and a text.
+        let (bus, channel) = unsafe { (bus.as_ref(), text(channel, "channel")?) };
+        let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
+        let payload = match length {
+            0 => &[][..],
+            _ if payload.is_null() => {
+                return Err("the payload is NULL; pass bytes, or the length 0".to_owned());
+            }
+            // SAFETY: the caller says that so many bytes lie there.
+            _ => unsafe { std::slice::from_raw_parts(payload, length) },
+        };
+        bus.0.publish_bytes(channel, payload).map_err(told)?;
+        Ok(0)
+    })
+}
+
+/// Subscribes to the channels whose whole name a regular expression matches; `queue` messages wait, 0 for 30, and then the oldest
+/// goes. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_subscribe(
+    bus: *const kadenz_bus,
+    pattern: *const c_char,
+    queue: usize,
+) -> *mut kadenz_subscription {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a handle and a text.
+        let (bus, pattern) = unsafe { (bus.as_ref(), text(pattern, "pattern")?) };
+        let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
+        let mut options = SubscriptionOptions::default();
+        if queue > 0 {
+            options.queue = queue;
+        }
+        let aggregator = bus.0.aggregator_with(pattern, &options).map_err(told)?;
+        handle(Ok(kadenz_subscription {
+            aggregator,
+            channel: CString::default(),
+        }))
+    })
+}
+
+/// Waits so many nanoseconds for a message, for ever where they are negative; 0 is one look. 1 with a message, which is lent until the
+/// next call, 0 without one, -1 where it failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_receive(
+    subscription: *mut kadenz_subscription,
+    timeout_ns: i64,
+    message: *mut kadenz_message,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a message.
+        let (subscription, told_message) = unsafe { (behind(subscription)?, behind(message)?) };
+        let kadenz_subscription {
+            aggregator,
+            channel,
+        } = subscription;
+        let Some(raw) = aggregator.next_message(timeout(timeout_ns)).map_err(told)? else {
+            return Ok(0);
+        };
+        if channel.to_bytes() != raw.channel.as_str().as_bytes() {
+            *channel = CString::new(raw.channel.as_str()).map_err(told)?;
+        }
+        let stamps = raw.stamps();
+        *told_message = kadenz_message {
+            channel: channel.as_ptr(),
+            payload: raw.payload.as_ptr(),
+            length: raw.payload.len(),
+            taken_ns: stamps.taken.as_ns(),
+            kernel_ns: stamps.kernel.map_or(0, |it| it.as_ns()),
+        };
+        Ok(1)
+    })
+}
+
+/// Frees a subscription, and what it lent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_subscription_free(subscription: *mut kadenz_subscription) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(subscription) };
+}

@@ -1,0 +1,176 @@
+//! The newest frame of a camera.
+
+use std::ffi::c_char;
+use std::time::Duration;
+
+use kadenz_library::Camera;
+use kadenz_library::camera::client::{FrameError, OpenOptions};
+use kadenz_library::camera::layout::{Channels, Order};
+use kadenz_library::camera::ring::Frame;
+
+use crate::{answer, behind, free, handle, text, timeout, told};
+
+/// A camera.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_camera(Camera);
+
+/// A frame where it lies in shared memory. The camera writes over it some frames later: copy it, or ask `kadenz_frame_is_valid` after
+/// its pixels were used.
+#[repr(C)]
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_frame {
+    /// The first byte.
+    pub pixels: *const u8,
+    /// Bytes in all.
+    pub length: usize,
+    /// Pixels of a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// 1 for gray, 3 for colour.
+    pub channels: u32,
+    /// Whether columns follow one another, plane by plane, instead of rows of interleaved pixels.
+    pub is_column_major: bool,
+    /// Its count in its memory.
+    pub count: u64,
+    /// Its number since the server's start, lost ones counted.
+    pub number: u64,
+    /// How old it was when it was taken.
+    pub age_ns: u64,
+    /// When the camera took it; 0 where nobody says.
+    pub captured_ns: u64,
+}
+
+/// Opens a camera by its name or URL, in a layout as "rgb", "bgr", "gray", "rgb-column-major", "gray@960x540"; waits so long for its first
+/// frame. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_camera_open(
+    name_or_url: *const c_char,
+    layout: *const c_char,
+    timeout_ns: i64,
+) -> *mut kadenz_camera {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes texts.
+        let (name, layout) =
+            unsafe { (text(name_or_url, "name_or_url")?, text(layout, "layout")?) };
+        let options = OpenOptions {
+            layout: layout.parse().map_err(told)?,
+            patience: timeout(timeout_ns).min(Duration::from_secs(u32::MAX.into())),
+            ..OpenOptions::default()
+        };
+        handle(
+            Camera::open_with(name, &options)
+                .map(kadenz_camera)
+                .map_err(told),
+        )
+    })
+}
+
+/// The newest frame. 0, or -1 where it is older than `max_age_ns`. Real-time safe while frames come.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_camera_latest(
+    camera: *mut kadenz_camera,
+    max_age_ns: i64,
+    frame: *mut kadenz_frame,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a frame.
+        let (camera, into) = unsafe { (behind(camera)?, behind(frame)?) };
+        *into = describe(&camera.0.latest(timeout(max_age_ns)).map_err(told)?);
+        Ok(0)
+    })
+}
+
+/// The newest frame that was not given yet. 1, or 0 where none came in time, or -1 where it failed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_camera_next(
+    camera: *mut kadenz_camera,
+    timeout_ns: i64,
+    frame: *mut kadenz_frame,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a frame.
+        let (camera, into) = unsafe { (behind(camera)?, behind(frame)?) };
+        match camera.0.next(timeout(timeout_ns)) {
+            Ok(found) => *into = describe(&found),
+            Err(FrameError::Timeout { .. }) => return Ok(0),
+            Err(error) => return Err(told(error)),
+        }
+        Ok(1)
+    })
+}
+
+/// Whether the camera has not begun to write over a frame. Real-time safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_frame_is_valid(
+    camera: *const kadenz_camera,
+    frame: *const kadenz_frame,
+) -> bool {
+    // SAFETY: the caller passes a handle and a frame, or NULL.
+    let (Some(camera), Some(frame)) = (unsafe { camera.as_ref() }, unsafe { frame.as_ref() })
+    else {
+        return false;
+    };
+    let found = camera.0.ring().frame(frame.count);
+    found.is_some_and(|found| found.pixels().as_ptr().cast() == frame.pixels)
+}
+
+/// Copies a frame into memory of yours. 0, or -1 where that has fewer than `length` bytes of the frame, or the camera wrote over the frame
+/// meanwhile: take the newest one. Real-time safe in memory that was touched before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_frame_copy(
+    camera: *const kadenz_camera,
+    frame: *const kadenz_frame,
+    into: *mut u8,
+    room: usize,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle, a frame and memory, or NULL.
+        let (camera, frame) = unsafe { (camera.as_ref(), frame.as_ref()) };
+        let (Some(camera), Some(frame)) = (camera, frame) else {
+            return Err("the camera or the frame is NULL".to_owned());
+        };
+        if into.is_null() || room < frame.length {
+            return Err(format!(
+                "there is room for {room} bytes, the frame has {}",
+                frame.length
+            ));
+        }
+        let found = camera.0.ring().frame(frame.count);
+        let overwritten =
+            "the camera wrote over the frame; take the newest one and copy it at once";
+        let found = found
+            .filter(|it| it.shape().bytes() == frame.length)
+            .ok_or(overwritten)?;
+        // SAFETY: the caller says that so many bytes are his, and nobody else's meanwhile.
+        let into = unsafe { std::slice::from_raw_parts_mut(into, frame.length) };
+        found.copy_to(into).map_err(|_| overwritten.to_owned())?;
+        Ok(0)
+    })
+}
+
+/// Closes a camera, and ends its threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_camera_free(camera: *mut kadenz_camera) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(camera) };
+}
+
+fn describe(frame: &Frame<'_>) -> kadenz_frame {
+    let (info, shape) = (frame.info(), frame.shape());
+    kadenz_frame {
+        pixels: frame.pixels().as_ptr().cast(),
+        length: shape.bytes(),
+        width: shape.size.width,
+        height: shape.size.height,
+        channels: match shape.channels {
+            Channels::Gray => 1,
+            Channels::Rgb | Channels::Bgr => 3,
+        },
+        is_column_major: shape.order == Order::ColumnMajor,
+        count: frame.count(),
+        number: info.number,
+        age_ns: u64::try_from(frame.age().as_nanos()).unwrap_or(u64::MAX),
+        captured_ns: info.capture.map_or(0, |it| it.as_ns()),
+    }
+}

@@ -1,0 +1,123 @@
+//! `libkadenz` for C and C++: opaque handles, a value that says whether a call succeeded, and a text that says why not.
+//!
+//! No panic crosses. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
+//! nanoseconds of `CLOCK_MONOTONIC`.
+
+mod bus;
+#[cfg(target_os = "linux")]
+mod camera;
+mod loops;
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use kadenz_library::rt::clock;
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// Why the last call of this thread that failed did so, with the remedy; "" where none failed. It is valid until the next call of this
+/// thread that fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn kadenz_error() -> *const c_char {
+    ERROR.with_borrow(|error| error.as_ptr())
+}
+
+/// Now, in nanoseconds of `CLOCK_MONOTONIC`. Real-time safe: by the vDSO, without a system call.
+#[unsafe(no_mangle)]
+pub extern "C" fn kadenz_now_ns() -> u64 {
+    clock::now().as_ns()
+}
+
+/// The version of the library, as "0.1.0".
+#[unsafe(no_mangle)]
+pub extern "C" fn kadenz_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
+    VERSION.as_ptr()
+}
+
+/// Does what a call does. Where it fails or panics the text is kept, and `failed` is the answer.
+fn answer<T>(failed: T, body: impl FnOnce() -> Result<T, String>) -> T {
+    // A handle that a panic left half-way is as its own type leaves it: all of them are safe Rust.
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    let why = match outcome {
+        Ok(Ok(answer)) => return answer,
+        Ok(Err(why)) => why,
+        Err(_) => "a defect of Kadenz: it panicked; please report it with what standard error says"
+            .to_owned(),
+    };
+    let text = CString::new(why.replace('\0', " ")).unwrap_or_default();
+    ERROR.with_borrow_mut(|error| *error = text);
+    failed
+}
+
+/// A handle that goes to C.
+fn handle<T>(made: Result<T, String>) -> Result<*mut T, String> {
+    made.map(|it| Box::into_raw(Box::new(it)))
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A text of C.
+///
+/// # Safety
+/// It must be NULL or end with a zero, and live for as long as the answer.
+unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, String> {
+    if text.is_null() {
+        return Err(format!("{what} is NULL; pass a text"));
+    }
+    // SAFETY: by the caller's word it ends with a zero.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| format!("{what} is not UTF-8"))
+}
+
+/// As [`text`], where NULL says that there is none.
+///
+/// # Safety
+/// As of [`text`].
+unsafe fn text_or_none<'a>(it: *const c_char, what: &str) -> Result<Option<&'a str>, String> {
+    if it.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller keeps the same promise.
+    unsafe { text(it, what) }.map(Some)
+}
+
+/// What a handle of C leads to.
+///
+/// # Safety
+/// It must be NULL, or come from this library, not be freed, and be used by no other thread meanwhile.
+unsafe fn behind<'a, T>(handle: *mut T) -> Result<&'a mut T, String> {
+    // SAFETY: by the caller's word it leads to a live value that nobody else uses.
+    unsafe { handle.as_mut() }
+        .ok_or_else(|| "the handle is NULL; the call that makes it failed".to_owned())
+}
+
+/// Frees a handle.
+///
+/// # Safety
+/// It must be NULL, or come from this library and not be used again.
+unsafe fn free<T>(handle: *mut T) {
+    if !handle.is_null() {
+        // SAFETY: by the caller's word it came from `Box::into_raw`, once.
+        let owned = unsafe { Box::from_raw(handle) };
+        answer((), || {
+            drop(owned);
+            Ok(())
+        });
+    }
+}
+
+/// A timeout of C: negative for ever.
+fn timeout(ns: i64) -> Duration {
+    u64::try_from(ns).map_or(Duration::MAX, Duration::from_nanos)
+}

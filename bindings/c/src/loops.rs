@@ -1,0 +1,239 @@
+//! Periodic loops, and runs that record them.
+
+use std::ffi::c_char;
+
+use kadenz_library::record::run::folder::{SeriesRecorder, SeriesSpec};
+use kadenz_library::record::run::model::{Kind, Series};
+use kadenz_library::record::samples::Sample;
+use kadenz_library::rt::clock::MonotonicTime;
+use kadenz_library::{Periodic, Recording, Ticks, Tuning};
+
+use crate::{answer, behind, free, handle, text, text_or_none, told};
+
+/// A run while it is written.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_recording(Option<Recording>);
+
+/// A series of a run: values that one thread measures.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_series {
+    recorder: SeriesRecorder,
+    start: MonotonicTime,
+    sequence: u64,
+}
+
+/// A periodic loop.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_periodic(Ticks<'static>);
+
+/// One tick of a periodic loop.
+#[repr(C)]
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_tick {
+    /// 1 for the first, skipped ones counted.
+    pub index: u64,
+    /// Ticks that were left out before it, because the loop was not back in time.
+    pub skipped: u64,
+    /// From the intended time of the tick before to that of this one.
+    pub step_ns: u64,
+    /// How late the loop woke up.
+    pub lateness_ns: u64,
+}
+
+impl kadenz_recording {
+    fn running(&self) -> Result<&Recording, String> {
+        self.0
+            .as_ref()
+            .ok_or_else(|| "the recording is finished; create another one".to_owned())
+    }
+}
+
+/// Starts a run in a new or empty folder. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut kadenz_recording {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a text.
+        let folder = unsafe { text(folder, "folder") }?;
+        handle(
+            Recording::create(folder)
+                .map_err(told)
+                .map(|it| kadenz_recording(Some(it))),
+        )
+    })
+}
+
+/// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to `room` bytes. 0, or -1
+/// where something could not be written. The handle stays to be freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_recording_finish(
+    recording: *mut kadenz_recording,
+    summary: *mut c_char,
+    room: usize,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let recording = unsafe { behind(recording) }?;
+        recording.running()?;
+        let Some(running) = recording.0.take() else {
+            return Ok(-1);
+        };
+        let recorded = running.finish().map_err(told)?.to_string();
+        if !summary.is_null() && room > 0 {
+            let mut length = recorded.len().min(room - 1);
+            while !recorded.is_char_boundary(length) {
+                length -= 1;
+            }
+            // SAFETY: the caller says that there is so much room, and no text of ours lies there.
+            unsafe {
+                std::ptr::copy_nonoverlapping(recorded.as_ptr().cast(), summary, length);
+                summary.add(length).write(0);
+            }
+        }
+        Ok(0)
+    })
+}
+
+/// Frees a run; one that was not finished says so when it is read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_recording_free(recording: *mut kadenz_recording) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(recording) };
+}
+
+/// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_series_create(
+    recording: *mut kadenz_recording,
+    name: *const c_char,
+    deadline_ns: u64,
+) -> *mut kadenz_series {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a handle and a text.
+        let (recording, name) = unsafe { (behind(recording)?, text(name, "name")?) };
+        let running = recording.running()?;
+        let series = Series {
+            name: name.to_owned(),
+            kind: Kind::Latency,
+            deadline_ns: (deadline_ns > 0).then_some(deadline_ns),
+            ..Series::default()
+        };
+        let recorder = running
+            .series(SeriesSpec { series, raw: false })
+            .map_err(told)?;
+        handle(Ok(kadenz_series {
+            recorder,
+            start: running.start(),
+            sequence: 0,
+        }))
+    })
+}
+
+/// Records what began and ended at these times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
+/// system. 0, or -1 where the handle is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_series_record(
+    series: *mut kadenz_series,
+    begin_ns: u64,
+    end_ns: u64,
+) -> i32 {
+    // SAFETY: the caller passes a handle.
+    let Some(series) = (unsafe { series.as_mut() }) else {
+        return -1;
+    };
+    let [begin, end] = [begin_ns, end_ns].map(MonotonicTime::from_ns);
+    series.recorder.record(Sample {
+        sequence: series.sequence,
+        intended_ns: begin.since(series.start),
+        actual_ns: end.since(series.start),
+        value_ns: end.since(begin),
+    });
+    series.sequence += 1;
+    0
+}
+
+/// Frees a series. What it recorded stays in the run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_series_free(series: *mut kadenz_series) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(series) };
+}
+
+/// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may be NULL,
+/// `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series named `series`. What the
+/// machine refuses the loop does without, and the run has a warning with the remedy. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_periodic_start(
+    rate: *const c_char,
+    deadline: *const c_char,
+    priority: u8,
+    lock_memory: bool,
+    cpus: *const c_char,
+    recording: *mut kadenz_recording,
+    series: *const c_char,
+) -> *mut kadenz_periodic {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes texts or NULL.
+        let (rate, deadline, cpus, series) = unsafe {
+            (
+                text(rate, "rate")?,
+                text_or_none(deadline, "deadline")?,
+                text_or_none(cpus, "cpus")?,
+                text_or_none(series, "series")?,
+            )
+        };
+        let mut tuning = match priority {
+            0 => Tuning::default(),
+            priority => Tuning::fifo(priority),
+        };
+        tuning.lock_memory = lock_memory;
+        tuning.cpus = cpus.map(str::parse).transpose().map_err(told)?;
+        let mut periodic = Periodic::new(rate).map_err(told)?.tuned(tuning);
+        if let Some(deadline) = deadline {
+            periodic = periodic.deadline(deadline).map_err(told)?;
+        }
+        // SAFETY: the caller passes a handle or NULL.
+        let ticks = match unsafe { recording.as_ref() } {
+            Some(recording) => {
+                let name = series.unwrap_or("lateness");
+                let ticks = periodic.record(recording.running()?, name);
+                ticks.map_err(told)?.beyond_the_run()
+            }
+            None => periodic.start().map_err(told)?,
+        };
+        handle(Ok(kadenz_periodic(ticks)))
+    })
+}
+
+/// Sleeps until the next tick. Real-time safe: no system call but the sleep. 0, or -1 where a pointer is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_periodic_next(
+    periodic: *mut kadenz_periodic,
+    tick: *mut kadenz_tick,
+) -> i32 {
+    // SAFETY: the caller passes a handle, and NULL or room for a tick.
+    let (Some(periodic), Some(told)) = (unsafe { periodic.as_mut() }, unsafe { tick.as_mut() })
+    else {
+        return -1;
+    };
+    let Some(tick) = periodic.0.next() else {
+        return -1;
+    };
+    *told = kadenz_tick {
+        index: tick.index(),
+        skipped: tick.skipped(),
+        step_ns: ns(tick.step()),
+        lateness_ns: ns(tick.lateness()),
+    };
+    0
+}
+
+/// Ends a loop, and restores its thread; call it on that thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_periodic_free(periodic: *mut kadenz_periodic) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(periodic) };
+}
+
+fn ns(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,43 @@
+// What a user can rely on, in C++17. argv[1]: a folder for runs.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "kadenz.hpp"
+
+using namespace std::chrono_literals;
+
+#define NEED(what) do { if (!(what)) { std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); std::exit(1); } } while (0)
+
+int main(int, char **arguments)
+{
+    {
+        kadenz::recording run(std::string(arguments[1]) + "/cpp");
+        auto control = run.series("control", 1ms);
+        kadenz::loop_options options;
+        options.deadline = "100ms";
+        options.record = &run;
+        for (auto tick : kadenz::periodic("500Hz", options)) {
+            auto timed = control.time();
+            if (tick.index >= 20) break;
+        }
+        NEED(run.finish().find("control") != std::string::npos);
+    }
+    kadenz::bus bus("memq://");
+    auto subscription = bus.subscribe("A");
+    bus.publish("A", "12345678", 8);
+    auto message = subscription.receive(5s);
+    NEED(message && message->channel == "A" && message->size == 8 && !std::memcmp(message->data, "12345678", 8));
+    NEED(!subscription.receive(0s));
+
+    kadenz::camera camera("test://320x240@50", "bgr");
+    auto frame = camera.next(5s);
+    NEED(frame && frame->length == 3 * 320 * 240);
+    try {
+        kadenz::bus nobody("nonsense://");
+        NEED(false);
+    } catch (const kadenz::error &error) {
+        NEED(std::strlen(error.what()) > 10);
+    }
+    return 0;
+}
