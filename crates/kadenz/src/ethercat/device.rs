@@ -5,7 +5,7 @@ use kadenz_ethercat::wire::sii::Direction;
 
 use super::bring_up::Mapped;
 use super::error::LookUpError;
-use super::object::{Input, ObjectValue, Output, Place, fits};
+use super::object::{Input, ObjectValue, Output, Place, ValueType};
 
 /// Names of devices and objects that an error lists at most.
 const MAX_NAMED: usize = 20;
@@ -40,8 +40,8 @@ impl Device<'_> {
         &self,
         object: impl Into<Address>,
     ) -> Result<Input<T>, LookUpError> {
-        self.place::<T>(object.into(), Direction::Inputs)
-            .map(Input::at)
+        let found = self.place(object.into(), Direction::Inputs, Some(T::TYPE))?;
+        Ok(Input::at(found.0))
     }
 
     /// A handle of an object in its outputs, as [`input`](Self::input).
@@ -52,15 +52,17 @@ impl Device<'_> {
         &self,
         object: impl Into<Address>,
     ) -> Result<Output<T>, LookUpError> {
-        self.place::<T>(object.into(), Direction::Outputs)
-            .map(Output::at)
+        let found = self.place(object.into(), Direction::Outputs, Some(T::TYPE))?;
+        Ok(Output::at(found.0))
     }
 
-    fn place<T: ObjectValue>(
+    /// Where an object lies, and its type: the one asked for, else that of the dictionary or the file.
+    pub(super) fn place(
         &self,
         address: Address,
         direction: Direction,
-    ) -> Result<Place, LookUpError> {
+        asked: Option<ValueType>,
+    ) -> Result<(Place, ValueType), LookUpError> {
         let (_, managers) = &self.mapped[self.position];
         let mut all = placed(managers, &self.layout.shares[self.position]);
         all.retain(|it| it.direction == direction && it.entry.address.is_some());
@@ -86,20 +88,24 @@ impl Device<'_> {
             });
         }
         let bits = usize::from(first.entry.bits);
-        if !fits::<T>(bits, first.entry.data_type) {
+        let data_type = first.entry.data_type;
+        let value_type = asked.or_else(|| data_type.and_then(ValueType::of));
+        let value_type = value_type.filter(|it| it.fits(bits, data_type));
+        let Some(value_type) = value_type else {
             return Err(LookUpError::Type {
                 device: self.name(),
                 address,
                 mapped: described(first),
-                asked: T::NAME,
+                asked: asked.map_or("a number without a type; state one", ValueType::name),
             });
-        }
-        Ok(Place {
+        };
+        let place = Place {
             network: self.id,
             device: self.position,
             bit: first.bit,
             bits,
-        })
+        };
+        Ok((place, value_type))
     }
 }
 

@@ -266,6 +266,14 @@ pub enum RunNetworkError {
     /// The run cannot have the series.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
+    /// This machine gives no thread for a loop in the background.
+    #[error(
+        "no thread for the loop: {0}; end other programs, or raise the limit on threads (ulimit -u)"
+    )]
+    Thread(std::io::Error),
+    /// A loop in the background was stopped before.
+    #[error("the loop was stopped already; bring another network up")]
+    Stopped,
     /// The loop ended for want of time.
     #[error(
         "cycle {0} was not done when the next was due, which ends the loop by Overrun::Stop; take a lower rate"

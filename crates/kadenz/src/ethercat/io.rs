@@ -44,6 +44,21 @@ impl<'i, 'c> Io<'i, 'c> {
         place
     }
 
+    /// The bits at a place of the inputs.
+    pub(super) fn read(&self, place: Place) -> u64 {
+        self.own(place).read(self.context.inputs())
+    }
+
+    /// Writes the bits at a place of the outputs.
+    pub(super) fn write(&mut self, place: Place, word: u64) {
+        self.own(place).write(self.context.outputs(), word);
+    }
+
+    /// Whether the device of a place took part in the last exchange.
+    pub(super) fn took_part(&self, place: Place) -> bool {
+        self.context.took_part(self.own(place).device)
+    }
+
     /// What the device told last. Where its frame was lost or it is away, that is an older value, see
     /// [`is_fresh`](Self::is_fresh); zero before it told anything.
     ///
@@ -51,7 +66,7 @@ impl<'i, 'c> Io<'i, 'c> {
     /// For a handle of another network.
     #[must_use]
     pub fn get<T: ObjectValue>(&self, input: Input<T>) -> T {
-        T::from_bits(self.own(input.place).read(self.context.inputs()))
+        T::from_bits(self.read(input.place))
     }
 
     /// What the device is told from now on, until it is set again; zero before it was set.
@@ -59,8 +74,7 @@ impl<'i, 'c> Io<'i, 'c> {
     /// # Panics
     /// For a handle of another network.
     pub fn set<T: ObjectValue>(&mut self, output: Output<T>, value: T) {
-        self.own(output.place)
-            .write(self.context.outputs(), value.to_bits());
+        self.write(output.place, value.to_bits());
     }
 
     /// Whether the input is new: its device took part in the last exchange. False while frames are lost and while the
@@ -72,7 +86,7 @@ impl<'i, 'c> Io<'i, 'c> {
     /// For a handle of another network.
     #[must_use]
     pub fn is_fresh<T>(&self, input: Input<T>) -> bool {
-        self.context.took_part(self.own(input.place).device)
+        self.took_part(input.place)
     }
 
     /// Which cycle it is, from 1.

@@ -45,6 +45,7 @@
 //! Everything below it is here too: this module has all names of the crate `kadenz_ethercat`.
 
 mod axes;
+mod background;
 mod bring_up;
 mod builder;
 mod control_socket;
@@ -64,6 +65,9 @@ mod tests;
 pub use kadenz_ethercat::*;
 
 pub use axes::{AxesReport, AxisReport};
+pub use background::{
+    NetworkState, RunningNetwork, SetValueError, SharedInput, SharedOutput, SharedValues,
+};
 pub use builder::{Missing, NetworkBuilder};
 pub use device::Device;
 pub use error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
@@ -71,6 +75,6 @@ pub use event::NetworkEvent;
 pub use io::{Flow, Io};
 pub use network::{Network, NetworkMonitor, RunRecording, StopHandle};
 pub use network_loop::{NetworkLoop, NetworkReport};
-pub use object::{Input, ObjectValue, Output};
+pub use object::{Input, ObjectValue, Output, ParseTypeError, Value, ValueType};
 pub use process_image::Readers;
 pub use recorder::CycleSeries;

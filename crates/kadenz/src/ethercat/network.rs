@@ -264,6 +264,14 @@ impl<'a> Network<'a> {
         }
     }
 
+    pub(super) fn cycle(&self) -> Duration {
+        self.plan.cycle()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.plan.deadline
+    }
+
     /// What ends the loop, for another thread or a signal's handler.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {

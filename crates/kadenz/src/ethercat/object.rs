@@ -100,58 +100,162 @@ mod sealed {
 
 /// A type that an object of the process data can have: `bool`, integers and floats.
 pub trait ObjectValue: sealed::Sealed + Copy {
-    /// Its name.
-    const NAME: &'static str;
-    /// Bits that it takes.
-    const BITS: usize;
-    /// Whether an object of that type of CoE (ETG.1000.6, table 64) is one.
-    fn is_of(data_type: DataType) -> bool;
+    /// The type as a value.
+    const TYPE: ValueType;
     /// Of its bits.
     fn from_bits(word: u64) -> Self;
-    /// Its bits; those beyond [`BITS`](Self::BITS) mean nothing.
+    /// Its bits; those beyond the type's mean nothing.
     fn to_bits(self) -> u64;
 }
 
 macro_rules! object_value {
-    ($($type:ty, $bits:literal, $codes:pat, |$word:ident| $from:expr, |$value:ident| $to:expr;)+) => {$(
-        impl sealed::Sealed for $type {}
-        impl ObjectValue for $type {
-            const NAME: &'static str = stringify!($type);
-            const BITS: usize = $bits;
-            fn is_of(data_type: DataType) -> bool {
-                matches!(data_type.0, $codes)
+    ($($type:ty, $kind:ident $bits:literal, |$word:ident| $from:expr, |$value:ident| $to:expr;)+) => {
+        /// All types.
+        const TYPES: &[ValueType] = &[$(<$type>::TYPE),+];
+        $(
+            impl sealed::Sealed for $type {}
+            impl ObjectValue for $type {
+                const TYPE: ValueType = ValueType { name: stringify!($type), kind: Kind::$kind, bits: $bits };
+                fn from_bits($word: u64) -> Self {
+                    $from
+                }
+                fn to_bits(self) -> u64 {
+                    let $value = self;
+                    $to
+                }
             }
-            fn from_bits($word: u64) -> Self {
-                $from
+        )+
+    };
+}
+
+object_value! {
+    bool, Bool 1, |word| word & 1 != 0, |value| u64::from(value);
+    u8, Unsigned 8, |word| word as u8, |value| u64::from(value);
+    u16, Unsigned 16, |word| word as u16, |value| u64::from(value);
+    u32, Unsigned 32, |word| word as u32, |value| u64::from(value);
+    u64, Unsigned 64, |word| word, |value| value;
+    i8, Signed 8, |word| word as i8, |value| value as u64;
+    i16, Signed 16, |word| word as i16, |value| value as u64;
+    i32, Signed 32, |word| word as i32, |value| value as u64;
+    i64, Signed 64, |word| word as i64, |value| value as u64;
+    f32, Float 32, |word| f32::from_bits(word as u32), |value| u64::from(value.to_bits());
+    f64, Float 64, |word| f64::from_bits(word), |value| value.to_bits();
+}
+
+/// The type of an object where it is known at run time only: `"u16".parse()`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueType {
+    name: &'static str,
+    kind: Kind,
+    bits: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Unsigned,
+    Signed,
+    Float,
+}
+
+/// What an object holds, where its type is known at run time only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// Of `bool`.
+    Bool(bool),
+    /// Of an integer.
+    Integer(i128),
+    /// Of a float.
+    Float(f64),
+}
+
+/// There is no such type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a valid type of an object; take bool, u8 to u64, i8 to i64, f32 or f64")]
+pub struct ParseTypeError(String);
+
+impl std::str::FromStr for ValueType {
+    type Err = ParseTypeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = TYPES.iter().find(|it| it.name == text);
+        found
+            .copied()
+            .ok_or_else(|| ParseTypeError(text.to_owned()))
+    }
+}
+
+impl ValueType {
+    /// Its name, as Rust's.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// That of an object of CoE (ETG.1000.6, table 64), where it is a number: BOOLEAN 1, INTEGERs 2, 3, 4 and 0x15,
+    /// UNSIGNEDs 5, 6, 7 and 0x1B, REAL32 8, REAL64 0x11, BYTE 0x1E, WORD 0x1F, DWORD 0x20, BIT1 0x30, BIT8 0x37.
+    pub(super) const fn of(data_type: DataType) -> Option<Self> {
+        Some(match data_type.0 {
+            0x01 | 0x30 => bool::TYPE,
+            0x02 => i8::TYPE,
+            0x03 => i16::TYPE,
+            0x04 => i32::TYPE,
+            0x05 | 0x1E | 0x37 => u8::TYPE,
+            0x06 | 0x1F => u16::TYPE,
+            0x07 | 0x20 => u32::TYPE,
+            0x08 => f32::TYPE,
+            0x11 => f64::TYPE,
+            0x15 => i64::TYPE,
+            0x1B => u64::TYPE,
+            _ => return None,
+        })
+    }
+
+    /// Whether an object of so many bits and of that type is read as this one. Of a type that has no name here, as
+    /// fields of bits and a vendor's enumerations, the bits decide.
+    pub(super) fn fits(self, bits: usize, data_type: Option<DataType>) -> bool {
+        let is_named = |it: &DataType| type_name(*it).is_some();
+        let is_of = |it| Self::of(it) == Some(self);
+        bits == self.bits && data_type.is_none_or(|it| is_of(it) || !is_named(&it))
+    }
+
+    /// What its bits say. Real-time safe.
+    pub(super) fn value(self, word: u64) -> Value {
+        let above = 64 - self.bits;
+        match self.kind {
+            Kind::Bool => Value::Bool(word & 1 != 0),
+            Kind::Unsigned => Value::Integer((word << above >> above).into()),
+            Kind::Signed => Value::Integer(((word << above).cast_signed() >> above).into()),
+            Kind::Float if self.bits == 32 => Value::Float(f32::from_bits(word as u32).into()),
+            Kind::Float => Value::Float(f64::from_bits(word)),
+        }
+    }
+
+    /// The bits of a value; none where it has no place in the type, as 300 in a `u8` or 1.5 in an `i32`. Real-time safe.
+    pub(super) fn bits_of(self, value: Value) -> Option<u64> {
+        let number = match value {
+            Value::Bool(value) => i128::from(value),
+            Value::Integer(number) => number,
+            Value::Float(number) if self.kind == Kind::Float => {
+                return Some(match self.bits {
+                    32 => u64::from((number as f32).to_bits()),
+                    _ => number.to_bits(),
+                });
             }
-            fn to_bits(self) -> u64 {
-                let $value = self;
-                $to
+            Value::Float(number) if number.fract() == 0.0 => number as i128,
+            Value::Float(_) => return None,
+        };
+        match self.kind {
+            Kind::Float => self.bits_of(Value::Float(number as f64)),
+            Kind::Bool | Kind::Unsigned => (0..1 << self.bits)
+                .contains(&number)
+                .then_some(number as u64),
+            Kind::Signed => {
+                let limit = 1_i128 << (self.bits - 1);
+                (-limit..limit).contains(&number).then_some(number as u64)
             }
         }
-    )+};
-}
-
-// Numbers of types: BOOLEAN 1, INTEGERs 2, 3, 4 and 0x15, UNSIGNEDs 5, 6, 7 and 0x1B, REAL32 8, REAL64 0x11, BYTE
-// 0x1E, WORD 0x1F, DWORD 0x20, BIT1 0x30, BIT8 0x37.
-object_value! {
-    bool, 1, 0x01 | 0x30, |word| word & 1 != 0, |value| u64::from(value);
-    u8, 8, 0x05 | 0x1E | 0x37, |word| word as u8, |value| u64::from(value);
-    u16, 16, 0x06 | 0x1F, |word| word as u16, |value| u64::from(value);
-    u32, 32, 0x07 | 0x20, |word| word as u32, |value| u64::from(value);
-    u64, 64, 0x1B, |word| word, |value| value;
-    i8, 8, 0x02, |word| word as i8, |value| value as u64;
-    i16, 16, 0x03, |word| word as i16, |value| value as u64;
-    i32, 32, 0x04, |word| word as i32, |value| value as u64;
-    i64, 64, 0x15, |word| word as i64, |value| value as u64;
-    f32, 32, 0x08, |word| f32::from_bits(word as u32), |value| u64::from(value.to_bits());
-    f64, 64, 0x11, |word| f64::from_bits(word), |value| value.to_bits();
-}
-
-/// Whether an object of so many bits and of that type is read as `T`. Of a type that has no name here, as fields of
-/// bits and a vendor's enumerations, the bits decide.
-pub(super) fn fits<T: ObjectValue>(bits: usize, data_type: Option<DataType>) -> bool {
-    bits == T::BITS && data_type.is_none_or(|it| T::is_of(it) || type_name(it).is_none())
+    }
 }
 
 /// The name of a type of CoE, where it has one here.
@@ -189,7 +293,7 @@ mod tests {
         for bit in [0, 3, 8, 13] {
             for fill in [0x00, 0xFF] {
                 let mut image = [fill; 12];
-                let place = place(bit, T::BITS);
+                let place = place(bit, T::TYPE.bits);
                 place.write(&mut image, value.to_bits());
                 assert_eq!(T::from_bits(place.read(&image)), value, "{bit}");
                 place.write(&mut image, u64::from(fill) * (u64::MAX / 0xFF));
@@ -201,10 +305,10 @@ mod tests {
     #[test]
     fn a_named_type_is_read_as_itself_and_any_other_by_its_bits() {
         let (integer32, bit_array8, nothing) = (DataType(0x04), DataType(0x2D), DataType(0));
-        assert!(fits::<i32>(32, Some(integer32)) && fits::<i32>(32, None));
-        assert!(!fits::<u32>(32, Some(integer32)) && !fits::<f32>(32, Some(integer32)));
-        assert!(fits::<u8>(8, Some(bit_array8)) && fits::<u16>(16, Some(nothing)));
-        assert!(!fits::<u16>(8, Some(bit_array8)) && !fits::<i32>(16, None));
+        assert!(i32::TYPE.fits(32, Some(integer32)) && i32::TYPE.fits(32, None));
+        assert!(!u32::TYPE.fits(32, Some(integer32)) && !f32::TYPE.fits(32, Some(integer32)));
+        assert!(u8::TYPE.fits(8, Some(bit_array8)) && u16::TYPE.fits(16, Some(nothing)));
+        assert!(!u16::TYPE.fits(8, Some(bit_array8)) && !i32::TYPE.fits(16, None));
     }
 
     #[test]
@@ -220,6 +324,43 @@ mod tests {
         there_and_back(i64::MIN + 1);
         there_and_back(-1.5_f32);
         there_and_back(1e-300_f64);
+    }
+
+    #[test]
+    fn a_value_has_its_place_in_a_type_or_none() {
+        let of = |name: &str| name.parse::<ValueType>().unwrap();
+        let back = |name, value| of(name).bits_of(value).map(|word| of(name).value(word));
+        for (name, fits, not) in [
+            ("u8", 255, 256),
+            ("i8", -128, -129),
+            ("i32", -70_000, 1 << 31),
+            ("u64", i128::from(u64::MAX), -1),
+            ("i64", i128::from(i64::MIN), 1 << 63),
+        ] {
+            assert_eq!(
+                back(name, Value::Integer(fits)),
+                Some(Value::Integer(fits)),
+                "{name}"
+            );
+            assert_eq!(back(name, Value::Integer(not)), None, "{name}");
+        }
+        assert_eq!(back("bool", Value::Integer(1)), Some(Value::Bool(true)));
+        assert_eq!(back("bool", Value::Integer(2)), None);
+        assert_eq!(back("i16", Value::Float(-3.0)), Some(Value::Integer(-3)));
+        assert_eq!(back("i16", Value::Float(0.5)), None);
+        assert_eq!(back("i16", Value::Float(f64::NAN)), None);
+        assert_eq!(back("f32", Value::Integer(-2)), Some(Value::Float(-2.0)));
+        assert_eq!(
+            back("f64", Value::Float(1e-300)),
+            Some(Value::Float(1e-300))
+        );
+        assert!(
+            "i33"
+                .parse::<ValueType>()
+                .unwrap_err()
+                .to_string()
+                .contains("i8 to i64")
+        );
     }
 
     #[test]

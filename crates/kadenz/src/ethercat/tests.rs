@@ -114,3 +114,54 @@ fn a_handle_of_another_network_is_refused() {
         Flow::Stop
     });
 }
+
+#[test]
+fn a_loop_in_the_background_shares_values_records_and_ends_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = std::sync::Arc::new(crate::Recording::create(folder.path()).unwrap());
+    let net = Network::sim(8).unwrap().cycle("500Hz").unwrap();
+    let net = net.bring_up().unwrap();
+    let mut values = SharedValues::default();
+    let waist = net.device("waist yaw").unwrap();
+    let actual = values.input(&waist, 0x6064, None).unwrap();
+    let target = values.output(&waist, 0x607A, None).unwrap();
+    let control = values.output(&waist, 0x6040, "u16".parse().ok()).unwrap();
+    let mode = values.output(&waist, 0x6060, None);
+    let refused = values.input(&waist, 0x6064, "f32".parse().ok());
+    assert!(refused.unwrap_err().to_string().contains("not read as f32"));
+    assert_eq!(actual.get(), Value::Integer(0));
+    let net = net.start(values, Some(run.clone())).unwrap();
+    let patience = std::time::Duration::from_secs(20);
+    // CiA 402: shutdown, switch on, enable operation; cyclic synchronous position.
+    if let Ok(mode) = mode {
+        mode.set(Value::Integer(8)).unwrap();
+    }
+    assert!(control.set(Value::Integer(-1)).is_err());
+    let mut cycle = 0;
+    for word in [0x06, 0x07, 0x0F] {
+        control.set(Value::Integer(word)).unwrap();
+        for _ in 0..50 {
+            let next = net.wait_cycle(cycle, patience).unwrap();
+            assert!(next > cycle);
+            cycle = next;
+        }
+    }
+    assert!(actual.is_fresh());
+    target.set(Value::Integer(1_000)).unwrap();
+    let began = std::time::Instant::now();
+    while actual.get() != Value::Integer(1_000) && began.elapsed() < patience {
+        cycle = net.wait_cycle(cycle, patience).unwrap();
+    }
+    assert_eq!(actual.get(), Value::Integer(1_000));
+    let state = net.state();
+    assert!(
+        state.is_running && state.cycles >= cycle && state.devices == 8,
+        "{state:?}"
+    );
+    assert_eq!(net.stop().unwrap().devices, 8);
+    assert!(!net.state().is_running && net.wait_cycle(cycle + 100_000, patience).is_none());
+    assert!(net.stop().unwrap_err().to_string().contains("already"));
+    drop(net);
+    let run = std::sync::Arc::into_inner(run).unwrap().finish().unwrap();
+    assert!(run.to_string().contains("lateness"), "{run}");
+}

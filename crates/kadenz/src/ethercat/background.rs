@@ -1,0 +1,349 @@
+//! A network whose loop has a thread of its own, and values of its process data that other threads read and write:
+//! what a controller takes that cannot be called once a cycle, as one in another language.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_ethercat::wire::sii::Direction;
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::device::Device;
+use super::error::{LookUpError, RunNetworkError};
+use super::io::{Flow, Io};
+use super::network::{Network, NetworkMonitor, RunRecording, StopHandle};
+use super::network_loop::NetworkReport;
+use super::object::{Place, Value, ValueType};
+use crate::recording::Recording;
+
+/// Between two looks at whether a cycle has come.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
+
+/// Objects of the process data that a loop in the background shares, asked for before it starts. Each value is whole; two of
+/// them may be of cycles that follow one another.
+#[derive(Debug, Default)]
+pub struct SharedValues {
+    inputs: Vec<Arc<Cell>>,
+    outputs: Vec<Arc<Cell>>,
+}
+
+#[derive(Debug)]
+struct Cell {
+    place: Place,
+    value_type: ValueType,
+    word: AtomicU64,
+    /// Of an input whether its device took part in the last cycle, of an output whether it was set.
+    is_live: AtomicBool,
+}
+
+/// What a device told last, for any thread.
+///
+/// # Real-time safety
+/// No method allocates, locks, or makes a system call.
+#[derive(Debug, Clone)]
+pub struct SharedInput(Arc<Cell>);
+
+/// What a device is told, for any thread.
+///
+/// # Real-time safety
+/// No method allocates, locks, or makes a system call.
+#[derive(Debug, Clone)]
+pub struct SharedOutput(Arc<Cell>);
+
+/// The value has no place in the object's type.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("{value:?} has no place in an object of type {}", value_type.name())]
+pub struct SetValueError {
+    value: Value,
+    value_type: ValueType,
+}
+
+impl SharedValues {
+    /// An object in the inputs of a device: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`). Its type is that
+    /// of the device's dictionary or file, where none is stated.
+    ///
+    /// # Errors
+    /// [`LookUpError`] where the object is not mapped, or not as such a type.
+    pub fn input(
+        &mut self,
+        device: &Device<'_>,
+        object: impl Into<Address>,
+        value_type: Option<ValueType>,
+    ) -> Result<SharedInput, LookUpError> {
+        let cell = cell(device, object.into(), Direction::Inputs, value_type)?;
+        self.inputs.push(Arc::clone(&cell));
+        Ok(SharedInput(cell))
+    }
+
+    /// An object in the outputs of a device, as [`input`](Self::input). It is zero until it is set.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn output(
+        &mut self,
+        device: &Device<'_>,
+        object: impl Into<Address>,
+        value_type: Option<ValueType>,
+    ) -> Result<SharedOutput, LookUpError> {
+        let cell = cell(device, object.into(), Direction::Outputs, value_type)?;
+        self.outputs.push(Arc::clone(&cell));
+        Ok(SharedOutput(cell))
+    }
+
+    /// What a cycle does. Real-time safe.
+    fn exchange(&self, io: &mut Io<'_, '_>) {
+        for cell in &self.inputs {
+            cell.word.store(io.read(cell.place), Ordering::Relaxed);
+            cell.is_live
+                .store(io.took_part(cell.place), Ordering::Relaxed);
+        }
+        for cell in self
+            .outputs
+            .iter()
+            .filter(|it| it.is_live.load(Ordering::Acquire))
+        {
+            io.write(cell.place, cell.word.load(Ordering::Relaxed));
+        }
+    }
+}
+
+fn cell(
+    device: &Device<'_>,
+    address: Address,
+    direction: Direction,
+    value_type: Option<ValueType>,
+) -> Result<Arc<Cell>, LookUpError> {
+    let (place, value_type) = device.place(address, direction, value_type)?;
+    Ok(Arc::new(Cell {
+        place,
+        value_type,
+        word: AtomicU64::new(0),
+        is_live: AtomicBool::new(false),
+    }))
+}
+
+impl SharedInput {
+    /// What the device told last; zero before it told anything.
+    #[must_use]
+    pub fn get(&self) -> Value {
+        self.0.value_type.value(self.0.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether the device took part in the last cycle; see [`Io::is_fresh`].
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.0.is_live.load(Ordering::Relaxed)
+    }
+}
+
+impl SharedOutput {
+    /// What the device is told from the next cycle on.
+    ///
+    /// # Errors
+    /// [`SetValueError`] where the value has no place in the object's type, as 300 in a `u8`.
+    pub fn set(&self, value: Value) -> Result<(), SetValueError> {
+        let value_type = self.0.value_type;
+        let word = value_type.bits_of(value);
+        let word = word.ok_or(SetValueError { value, value_type })?;
+        self.0.word.store(word, Ordering::Relaxed);
+        self.0.is_live.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// What was set last.
+    #[must_use]
+    pub fn get(&self) -> Value {
+        self.0.value_type.value(self.0.word.load(Ordering::Relaxed))
+    }
+}
+
+/// How a network in the background is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NetworkState {
+    /// Whether its loop runs.
+    pub is_running: bool,
+    /// Cycles up to now.
+    pub cycles: u64,
+    /// Frames of process data that did not come back in their cycle.
+    pub lost: u64,
+    /// Devices that are there and in OP.
+    pub operational: usize,
+    /// Devices in all.
+    pub devices: usize,
+}
+
+/// A network whose loop runs on a thread of its own. Dropped it stops the loop, and waits for its end.
+pub struct RunningNetwork {
+    monitor: NetworkMonitor,
+    stop: StopHandle,
+    progress: Arc<Progress>,
+    interval: Duration,
+    thread: Mutex<Option<JoinHandle<Result<NetworkReport, RunNetworkError>>>>,
+}
+
+/// How far the loop is, for who waits for a cycle.
+#[derive(Debug, Default)]
+struct Progress {
+    cycle: AtomicU64,
+    /// When its law was called, ns.
+    at: AtomicU64,
+    has_ended: AtomicBool,
+}
+
+impl Network<'static> {
+    /// Starts the loop on a thread of its own, which gets the tuning, and shares values with it. With a recording the
+    /// series of the loop go there, as by [`NetworkBuilder::record`](super::NetworkBuilder::record); finish it after
+    /// [`RunningNetwork::stop`].
+    ///
+    /// ```
+    /// use kadenz::ethercat::{Network, SharedValues, Value};
+    ///
+    /// let net = Network::sim(8)?.bring_up()?;
+    /// let mut values = SharedValues::default();
+    /// let waist = net.device("waist yaw")?;
+    /// let actual = values.input(&waist, 0x6064, None)?;
+    /// let target = values.output(&waist, 0x607A, None)?;
+    /// let net = net.start(values, None)?;
+    /// target.set(Value::Integer(1_000))?;
+    /// net.wait_cycle(10, std::time::Duration::from_secs(10));
+    /// println!("{:?}, {:?}", actual.get(), net.state());
+    /// println!("{}", net.stop()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RunNetworkError::Thread`] where this machine gives no thread. What else ends the loop [`RunningNetwork::stop`]
+    /// says.
+    pub fn start(
+        self,
+        values: SharedValues,
+        run: Option<Arc<Recording>>,
+    ) -> Result<RunningNetwork, RunNetworkError> {
+        let (monitor, stop, interval) = (self.monitor(), self.stop_handle(), self.cycle());
+        let deadline = self.deadline();
+        let progress = Arc::new(Progress::default());
+        let told = Arc::clone(&progress);
+        let work = move || {
+            let _ended = Ended(Arc::clone(&told));
+            let law = |io: &mut Io<'_, '_>| {
+                values.exchange(io);
+                told.at.store(clock::now().as_ns(), Ordering::Relaxed);
+                told.cycle.store(io.number(), Ordering::Release);
+                Flow::Continue
+            };
+            match &run {
+                Some(run) => {
+                    let recording = RunRecording {
+                        running: run.running(),
+                        start: run.start(),
+                        deadline,
+                        raw: false,
+                    };
+                    self.record_in(recording).run(law)
+                }
+                None => self.run(law),
+            }
+        };
+        let thread = std::thread::Builder::new().name("kadenz-network".to_owned());
+        let thread = thread.spawn(work).map_err(RunNetworkError::Thread)?;
+        Ok(RunningNetwork {
+            monitor,
+            stop,
+            progress,
+            interval,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+}
+
+/// Says that the loop has ended, however it did.
+struct Ended(Arc<Progress>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.has_ended.store(true, Ordering::Release);
+    }
+}
+
+impl RunningNetwork {
+    /// How it is. Locks, for the states of devices.
+    #[must_use]
+    pub fn state(&self) -> NetworkState {
+        let (table, vitals) = (&self.monitor.device_table, self.monitor.health.vitals());
+        NetworkState {
+            is_running: !self.progress.has_ended.load(Ordering::Acquire),
+            cycles: self.progress.cycle.load(Ordering::Acquire),
+            lost: vitals.lost,
+            operational: (0..table.len()).filter(|it| table.operates(*it)).count(),
+            devices: table.len(),
+        }
+    }
+
+    /// What else is known of the segment.
+    #[must_use]
+    pub const fn monitor(&self) -> &NetworkMonitor {
+        &self.monitor
+    }
+
+    /// Waits for a cycle after that of this number, and gives the number of the last one; none where the loop has ended, or
+    /// none came in time. It sleeps to the time at which the next cycle is due, and then looks every 50 us: the loop
+    /// makes no system call for it.
+    pub fn wait_cycle(&self, after: u64, timeout: Duration) -> Option<u64> {
+        let start = Instant::now();
+        loop {
+            let cycle = self.progress.cycle.load(Ordering::Acquire);
+            if cycle > after {
+                return Some(cycle);
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() || self.progress.has_ended.load(Ordering::Acquire) {
+                return None;
+            }
+            let at = MonotonicTime::from_ns(self.progress.at.load(Ordering::Relaxed));
+            let since = Duration::from_nanos(clock::now().since(at).try_into().unwrap_or(0));
+            let due = self.interval.saturating_sub(since);
+            std::thread::sleep(due.max(POLL_INTERVAL).min(left));
+        }
+    }
+
+    /// Ends the loop after its shutdown cycles, and says what came of it.
+    ///
+    /// # Errors
+    /// [`RunNetworkError`] where the loop did not run, or ended by itself for want of time, or was stopped already.
+    ///
+    /// # Panics
+    /// Where the loop did.
+    pub fn stop(&self) -> Result<NetworkReport, RunNetworkError> {
+        self.stop.stop();
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = thread.take().ok_or(RunNetworkError::Stopped)?;
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for RunningNetwork {
+    fn drop(&mut self) {
+        self.stop.stop();
+        let thread = self
+            .thread
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            // Who drops it does not ask what came of it.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for RunningNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningNetwork")
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
