@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | fuzz | attack | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | fuzz | attack | install-c | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -16,6 +16,7 @@ mod bench;
 mod cargo;
 mod docs;
 mod fuzz;
+mod install_c;
 mod process;
 mod repository;
 mod size;
@@ -42,6 +43,7 @@ Tasks:
   book   Build docs/ with mdBook, to be read and searched offline
   fuzz   List the fuzz targets, or run them
   attack Attack the program with hostile files, datagrams and connections
+  install-c  Install the library for C and C++
   size   Count lines of code, files and public items, by crate
 
 `cargo xtask <TASK> --help` says more.
@@ -74,6 +76,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "book" => docs::book::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
         "attack" => attack::main(&repository, options),
+        "install-c" => install_c::main(&repository, options),
         "size" => size::main(&repository, options),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -181,6 +181,169 @@ private:
     detail::owned<kadenz_bus, kadenz_bus_free> handle_;
 };
 
+/* A log of messages that is read: LCM's event log, MCAP, ROS bags. */
+class log {
+public:
+    explicit log(const std::string &path) : handle_(detail::made(kadenz_log_open(path.c_str()))) {}
+    /* The next message, lent until the next call; none at the end. `taken_ns` counts from 1970. */
+    std::optional<message> next()
+    {
+        kadenz_message it;
+        if (detail::done(kadenz_log_next(handle_.get(), &it)) == 0) return std::nullopt;
+        return message{it.channel, it.payload, it.length, it.taken_ns};
+    }
+    /* Goes to the first message at or after a time since 1970. */
+    void seek(nanoseconds since_1970) { detail::done(kadenz_log_seek(handle_.get(), since_1970.count())); }
+
+private:
+    detail::owned<kadenz_log, kadenz_log_free> handle_;
+};
+
+/* A log that is written: MCAP where its name ends with ".mcap", else LCM's event log. */
+class log_writer {
+public:
+    explicit log_writer(const std::string &path) : handle_(detail::made(kadenz_log_create(path.c_str()))) {}
+    log_writer(const log_writer &) = delete;
+    log_writer &operator=(const log_writer &) = delete;
+    ~log_writer() { if (!finished_) kadenz_log_finish(handle_.get()); }
+    void write(const std::string &channel, const void *data, std::size_t size, nanoseconds since_1970)
+    {
+        detail::done(kadenz_log_write(handle_.get(), channel.c_str(), static_cast<const std::uint8_t *>(data), size,
+            since_1970.count()));
+    }
+    void finish()
+    {
+        finished_ = true;
+        detail::done(kadenz_log_finish(handle_.get()));
+    }
+
+private:
+    detail::owned<kadenz_log_writer, kadenz_log_writer_free> handle_;
+    bool finished_ = false;
+};
+
+/* A run that was written. */
+class run {
+public:
+    explicit run(const std::string &path) : handle_(detail::made(kadenz_run_open(path.c_str()))) {}
+    /* What is known of it, as JSON. */
+    std::string json() const { return kadenz_run_json(handle_.get()); }
+    /* The buckets of a series that hold something. */
+    std::vector<kadenz_bucket> histogram(const std::string &series) const
+    {
+        return all<kadenz_bucket>(series, kadenz_run_histogram);
+    }
+    std::vector<kadenz_interval> intervals(const std::string &series) const
+    {
+        return all<kadenz_interval>(series, kadenz_run_intervals);
+    }
+    /* What differs between a baseline and this run beyond chance, a sentence a line. */
+    std::string differs_from(const run &baseline) const
+    {
+        std::string text(std::size_t(compare(baseline, nullptr, 0)), '\0');
+        compare(baseline, text.data(), text.size());
+        text.pop_back();
+        return text;
+    }
+
+private:
+    template <typename T, typename Get>
+    std::vector<T> all(const std::string &series, Get get) const
+    {
+        std::vector<T> found(std::size_t(count(get(handle_.get(), series.c_str(), nullptr, 0))));
+        get(handle_.get(), series.c_str(), found.data(), found.size());
+        return found;
+    }
+    static std::int64_t count(std::int64_t outcome)
+    {
+        if (outcome < 0) throw error(kadenz_error());
+        return outcome;
+    }
+    std::int64_t compare(const run &baseline, char *into, std::size_t room) const
+    {
+        return count(kadenz_compare(baseline.handle_.get(), handle_.get(), into, room));
+    }
+    detail::owned<kadenz_run, kadenz_run_free> handle_;
+};
+
+/* What a network asks of the machine. */
+struct network_options {
+    std::string cycle = "1kHz";
+    std::string deadline;       /* "400us"; none where empty */
+    std::uint8_t priority = 0;  /* SCHED_FIFO, 1 to 99; 0 for none */
+    bool lock_memory = false;
+    std::string esi;            /* file or folder of vendors' descriptions */
+};
+
+/* EtherCAT: a loop in the background, cached inputs and outputs. `segment` is "eth1", "sim:59" or "sim:robot.toml". */
+class network {
+public:
+    /* An object that a device tells or is told. Any thread may use it while its network lives. Real-time safe. */
+    class value {
+    public:
+        double get() const
+        {
+            double it;
+            detail::done(kadenz_network_get(of_, number_, &it));
+            return it;
+        }
+        void set(double to) { detail::done(kadenz_network_set(of_, number_, to)); }
+
+    private:
+        friend class network;
+        value(kadenz_network *of, int number) : of_(of), number_(detail::done(number)) {}
+        kadenz_network *of_;
+        int number_;
+    };
+
+    explicit network(const std::string &segment, const network_options &options = {})
+        : handle_(detail::made(kadenz_network_open(segment.c_str(), options.cycle.c_str(),
+              detail::text_or_null(options.deadline), options.priority, options.lock_memory,
+              detail::text_or_null(options.esi))))
+    {
+    }
+    /* Before start(): an object of a device, by its name or position. The type is the device's own, or "i32", "u16", "f32". */
+    value input(const std::string &device, std::uint16_t index, std::uint8_t subindex = 0, const std::string &type = "")
+    {
+        const char *text = detail::text_or_null(type);
+        return value(handle_.get(), kadenz_network_input(handle_.get(), device.c_str(), index, subindex, text));
+    }
+    value output(const std::string &device, std::uint16_t index, std::uint8_t subindex = 0, const std::string &type = "")
+    {
+        const char *text = detail::text_or_null(type);
+        return value(handle_.get(), kadenz_network_output(handle_.get(), device.c_str(), index, subindex, text));
+    }
+    /* Starts the loop on a thread of its own. */
+    void start(recording *record = nullptr)
+    {
+        detail::done(kadenz_network_start(handle_.get(), record ? record->handle() : nullptr));
+    }
+    /* Waits for a cycle after that of this number; none where none came in time or the loop has ended. */
+    std::optional<std::uint64_t> wait(std::uint64_t after, nanoseconds timeout)
+    {
+        auto cycle = kadenz_network_wait(handle_.get(), after, timeout.count());
+        if (cycle < 0) throw error(kadenz_error());
+        return cycle == 0 ? std::nullopt : std::optional<std::uint64_t>(cycle);
+    }
+    kadenz_network_state state() const
+    {
+        kadenz_network_state state;
+        detail::done(kadenz_network_get_state(handle_.get(), &state));
+        return state;
+    }
+    /* Ends the loop; a line of what came of it. */
+    std::string stop()
+    {
+        std::string summary(1024, '\0');
+        detail::done(kadenz_network_stop(handle_.get(), summary.data(), summary.size()));
+        summary.resize(summary.find('\0'));
+        return summary;
+    }
+
+private:
+    detail::owned<kadenz_network, kadenz_network_free> handle_;
+};
+
 #ifdef __linux__
 /* The newest frame of a camera. One thread uses it. */
 class camera {

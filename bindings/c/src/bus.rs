@@ -68,14 +68,8 @@ pub unsafe extern "C" fn kadenz_publish(
         // SAFETY: the caller passes a handle and a text.
         let (bus, channel) = unsafe { (bus.as_ref(), text(channel, "channel")?) };
         let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
-        let payload = match length {
-            0 => &[][..],
-            _ if payload.is_null() => {
-                return Err("the payload is NULL; pass bytes, or the length 0".to_owned());
-            }
-            // SAFETY: the caller says that so many bytes lie there.
-            _ => unsafe { std::slice::from_raw_parts(payload, length) },
-        };
+        // SAFETY: the caller says that so many bytes lie there.
+        let payload = unsafe { bytes(payload, length) }?;
         bus.0.publish_bytes(channel, payload).map_err(told)?;
         Ok(0)
     })
@@ -143,4 +137,19 @@ pub unsafe extern "C" fn kadenz_receive(
 pub unsafe extern "C" fn kadenz_subscription_free(subscription: *mut kadenz_subscription) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(subscription) };
+}
+
+/// Bytes of C.
+///
+/// # Safety
+/// So many must lie there, and stay as they are for as long as the answer lives.
+pub(crate) unsafe fn bytes<'a>(payload: *const u8, length: usize) -> Result<&'a [u8], String> {
+    match length {
+        0 => Ok(&[]),
+        _ if payload.is_null() => {
+            Err("the payload is NULL; pass bytes, or the length 0".to_owned())
+        }
+        // SAFETY: the caller's promise.
+        _ => Ok(unsafe { std::slice::from_raw_parts(payload, length) }),
+    }
 }

@@ -6,7 +6,10 @@
 mod bus;
 #[cfg(target_os = "linux")]
 mod camera;
+mod log;
 mod loops;
+mod network;
+mod run;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};

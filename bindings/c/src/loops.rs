@@ -1,6 +1,7 @@
 //! Periodic loops, and runs that record them.
 
 use std::ffi::c_char;
+use std::sync::Arc;
 
 use kadenz_library::record::run::folder::{SeriesRecorder, SeriesSpec};
 use kadenz_library::record::run::model::{Kind, Series};
@@ -12,7 +13,7 @@ use crate::{answer, behind, free, handle, text, text_or_none, told};
 
 /// A run while it is written.
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct kadenz_recording(Option<Recording>);
+pub struct kadenz_recording(Option<Arc<Recording>>);
 
 /// A series of a run: values that one thread measures.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -41,7 +42,7 @@ pub struct kadenz_tick {
 }
 
 impl kadenz_recording {
-    fn running(&self) -> Result<&Recording, String> {
+    pub(crate) fn running(&self) -> Result<&Arc<Recording>, String> {
         self.0
             .as_ref()
             .ok_or_else(|| "the recording is finished; create another one".to_owned())
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut 
         handle(
             Recording::create(folder)
                 .map_err(told)
-                .map(|it| kadenz_recording(Some(it))),
+                .map(|it| kadenz_recording(Some(Arc::new(it)))),
         )
     })
 }
@@ -77,20 +78,34 @@ pub unsafe extern "C" fn kadenz_recording_finish(
         let Some(running) = recording.0.take() else {
             return Ok(-1);
         };
+        let running = Arc::try_unwrap(running).map_err(|shared| {
+            recording.0 = Some(shared);
+            "a network still records into the run; call kadenz_network_stop first".to_owned()
+        })?;
         let recorded = running.finish().map_err(told)?.to_string();
-        if !summary.is_null() && room > 0 {
-            let mut length = recorded.len().min(room - 1);
-            while !recorded.is_char_boundary(length) {
-                length -= 1;
-            }
-            // SAFETY: the caller says that there is so much room, and no text of ours lies there.
-            unsafe {
-                std::ptr::copy_nonoverlapping(recorded.as_ptr().cast(), summary, length);
-                summary.add(length).write(0);
-            }
-        }
+        // SAFETY: the caller says that there is so much room.
+        unsafe { put_text(&recorded, summary, room) };
         Ok(0)
     })
+}
+
+/// Writes a text with its zero, cut to so many bytes, where there is room at all.
+///
+/// # Safety
+/// `into` must be NULL or have so much room, in which no text of ours lies.
+pub(crate) unsafe fn put_text(text: &str, into: *mut c_char, room: usize) {
+    if into.is_null() || room == 0 {
+        return;
+    }
+    let mut length = text.len().min(room - 1);
+    while !text.is_char_boundary(length) {
+        length -= 1;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), into, length);
+        into.add(length).write(0);
+    }
 }
 
 /// Frees a run; one that was not finished says so when it is read.

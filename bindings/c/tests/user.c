@@ -75,6 +75,94 @@ static void cameras(void)
 	NEED(!kadenz_camera_open("nobody-serves-this", "gray", 1000000) && strstr(kadenz_error(), "kadenz camera serve"));
 }
 
+static void logs(const char *folder)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/drive.mcap", folder);
+	kadenz_log_writer *writer = kadenz_log_create(path);
+	NEED(writer);
+	for (int i = 0; i < 100; i++)
+		NEED(kadenz_log_write(writer, i % 2 ? "A" : "B", (const uint8_t *)&i, sizeof i, 1700000000000000000 + i) == 0);
+	NEED(kadenz_log_finish(writer) == 0 && kadenz_log_finish(writer) == -1);
+	kadenz_log_writer_free(writer);
+	kadenz_log *log = kadenz_log_open(path);
+	NEED(log);
+	kadenz_message message;
+	for (int i = 0; i < 100; i++) {
+		NEED(kadenz_log_next(log, &message) == 1 && message.length == sizeof i && !memcmp(message.payload, &i, sizeof i));
+		NEED(!strcmp(message.channel, i % 2 ? "A" : "B") && message.taken_ns == 1700000000000000000u + i);
+	}
+	NEED(kadenz_log_next(log, &message) == 0);
+	NEED(kadenz_log_seek(log, 1700000000000000050) == 0 && kadenz_log_next(log, &message) == 1);
+	NEED(message.taken_ns == 1700000000000000050u);
+	kadenz_log_free(log);
+	NEED(!kadenz_log_open("nothing.mcap") && strstr(kadenz_error(), "nothing.mcap"));
+}
+
+static void networks(const char *folder)
+{
+	char run[512], summary[512];
+	snprintf(run, sizeof run, "%s/bus", folder);
+	kadenz_recording *recording = kadenz_recording_create(run);
+	kadenz_network *net = kadenz_network_open("sim:8", "500Hz", "100ms", 0, false, NULL);
+	NEED(recording && net);
+	int actual = kadenz_network_input(net, "waist yaw", 0x6064, 0, NULL);
+	int target = kadenz_network_output(net, "4", 0x607A, 0, "i32");
+	int control = kadenz_network_output(net, "waist yaw", 0x6040, 0, NULL);
+	NEED(actual >= 0 && target >= 0 && control >= 0);
+	NEED(kadenz_network_input(net, "waist yaw", 0x6064, 0, "f32") == -1 && strstr(kadenz_error(), "f32"));
+	NEED(kadenz_network_input(net, "elbow", 0x6064, 0, NULL) == -1 && strstr(kadenz_error(), "waist yaw"));
+	NEED(kadenz_network_wait(net, 0, 0) == -1);
+	NEED(kadenz_network_start(net, recording) == 0);
+	NEED(kadenz_network_start(net, NULL) == -1);
+	NEED(kadenz_network_set(net, control, 70000) == -1 && kadenz_network_set(net, actual, 0) == -1);
+	int64_t cycle = 0;
+	for (int word = 6; word <= 15; word = word == 6 ? 7 : word + 8) {
+		NEED(kadenz_network_set(net, control, word) == 0);
+		for (int i = 0; i < 50; i++) {
+			int64_t next = kadenz_network_wait(net, cycle, 20000000000);
+			NEED(next > cycle);
+			cycle = next;
+		}
+	}
+	NEED(kadenz_network_set_integer(net, target, -1000) == 0);
+	double position = 0;
+	for (int i = 0; i < 5000 && position != -1000; i++) {
+		NEED((cycle = kadenz_network_wait(net, cycle, 20000000000)) > 0);
+		NEED(kadenz_network_get(net, actual, &position) == 0);
+	}
+	NEED(position == -1000);
+	kadenz_network_state state;
+	NEED(kadenz_network_get_state(net, &state) == 0 && state.is_running && state.devices == 8);
+	NEED(kadenz_recording_finish(recording, NULL, 0) == -1 && strstr(kadenz_error(), "kadenz_network_stop"));
+	NEED(kadenz_network_stop(net, summary, sizeof summary) == 0 && strstr(summary, "8 devices"));
+	NEED(kadenz_network_stop(net, NULL, 0) == -1);
+	kadenz_network_free(net);
+	NEED(kadenz_recording_finish(recording, NULL, 0) == 0);
+	kadenz_recording_free(recording);
+	NEED(!kadenz_network_open("sim:many", "1kHz", NULL, 0, false, NULL));
+}
+
+static void runs(const char *folder)
+{
+	char path[512], text[256];
+	snprintf(path, sizeof path, "%s/c", folder);
+	kadenz_run *run = kadenz_run_open(path);
+	NEED(run && strstr(kadenz_run_json(run), "\"lateness\""));
+	kadenz_bucket buckets[64];
+	int64_t count = kadenz_run_histogram(run, "lateness", buckets, 64);
+	uint64_t values = 0;
+	for (int64_t i = 0; i < count && i < 64; i++)
+		values += buckets[i].count;
+	NEED(count > 0 && values == 20);
+	NEED(kadenz_run_histogram(run, "nothing", NULL, 0) == -1 && strstr(kadenz_error(), "control"));
+	kadenz_interval interval;
+	NEED(kadenz_run_intervals(run, "control", &interval, 1) >= 1 && interval.count > 0);
+	NEED(kadenz_compare(run, run, text, sizeof text) == 1 && text[0] == 0);
+	kadenz_run_free(run);
+	NEED(!kadenz_run_open("nowhere") && strstr(kadenz_error(), "nowhere"));
+}
+
 static void nulls(void)
 {
 	kadenz_tick tick;
@@ -88,6 +176,11 @@ static void nulls(void)
 	kadenz_bus_free(NULL);
 	kadenz_recording_free(NULL);
 	kadenz_camera_free(NULL);
+	kadenz_network_free(NULL);
+	kadenz_log_free(NULL);
+	kadenz_log_writer_free(NULL);
+	kadenz_run_free(NULL);
+	NEED(kadenz_network_start(NULL, NULL) == -1 && kadenz_network_set(NULL, 0, 0) == -1 && !kadenz_run_json(NULL));
 }
 
 int main(int count, char **arguments)
@@ -96,6 +189,9 @@ int main(int count, char **arguments)
 	loops(arguments[1]);
 	messages();
 	cameras();
+	logs(arguments[1]);
+	networks(arguments[1]);
+	runs(arguments[1]);
 	nulls();
 	puts(kadenz_version());
 	return 0;

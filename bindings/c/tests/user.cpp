@@ -23,6 +23,26 @@ int main(int, char **arguments)
         }
         NEED(run.finish().find("control") != std::string::npos);
     }
+    kadenz::run measured(std::string(arguments[1]) + "/cpp");
+    NEED(measured.json().find("lateness") != std::string::npos && !measured.histogram("control").empty());
+    NEED(measured.differs_from(measured).empty());
+
+    const std::string path = std::string(arguments[1]) + "/drive.lcmlog";
+    kadenz::log_writer(path).write("A", "1234", 4, 1s);
+    kadenz::log log(path);
+    auto logged = log.next();
+    NEED(logged && logged->channel == "A" && logged->size == 4 && logged->taken_ns == 1000000000 && !log.next());
+
+    {
+        kadenz::network net("sim:5");
+        auto actual = net.input("waist yaw", 0x6064);
+        auto control = net.output("waist yaw", 0x6040);
+        net.start();
+        control.set(6);
+        NEED(net.wait(20, 20s) && net.state().devices == 5 && actual.get() == 0);
+        NEED(net.stop().find("5 devices") != std::string::npos);
+    }
+
     kadenz::bus bus("memq://");
     auto subscription = bus.subscribe("A");
     bus.publish("A", "12345678", 8);

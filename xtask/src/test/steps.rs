@@ -22,8 +22,13 @@ const SHARING_MODULES: [(&str, &[&str]); 2] = [
     ("kadenz-msg", &["log::record::ring::"]),
 ];
 
-/// `cargo test --workspace`, with the tools found for the tests that need them.
+/// `cargo test --workspace`, with the tools found for the tests that need them. The libraries for other languages, which
+/// no test links, are built before: by the same command, so that nothing is built twice.
 pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let mut build = repository.command("cargo");
+    if !process::run(build.args(["build", "--workspace", "--lib", "--tests"]))? {
+        return Ok(Outcome::Failed("the workspace does not build".to_owned()));
+    }
     let mut command = repository.command("cargo");
     command.args([
         "test",
@@ -33,6 +38,8 @@ pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
         "--show-output",
     ]);
     name_tools(&mut command, tally);
+    let libraries = repository.target().join("debug");
+    command.env("KADENZ_C_LIBRARY", libraries.join("libkadenz.so"));
     let success = watch(&mut command, tally)?;
     Ok(Outcome::of(success, "cargo test --workspace"))
 }

@@ -125,6 +125,20 @@ impl Network<'static> {
         NetworkBuilder::new(interface, Connection::Interface(port))
     }
 
+    /// A segment by a text: `eth1` is an interface, `sim:59` as [`sim`](Self::sim), `sim:robot.toml` what that file describes.
+    ///
+    /// # Errors
+    /// As of the three.
+    pub fn open_segment(segment: &str) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
+        let Some(of) = segment.strip_prefix("sim:") else {
+            return Self::open(segment);
+        };
+        match of.parse() {
+            Ok(devices) => Self::sim(devices),
+            Err(_) => Self::simulated(&SimPlan::read(std::path::Path::new(of))?),
+        }
+    }
+
     /// A virtual humanoid of so many devices, 59 for the whole one: without hardware or rights, in real time.
     ///
     /// # Errors

@@ -1,0 +1,169 @@
+//! Logs of messages: reading and writing.
+
+use std::ffi::{CString, c_char};
+use std::path::Path;
+
+use kadenz_library::msg::log::{self, Entry, Format, LogReader, LogWriter, LoggedChannel};
+use kadenz_library::rt::clock::WallTime;
+
+use crate::bus::kadenz_message;
+use crate::{answer, behind, free, handle, text, told};
+
+/// A log that is read: LCM's event log, MCAP, a bag of ROS 1, or a folder of ROS 2.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_log {
+    reader: Box<dyn LogReader>,
+    entry: Entry,
+    /// Of the last message, with a zero behind it.
+    channel: CString,
+}
+
+/// A log that is written.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_log_writer {
+    writer: Option<Box<dyn LogWriter>>,
+    entry: Entry,
+}
+
+/// Opens a log. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_open(path: *const c_char) -> *mut kadenz_log {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a text.
+        let path = unsafe { text(path, "path") }?;
+        handle(Ok(kadenz_log {
+            reader: log::open(Path::new(path)).map_err(told)?,
+            entry: Entry::default(),
+            channel: CString::default(),
+        }))
+    })
+}
+
+/// The next message, lent until the next call for this log; its `taken_ns` is when it was logged, in nanoseconds since 1970, and its
+/// `kernel_ns` when it was published. 1 with a message, 0 at the end, -1 where the file cannot be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_next(
+    log: *mut kadenz_log,
+    message: *mut kadenz_message,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a message.
+        let (log, into) = unsafe { (behind(log)?, behind(message)?) };
+        if !log.reader.read(&mut log.entry).map_err(told)? {
+            return Ok(0);
+        }
+        let (entry, name) = (&log.entry, &log.entry.channel.name);
+        if log.channel.to_bytes() != name.as_bytes() {
+            log.channel = CString::new(name.replace('\0', " ")).map_err(told)?;
+        }
+        let since_1970 = |time: WallTime| u64::try_from(time.as_unix_ns()).unwrap_or(0);
+        *into = kadenz_message {
+            channel: log.channel.as_ptr(),
+            payload: entry.payload.as_ptr(),
+            length: entry.payload.len(),
+            taken_ns: since_1970(entry.log_time),
+            kernel_ns: since_1970(entry.publish_time),
+        };
+        Ok(1)
+    })
+}
+
+/// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the begin. 0, or -1 where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let log = unsafe { behind(log) }?;
+        log.reader
+            .seek(WallTime::from_unix_ns(unix_ns))
+            .map_err(told)?;
+        Ok(0)
+    })
+}
+
+/// Closes a log.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_free(log: *mut kadenz_log) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(log) };
+}
+
+/// Creates a log, over one that is there: MCAP where its name ends with ".mcap", else LCM's event log. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_log_writer {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes a text.
+        let path = Path::new(unsafe { text(path, "path") }?);
+        let format = match path.extension().is_some_and(|it| it == "mcap") {
+            true => Format::Mcap,
+            false => Format::EventLog,
+        };
+        handle(Ok(kadenz_log_writer {
+            writer: Some(log::create(path, format).map_err(told)?),
+            entry: Entry::default(),
+        }))
+    })
+}
+
+/// Writes a message that came at a time, in nanoseconds since 1970. 0, or -1 where that fails: where the disk is full nothing that was taken
+/// is lost, and the call can be tried again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_write(
+    log: *mut kadenz_log_writer,
+    channel: *const c_char,
+    payload: *const u8,
+    length: usize,
+    unix_ns: i64,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle, a text, and so many bytes.
+        let (log, channel, payload) = unsafe {
+            (
+                behind(log)?,
+                text(channel, "channel")?,
+                crate::bus::bytes(payload, length)?,
+            )
+        };
+        let writer = log
+            .writer
+            .as_mut()
+            .ok_or("the log is finished; create another one")?;
+        let entry = &mut log.entry;
+        if entry.channel.name != channel {
+            entry.channel = LoggedChannel::lcm(channel).into();
+        }
+        entry.payload.clear();
+        entry.payload.extend_from_slice(payload);
+        entry.log_time = WallTime::from_unix_ns(unix_ns);
+        entry.publish_time = entry.log_time;
+        writer.write(entry).map_err(told)?;
+        entry.sequence = entry.sequence.wrapping_add(1);
+        Ok(0)
+    })
+}
+
+/// Brings the file to its end. 0, or -1 where that fails: what was written stays readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_finish(log: *mut kadenz_log_writer) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let writer = unsafe { behind(log) }?.writer.take();
+        let given_up = writer
+            .ok_or("the log is finished already")?
+            .finish()
+            .map_err(told)?;
+        match given_up {
+            0 => Ok(0),
+            lost => Err(format!(
+                "the disk is full: {lost} messages made room for the index; make room and record again"
+            )),
+        }
+    })
+}
+
+/// Frees a log; one that was not finished is read without an index.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_log_writer_free(log: *mut kadenz_log_writer) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(log) };
+}

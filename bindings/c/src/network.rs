@@ -1,0 +1,389 @@
+//! EtherCAT: a loop in the background, and cached inputs and outputs.
+
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+use kadenz_library::Tuning;
+use kadenz_library::ethercat::{
+    Device, Network, RunningNetwork, SharedInput, SharedOutput, SharedValues, Value,
+};
+
+use crate::loops::{kadenz_recording, put_text};
+use crate::{answer, behind, free, handle, text, text_or_none, timeout, told};
+
+/// A segment with its devices. Its values may be read and set by any number of threads.
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_network {
+    stage: Stage,
+    values: SharedValues,
+    entries: Vec<Entry>,
+}
+
+enum Stage {
+    BroughtUp(Box<Network<'static>>),
+    Running(RunningNetwork),
+    Ended,
+}
+
+enum Entry {
+    Input(SharedInput),
+    Output(SharedOutput),
+}
+
+/// How a network is.
+#[repr(C)]
+#[derive(Default)]
+#[allow(non_camel_case_types, reason = "its name in C")]
+pub struct kadenz_network_state {
+    /// Whether its loop runs.
+    pub is_running: bool,
+    /// Cycles up to now.
+    pub cycles: u64,
+    /// Frames of process data that did not come back in their cycle.
+    pub lost: u64,
+    /// Devices that are there and in OP.
+    pub operational: usize,
+    /// Devices in all.
+    pub devices: usize,
+}
+
+const NOT_RUNNING: &str = "the network's loop does not run; call kadenz_network_start";
+
+impl kadenz_network {
+    fn running(&self) -> Result<&RunningNetwork, String> {
+        match &self.stage {
+            Stage::Running(running) => Ok(running),
+            _ => Err(NOT_RUNNING.to_owned()),
+        }
+    }
+
+    fn entry(&self, value: i32) -> Result<&Entry, String> {
+        let entry = usize::try_from(value)
+            .ok()
+            .and_then(|it| self.entries.get(it));
+        entry.ok_or_else(|| {
+            format!("{value} is not a value of this network; ask for one by kadenz_network_input")
+        })
+    }
+
+    /// Adds an entry, by what asks for it.
+    fn add(
+        &mut self,
+        device: &CStr,
+        ask: impl FnOnce(&mut SharedValues, &Device<'_>) -> Result<Entry, String>,
+    ) -> Result<i32, String> {
+        let Stage::BroughtUp(network) = &self.stage else {
+            return Err(
+                "the network has started; ask for its values before kadenz_network_start"
+                    .to_owned(),
+            );
+        };
+        let name = device.to_str().map_err(|_| "device is not UTF-8")?;
+        let of_name = network.device(name);
+        let device = match (of_name, name.parse()) {
+            (Ok(device), _) => device,
+            (Err(_), Ok(position)) => network.device_at(position).map_err(told)?,
+            (Err(error), Err(_)) => return Err(told(error)),
+        };
+        let entry = ask(&mut self.values, &device)?;
+        self.entries.push(entry);
+        i32::try_from(self.entries.len() - 1).map_err(told)
+    }
+}
+
+/// Opens a segment and brings its devices to SAFEOP: "eth1" is an interface, "sim:59" a virtual segment, "sim:robot.toml" one that a
+/// file describes. `cycle` is a rate as "1kHz", `deadline`, as "400us", may be NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99), `esi`
+/// names a file or folder of vendors' descriptions, or is NULL. NULL where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_open(
+    segment: *const c_char,
+    cycle: *const c_char,
+    deadline: *const c_char,
+    priority: u8,
+    lock_memory: bool,
+    esi: *const c_char,
+) -> *mut kadenz_network {
+    answer(std::ptr::null_mut(), || {
+        // SAFETY: the caller passes texts or NULL.
+        let (segment, cycle, deadline, esi) = unsafe {
+            (
+                text(segment, "segment")?,
+                text(cycle, "cycle")?,
+                text_or_none(deadline, "deadline")?,
+                text_or_none(esi, "esi")?,
+            )
+        };
+        let mut tuning = match priority {
+            0 => Tuning::default(),
+            priority => Tuning::fifo(priority),
+        };
+        tuning.lock_memory = lock_memory;
+        let mut builder = Network::open_segment(segment)
+            .map_err(told)?
+            .cycle(cycle)
+            .map_err(told)?;
+        builder = builder.tuned(tuning);
+        if let Some(deadline) = deadline {
+            builder = builder.deadline(deadline).map_err(told)?;
+        }
+        if let Some(esi) = esi {
+            builder = builder.esi(esi).map_err(told)?;
+        }
+        let network = builder.bring_up().map_err(told)?;
+        handle(Ok(kadenz_network {
+            stage: Stage::BroughtUp(Box::new(network)),
+            values: SharedValues::default(),
+            entries: Vec::new(),
+        }))
+    })
+}
+
+/// Asks for an object in the inputs of a device, by its name or position: 0x6064 and sub-index 0 as `index` and `subindex`. `type` is "bool",
+/// "u8" to "u64", "i8" to "i64", "f32", "f64", or NULL for that of the device's dictionary or description. The number of the value, or -1
+/// where that fails. Before `kadenz_network_start`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_input(
+    network: *mut kadenz_network,
+    device: *const c_char,
+    index: u16,
+    subindex: u8,
+    r#type: *const c_char,
+) -> i32 {
+    // SAFETY: the caller keeps the same promises.
+    unsafe {
+        value(network, device, r#type, |values, device, value_type| {
+            values
+                .input(device, (index, subindex), value_type)
+                .map(Entry::Input)
+                .map_err(told)
+        })
+    }
+}
+
+/// Asks for an object in the outputs of a device, as `kadenz_network_input`. It is zero until it is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_output(
+    network: *mut kadenz_network,
+    device: *const c_char,
+    index: u16,
+    subindex: u8,
+    r#type: *const c_char,
+) -> i32 {
+    // SAFETY: the caller keeps the same promises.
+    unsafe {
+        value(network, device, r#type, |values, device, value_type| {
+            values
+                .output(device, (index, subindex), value_type)
+                .map(Entry::Output)
+                .map_err(told)
+        })
+    }
+}
+
+/// # Safety
+/// The handle and the texts are of C, or NULL.
+unsafe fn value(
+    network: *mut kadenz_network,
+    device: *const c_char,
+    type_name: *const c_char,
+    ask: impl FnOnce(
+        &mut SharedValues,
+        &Device<'_>,
+        Option<kadenz_library::ethercat::ValueType>,
+    ) -> Result<Entry, String>,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller's promise.
+        let (network, type_name) = unsafe { (behind(network)?, text_or_none(type_name, "type")?) };
+        if device.is_null() {
+            return Err("device is NULL; pass its name or its position".to_owned());
+        }
+        // SAFETY: by the caller's word it ends with a zero.
+        let device = unsafe { CStr::from_ptr(device) };
+        let value_type = type_name.map(str::parse).transpose().map_err(told)?;
+        network.add(device, |values, device| ask(values, device, value_type))
+    })
+}
+
+/// Starts the loop on a thread of its own; devices go to OP. With a `recording` the series of the loop go there: stop the network before
+/// the recording is finished. 0, or -1 where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_start(
+    network: *mut kadenz_network,
+    recording: *const kadenz_recording,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle, and one or NULL.
+        let (network, recording) = unsafe { (behind(network)?, recording.as_ref()) };
+        let run = recording
+            .map(kadenz_recording::running)
+            .transpose()?
+            .map(Arc::clone);
+        match std::mem::replace(&mut network.stage, Stage::Ended) {
+            Stage::BroughtUp(brought_up) => {
+                let values = std::mem::take(&mut network.values);
+                network.stage = Stage::Running(brought_up.start(values, run).map_err(told)?);
+                Ok(0)
+            }
+            other => {
+                network.stage = other;
+                Err("the network has started already; open another one".to_owned())
+            }
+        }
+    })
+}
+
+/// What a device told last, zero before it told anything; or what was set last. Real-time safe where it succeeds. 0, or -1 where that fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_get(
+    network: *const kadenz_network,
+    value: i32,
+    into: *mut f64,
+) -> i32 {
+    // SAFETY: the caller passes a handle and room.
+    unsafe {
+        get(network, value, into, |it| match it {
+            Value::Bool(it) => it.into(),
+            Value::Integer(it) => it as f64,
+            Value::Float(it) => it,
+        })
+    }
+}
+
+/// As `kadenz_network_get`, as an integer: a float loses its fraction, a 64-bit unsigned one above INT64_MAX becomes negative.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_get_integer(
+    network: *const kadenz_network,
+    value: i32,
+    into: *mut i64,
+) -> i32 {
+    // SAFETY: the caller passes a handle and room.
+    unsafe {
+        get(network, value, into, |it| match it {
+            Value::Bool(it) => it.into(),
+            Value::Integer(it) => it as i64,
+            Value::Float(it) => it as i64,
+        })
+    }
+}
+
+/// # Safety
+/// The handle and the room are of C, or NULL.
+unsafe fn get<T>(
+    network: *const kadenz_network,
+    value: i32,
+    into: *mut T,
+    of: impl FnOnce(Value) -> T,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller's promise.
+        let (network, into) = unsafe { (network.as_ref(), behind(into)?) };
+        *into = of(match network.ok_or(NOT_RUNNING)?.entry(value)? {
+            Entry::Input(input) => input.get(),
+            Entry::Output(output) => output.get(),
+        });
+        Ok(0)
+    })
+}
+
+/// What a device is told from the next cycle on. Real-time safe where it succeeds. 0, or -1 where the value has no place in the object's
+/// type, as 300 or 1.5 in an unsigned byte, or is an input.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_set(
+    network: *const kadenz_network,
+    value: i32,
+    to: f64,
+) -> i32 {
+    // SAFETY: the caller passes a handle.
+    unsafe { set(network, value, Value::Float(to)) }
+}
+
+/// As `kadenz_network_set`, for integers beyond 2^53.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_set_integer(
+    network: *const kadenz_network,
+    value: i32,
+    to: i64,
+) -> i32 {
+    // SAFETY: the caller passes a handle.
+    unsafe { set(network, value, Value::Integer(to.into())) }
+}
+
+/// # Safety
+/// The handle is of C, or NULL.
+unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller's promise.
+        let network = unsafe { network.as_ref() }.ok_or(NOT_RUNNING)?;
+        match network.entry(value)? {
+            Entry::Output(output) => output.set(to).map_err(told)?,
+            Entry::Input(_) => {
+                return Err(format!("value {value} is an input; outputs can be set"));
+            }
+        }
+        Ok(0)
+    })
+}
+
+/// Waits for a cycle after that of this number. The number of the last cycle; 0 where none came in time or the loop has ended, -1 where it
+/// does not run. The loop makes no system call for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_wait(
+    network: *const kadenz_network,
+    after: u64,
+    timeout_ns: i64,
+) -> i64 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let network = unsafe { network.as_ref() }.ok_or(NOT_RUNNING)?;
+        let cycle = network.running()?.wait_cycle(after, timeout(timeout_ns));
+        i64::try_from(cycle.unwrap_or(0)).map_err(told)
+    })
+}
+
+/// How the network is. 0, or -1 where its loop does not run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_get_state(
+    network: *const kadenz_network,
+    state: *mut kadenz_network_state,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room.
+        let (network, into) = unsafe { (network.as_ref().ok_or(NOT_RUNNING)?, behind(state)?) };
+        let state = network.running()?.state();
+        *into = kadenz_network_state {
+            is_running: state.is_running,
+            cycles: state.cycles,
+            lost: state.lost,
+            operational: state.operational,
+            devices: state.devices,
+        };
+        Ok(0)
+    })
+}
+
+/// Ends the loop after its shutdown cycles; devices are left in PREOP. Writes a line of what came of it into `summary` where that is not
+/// NULL, cut to `room` bytes with its zero. 0, or -1 where the loop did not run, or ended by itself for want of time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_stop(
+    network: *mut kadenz_network,
+    summary: *mut c_char,
+    room: usize,
+) -> i32 {
+    answer(-1, || {
+        // SAFETY: the caller passes a handle.
+        let network = unsafe { behind(network) }?;
+        let report = network.running()?.stop();
+        network.stage = Stage::Ended;
+        // SAFETY: the caller says that there is so much room.
+        unsafe { put_text(&report.map_err(told)?.to_string(), summary, room) };
+        Ok(0)
+    })
+}
+
+/// Ends the loop where it runs, and frees the network.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_network_free(network: *mut kadenz_network) {
+    // SAFETY: the caller passes a handle that is not used again.
+    unsafe { free(network) };
+}
