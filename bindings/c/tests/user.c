@@ -154,7 +154,7 @@ static void runs(const char *folder)
 	uint64_t values = 0;
 	for (int64_t i = 0; i < count && i < 64; i++)
 		values += buckets[i].count;
-	NEED(count > 0 && values == 20);
+	NEED(count > 0 && values >= 20);
 	NEED(kadenz_run_histogram(run, "nothing", NULL, 0) == -1 && strstr(kadenz_error(), "control"));
 	kadenz_interval interval;
 	NEED(kadenz_run_intervals(run, "control", &interval, 1) >= 1 && interval.count > 0);

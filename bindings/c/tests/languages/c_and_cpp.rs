@@ -1,10 +1,9 @@
-//! The header is what the code says, and programs in C and C++ do with it what their pages say.
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+//! The header is what the code says, and programs in C and C++ do with it what their page says.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-const HOME: &str = env!("CARGO_MANIFEST_DIR");
+use super::{HOME, install, library, programs, sh};
 
 #[test]
 fn the_header_is_that_of_the_code() {
@@ -42,10 +41,7 @@ fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
         .arg("-I")
         .arg(Path::new(HOME).join("include"))
         .arg(&library)
-        .arg(format!(
-            "-Wl,-rpath,{}",
-            folder.path().display()
-        ))
+        .arg(format!("-Wl,-rpath,{}", folder.path().display()))
         .output()
         .unwrap();
     assert!(
@@ -62,72 +58,14 @@ fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
     String::from_utf8(told.stdout).unwrap()
 }
 
-/// libkadenz.so: that of `cargo xtask test`, which built it with the workspace, or one that is built here.
-fn library() -> PathBuf {
-    if let Some(library) = std::env::var_os("KADENZ_C_LIBRARY") {
-        return library.into();
-    }
-    // target/debug/deps/c_and_cpp-...
-    let deps = std::env::current_exe().unwrap();
-    let library = deps
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("libkadenz.so");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "-p", "kadenz-c"])
-        .status()
-        .unwrap();
-    assert!(
-        built.success() && library.is_file(),
-        "{} is not there",
-        library.display()
-    );
-    library
-}
-
-/// The programs of the page, by language, in their order.
-fn programs(language: &str) -> Vec<String> {
-    let page = std::fs::read_to_string(Path::new(HOME).join("../../docs/c.md")).unwrap();
-    let begin = format!("```{language}\n");
-    let blocks = page.split(&begin).skip(1);
-    blocks
-        .map(|it| it.split("```").next().unwrap().to_owned())
-        .collect()
-}
-
-/// Installs the library below a folder.
-fn install(prefix: &Path) {
-    let mut xtask = Command::new(env!("CARGO"));
-    xtask.args(["run", "-q", "-p", "xtask", "--", "install-c", "--library"]);
-    let installed = xtask.arg(library()).arg("--prefix").arg(prefix).status();
-    assert!(installed.unwrap().success());
-}
-
-fn sh(script: &str, folder: &Path) -> String {
-    let told = Command::new("sh")
-        .args(["-ec", script])
-        .current_dir(folder)
-        .env("HOME", folder)
-        .output()
-        .unwrap();
-    assert!(
-        told.status.success(),
-        "{script}: {}",
-        String::from_utf8_lossy(&told.stderr)
-    );
-    String::from_utf8(told.stdout).unwrap()
-}
-
 #[test]
 fn the_page_s_programs_run_as_printed() {
     let folder = tempfile::tempdir().unwrap();
-    let (folder, cpp) = (folder.path(), programs("cpp"));
+    let (folder, cpp) = (folder.path(), programs("c.md", "cpp"));
     install(&folder.join(".local"));
     let found = "export PKG_CONFIG_PATH=\"$HOME/.local/lib/pkgconfig\"\n";
-    std::fs::write(folder.join("controller.c"), &programs("c")[0]).unwrap();
-    let commands = programs("sh");
+    std::fs::write(folder.join("controller.c"), &programs("c.md", "c")[0]).unwrap();
+    let commands = programs("c.md", "sh");
     assert!(commands[0].contains(found), "{}", commands[0]);
     assert!(sh(&(found.to_owned() + &commands[1]), folder).contains("control"));
     assert_eq!(cpp.len(), 4);
@@ -142,15 +80,14 @@ fn the_page_s_programs_run_as_printed() {
 
 #[test]
 fn cmake_finds_the_package() {
-    if Command::new("cmake").arg("--version").output().is_err() {
-        println!("skipped: the package for CMake: no cmake: apt-get install cmake");
+    if !super::has("cmake", "the package for CMake") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let prefix = folder.join("prefix");
     install(&prefix);
-    std::fs::write(folder.join("controller.c"), &programs("c")[0]).unwrap();
+    std::fs::write(folder.join("controller.c"), &programs("c.md", "c")[0]).unwrap();
     let project = "cmake_minimum_required(VERSION 3.16)\nproject(controller C)\nfind_package(Kadenz 0.1 REQUIRED)\n\
                    add_executable(controller controller.c)\ntarget_link_libraries(controller Kadenz::kadenz)\n";
     std::fs::write(folder.join("CMakeLists.txt"), project).unwrap();

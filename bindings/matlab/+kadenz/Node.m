@@ -1,0 +1,42 @@
+classdef Node < handle
+%NODE  A bus, which publishes and subscribes.
+%   node = kadenz.Node()          the bus that LCM_DEFAULT_URL names
+%   node = kadenz.Node(URL)       'udpm://239.255.76.67:7667?ttl=0', 'memq://', 'tcpq://', 'shm://', 'ros1://'
+%   node.publish('ARM', MESSAGE)             bytes
+%   pub = node.publisher('ARM', 'robot.command_t')
+%   sub = node.subscriber('ARM', 'robot.state_t')
+%   node.close()
+%
+%   A type is one of a package that `kadenz msg gen robot.lcm --lang matlab` wrote; without one messages are uint8 arrays.
+  properties (SetAccess = private)
+    id = []
+    url = ''
+  end
+  methods
+    function this = Node(url)
+      if nargin < 1
+        url = '';
+      end
+      this.url = url;
+      this.id = kadenz_mex('bus', url);
+    end
+    function publish(this, channel, payload)
+      kadenz_mex('publish', this.id, channel, payload);
+    end
+    function it = publisher(this, varargin)
+      it = kadenz.Publisher(varargin{:}, this);
+    end
+    function it = subscriber(this, varargin)
+      it = kadenz.Subscriber(varargin{:}, this);
+    end
+    function close(this)
+      if ~isempty(this.id)
+        kadenz_mex('close', this.id);
+        this.id = [];
+      end
+    end
+    function delete(this)
+      this.close();
+    end
+  end
+end

@@ -1,0 +1,37 @@
+classdef Periodic < handle
+%PERIODIC  A periodic loop.
+%   loop = kadenz.Periodic('100Hz', 'deadline', '5ms', 'record', run);
+%   while true
+%     tick = loop.next();       % sleeps until the next tick: index, skipped, step (s), lateness (ns)
+%     ...
+%   end
+%
+%   Options: 'deadline' TEXT, 'priority' 1 to 99 (SCHED_FIFO), 'lockMemory' true, 'cpus' '2-3', 'record' kadenz.Recording,
+%   'series' NAME (lateness). What the machine refuses the loop does without, and its run says so.
+  properties (SetAccess = private)
+    id = []
+  end
+  methods
+    function this = Periodic(rate, varargin)
+      options = kadenz.options(struct('deadline', '', 'priority', 0, 'lockMemory', false, 'cpus', '', 'record', [], 'series', 'lateness'), varargin);
+      recording = [];
+      if ~isempty(options.record)
+        recording = options.record.id;
+      end
+      this.id = kadenz_mex('periodic', rate, options.deadline, options.priority, options.lockMemory, options.cpus, recording, options.series);
+    end
+    function tick = next(this)
+      values = kadenz_mex('next', this.id);
+      tick = struct('index', values(1), 'skipped', values(2), 'step', values(3), 'lateness', values(4));
+    end
+    function close(this)
+      if ~isempty(this.id)
+        kadenz_mex('close', this.id);
+        this.id = [];
+      end
+    end
+    function delete(this)
+      this.close();
+    end
+  end
+end

@@ -1,0 +1,120 @@
+classdef Subscriber < handle
+%SUBSCRIBER  Receives from the channels that a regular expression matches.
+%   sub = kadenz.Subscriber('ARM')                   bytes, on the bus that LCM_DEFAULT_URL names
+%   sub = kadenz.Subscriber('ARM', 'robot.state_t')  messages of that type
+%   sub = kadenz.Subscriber('ARM', TYPE, NODE)       on a kadenz.Node
+%
+%   message = sub.receive(SECONDS)   the next message; [] where none came in time. 0 is one look
+%   sub.hasNewMessage()              whether one waits
+%   sub.LatestMessage                the newest one, again and again; older ones are passed over
+%   sub.NewMessageFcn = @(message) ...; sub.poll()   calls it for each message that waits
+%
+%   A thread of the library receives, whatever MATLAB does; 30 messages wait, then the oldest goes. Ctrl-C ends receive.
+  properties
+    NewMessageFcn = []
+  end
+  properties (Dependent)
+    LatestMessage
+  end
+  properties (SetAccess = private)
+    channel = ''
+    type = ''
+    node = []
+    id = []
+    takenAt = []   % when the message that was given last was whole in this process, ns
+    from = ''      % its channel
+  end
+  properties (Access = private)
+    decode = []
+    waiting = {}
+    latest = []
+  end
+  methods
+    function this = Subscriber(channel, varargin)
+      [this.type, this.node] = kadenz.type_and_node(varargin);
+      this.channel = channel;
+      if ~isempty(this.type)
+        this.decode = kadenz.type_function(this.type, 'decode');
+      end
+      this.id = kadenz_mex('subscribe', this.node.id, channel, 0);
+    end
+    function message = receive(this, seconds)
+      message = [];
+      if nargin < 2
+        seconds = Inf;
+      end
+      if ~isempty(this.waiting)
+        message = this.give(this.waiting{:});
+        this.waiting = {};
+        return
+      end
+      % In slices, so that Ctrl-C is heard between them.
+      while true
+        [payload, from, at] = kadenz_mex('receive', this.id, min(seconds, 0.05));
+        if ~isempty(from)
+          message = this.give(payload, from, at);
+          return
+        end
+        seconds = seconds - 0.05;
+        if seconds <= 0
+          return
+        end
+      end
+    end
+    function it = hasNewMessage(this)
+      if isempty(this.waiting)
+        [payload, from, at] = kadenz_mex('receive', this.id, 0);
+        if ~isempty(from)
+          this.waiting = {payload, from, at};
+        end
+      end
+      it = ~isempty(this.waiting);
+    end
+    function message = get.LatestMessage(this)
+      newest = this.waiting;
+      this.waiting = {};
+      while true
+        [payload, from, at] = kadenz_mex('receive', this.id, 0);
+        if isempty(from)
+          break
+        end
+        newest = {payload, from, at};
+      end
+      if ~isempty(newest)
+        this.latest = this.give(newest{:});
+      end
+      message = this.latest;
+    end
+    function count = poll(this)
+      count = 0;
+      while this.hasNewMessage()
+        message = this.receive(0);
+        count = count + 1;
+        if ~isempty(this.NewMessageFcn)
+          call = this.NewMessageFcn;
+          call(message);
+        end
+      end
+    end
+    function close(this)
+      if ~isempty(this.id)
+        kadenz_mex('close', this.id);
+        this.id = [];
+      end
+    end
+    function delete(this)
+      this.close();
+    end
+  end
+  methods (Access = private)
+    function message = give(this, payload, from, at)
+      this.takenAt = at;
+      this.from = from;
+      if isempty(this.decode)
+        message = payload;
+      else
+        message = this.decode(payload);
+      end
+    end
+  end
+end

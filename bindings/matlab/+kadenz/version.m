@@ -1,0 +1,4 @@
+function text = version()
+%VERSION  The version of libkadenz.
+  text = kadenz_mex('version');
+end

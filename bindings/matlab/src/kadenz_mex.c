@@ -1,0 +1,462 @@
+/* The bridge from MATLAB and GNU Octave to libkadenz: kadenz_mex(command, ...), which the classes of +kadenz call.
+ *
+ * What a command makes is a number that only this file knows the pointer of: one that is closed, or was never made, is an
+ * error and no crash. Nothing here waits for longer than the caller says; the classes cut a long wait into short ones, so that
+ * Ctrl-C is heard between them. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mex.h"
+
+#include "kadenz.h"
+
+enum kind { CLOSED, BUS, SUBSCRIPTION, RECORDING, SERIES, PERIODIC, CAMERA, NETWORK, LOG, WRITER, RUN };
+static const char *const KINDS[] = {"closed", "a bus", "a subscription", "a recording", "a series", "a loop", "a camera",
+    "a network", "a log", "a log that is written", "a run"};
+
+static struct made { enum kind kind; void *pointer; } *made;
+static size_t made_count;
+
+static void fail(const char *text) { mexErrMsgIdAndTxt("kadenz:error", "%s", text); }
+
+/* Arguments. */
+
+static const mxArray **argument;
+static int arguments;
+
+static const mxArray *at(int place)
+{
+    if (place >= arguments) fail("the call has too few arguments; see `help kadenz`");
+    return argument[place];
+}
+
+static double number(int place)
+{
+    if (mxIsEmpty(at(place))) fail("this was closed, or a number is empty");
+    if (!mxIsNumeric(at(place)) && !mxIsLogical(at(place))) fail("an argument is not a number");
+    if (mxGetNumberOfElements(at(place)) != 1) fail("an argument is not one number");
+    return mxGetScalar(at(place));
+}
+
+/* A 64-bit integer, exact also beyond 2^53. */
+static int64_t integer(int place)
+{
+    if (mxGetNumberOfElements(at(place)) == 1 && (mxIsInt64(at(place)) || mxIsUint64(at(place))))
+        return *(const int64_t *)mxGetData(at(place));
+    return (int64_t)number(place);
+}
+
+/* A text, or NULL for an empty one. Octave and MATLAB free it after the call. */
+static const char *text(int place)
+{
+    if (mxIsEmpty(at(place))) return NULL;
+    if (!mxIsChar(at(place))) fail("an argument is not a text in single quotes");
+    return mxArrayToString(at(place));
+}
+
+static const uint8_t *bytes(int place, size_t *length)
+{
+    if (!mxIsUint8(at(place)) && !mxIsInt8(at(place)) && !mxIsEmpty(at(place)))
+        fail("a message is bytes: a uint8 array, or what a type's _encode gives");
+    *length = mxGetNumberOfElements(at(place));
+    return (const uint8_t *)mxGetData(at(place));
+}
+
+static int64_t ns(double seconds)
+{
+    if (!(seconds >= 0)) fail("a time is seconds from 0 on");
+    return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
+}
+
+static void *handle(int place, enum kind kind)
+{
+    static char told[96];
+    double which = number(place);
+    size_t index = which >= 0 && which < made_count ? (size_t)which : made_count;
+    if (index < made_count && made[index].kind == kind) return made[index].pointer;
+    snprintf(told, sizeof told, "this is not %s, or it was closed", KINDS[kind]);
+    fail(told);
+    return NULL;
+}
+
+/* Answers. */
+
+static mxArray *uint64(uint64_t value)
+{
+    mxArray *array = mxCreateNumericMatrix(1, 1, mxUINT64_CLASS, mxREAL);
+    *(uint64_t *)mxGetData(array) = value;
+    return array;
+}
+
+static mxArray *handed(enum kind kind, void *pointer)
+{
+    if (!pointer) fail(kadenz_error());
+    size_t index = 0;
+    while (index < made_count && made[index].kind != CLOSED) index++;
+    if (index == made_count) {
+        struct made *more = mxRealloc(made, (made_count + 16) * sizeof *made);
+        mexMakeMemoryPersistent(more);
+        memset(more + made_count, 0, 16 * sizeof *made);
+        made = more;
+        made_count += 16;
+    }
+    made[index].kind = kind;
+    made[index].pointer = pointer;
+    return mxCreateDoubleScalar((double)index);
+}
+
+static int done(int outcome)
+{
+    if (outcome < 0) fail(kadenz_error());
+    return outcome;
+}
+
+static mxArray *empty(void) { return mxCreateDoubleMatrix(0, 0, mxREAL); }
+
+static mxArray *payload_of(const kadenz_message *message)
+{
+    mxArray *array = mxCreateNumericMatrix(1, message->length, mxUINT8_CLASS, mxREAL);
+    memcpy(mxGetData(array), message->payload, message->length);
+    return array;
+}
+
+/* What a class can close, and all of it when MATLAB ends or the file is cleared. */
+
+static void release(struct made *it)
+{
+    switch (it->kind) {
+    case CLOSED: break;
+    case BUS: kadenz_bus_free(it->pointer); break;
+    case SUBSCRIPTION: kadenz_subscription_free(it->pointer); break;
+    case RECORDING: kadenz_recording_free(it->pointer); break;
+    case SERIES: kadenz_series_free(it->pointer); break;
+    case PERIODIC: kadenz_periodic_free(it->pointer); break;
+    case CAMERA: kadenz_camera_free(it->pointer); break;
+    case NETWORK: kadenz_network_free(it->pointer); break;
+    case LOG: kadenz_log_free(it->pointer); break;
+    case WRITER: kadenz_log_writer_free(it->pointer); break;
+    case RUN: kadenz_run_free(it->pointer); break;
+    }
+    it->kind = CLOSED;
+}
+
+static void close_one(mxArray **out)
+{
+    (void)out;
+    double which = number(0);
+    if (which >= 0 && which < made_count) release(&made[(size_t)which]);
+}
+
+/* Networks and loops first: they record into runs. */
+static void close_all(void)
+{
+    for (size_t i = 0; i < made_count; i++)
+        if (made[i].kind == NETWORK || made[i].kind == PERIODIC) release(&made[i]);
+    for (size_t i = 0; i < made_count; i++) release(&made[i]);
+}
+
+/* Commands: arguments are counted behind the command's name. */
+
+static void version(mxArray **out) { out[0] = mxCreateString(kadenz_version()); }
+static void now(mxArray **out) { out[0] = uint64(kadenz_now_ns()); }
+static void bus_open(mxArray **out) { out[0] = handed(BUS, kadenz_bus_open(text(0))); }
+
+static void publish(mxArray **out)
+{
+    (void)out;
+    size_t length;
+    const uint8_t *payload = bytes(2, &length);
+    done(kadenz_publish(handle(0, BUS), text(1), payload, length));
+}
+
+static void subscribe(mxArray **out)
+{
+    out[0] = handed(SUBSCRIPTION, kadenz_subscribe(handle(0, BUS), text(1), (size_t)number(2)));
+}
+
+/* [payload, channel, taken_ns]: all empty where no message came within so many seconds. */
+static void message_of(mxArray **out, int came, const kadenz_message *message)
+{
+    out[0] = came ? payload_of(message) : empty();
+    out[1] = came ? mxCreateString(message->channel) : empty();
+    out[2] = came ? uint64(message->taken_ns) : empty();
+}
+
+static void receive(mxArray **out)
+{
+    kadenz_message message;
+    message_of(out, done(kadenz_receive(handle(0, SUBSCRIPTION), ns(number(1)), &message)), &message);
+}
+
+static void recording_create(mxArray **out) { out[0] = handed(RECORDING, kadenz_recording_create(text(0))); }
+
+static void recording_finish(mxArray **out)
+{
+    char summary[16384];
+    done(kadenz_recording_finish(handle(0, RECORDING), summary, sizeof summary));
+    out[0] = mxCreateString(summary);
+}
+
+static void series_create(mxArray **out)
+{
+    out[0] = handed(SERIES, kadenz_series_create(handle(0, RECORDING), text(1), (uint64_t)ns(number(2))));
+}
+
+static void series_record(mxArray **out)
+{
+    (void)out;
+    done(kadenz_series_record(handle(0, SERIES), (uint64_t)integer(1), (uint64_t)integer(2)));
+}
+
+/* rate, deadline, priority, whether memory is locked, CPUs, recording or empty, name of the series. */
+static void periodic_start(mxArray **out)
+{
+    kadenz_recording *recording = mxIsEmpty(at(5)) ? NULL : handle(5, RECORDING);
+    out[0] = handed(PERIODIC, kadenz_periodic_start(text(0), text(1), (uint8_t)number(2), number(3) != 0, text(4), recording, text(6)));
+}
+
+/* [index, skipped, step in seconds, lateness in nanoseconds] */
+static void periodic_next(mxArray **out)
+{
+    kadenz_tick tick;
+    done(kadenz_periodic_next(handle(0, PERIODIC), &tick));
+    out[0] = mxCreateDoubleMatrix(1, 4, mxREAL);
+    double *value = mxGetPr(out[0]);
+    value[0] = (double)tick.index;
+    value[1] = (double)tick.skipped;
+    value[2] = tick.step_ns / 1e9;
+    value[3] = (double)tick.lateness_ns;
+}
+
+static void camera_open(mxArray **out)
+{
+    out[0] = handed(CAMERA, kadenz_camera_open(text(0), text(1), ns(number(2))));
+}
+
+/* A frame in columns is an image as it lies. One that the camera wrote over while it was copied is taken anew. */
+static void frame_of(mxArray **out, kadenz_camera *camera, kadenz_frame *frame, int64_t timeout, int (*take)(kadenz_camera *, int64_t, kadenz_frame *))
+{
+    for (int tries = 0; tries < 10; tries++) {
+        if (done(take(camera, timeout, frame)) == 0) break;
+        mwSize size[3] = {frame->height, frame->width, frame->channels};
+        if (!frame->is_column_major) fail("the layout is not one of columns; take 'rgb-column-major' or 'gray-column-major'");
+        mxArray *image = mxCreateNumericArray(frame->channels == 1 ? 2 : 3, size, mxUINT8_CLASS, mxREAL);
+        if (kadenz_frame_copy(camera, frame, mxGetData(image), frame->length) == 0) {
+            out[0] = image;
+            out[1] = mxCreateDoubleScalar((double)frame->age_ns / 1e9);
+            out[2] = uint64(frame->number);
+            return;
+        }
+        mxDestroyArray(image);
+    }
+    for (int i = 0; i < 3; i++) out[i] = empty();
+}
+
+static int take_next(kadenz_camera *camera, int64_t timeout, kadenz_frame *frame)
+{
+    return kadenz_camera_next(camera, timeout, frame);
+}
+
+static int take_latest(kadenz_camera *camera, int64_t timeout, kadenz_frame *frame)
+{
+    return kadenz_camera_latest(camera, timeout, frame) == 0 ? 1 : -1;
+}
+
+static void camera_next(mxArray **out)
+{
+    kadenz_frame frame;
+    frame_of(out, handle(0, CAMERA), &frame, ns(number(1)), take_next);
+}
+
+static void camera_latest(mxArray **out)
+{
+    kadenz_frame frame;
+    frame_of(out, handle(0, CAMERA), &frame, ns(number(1)), take_latest);
+}
+
+/* The camera's address, for the file that Octave copies frames by. */
+static void camera_address(mxArray **out) { out[0] = uint64((uint64_t)(uintptr_t)handle(0, CAMERA)); }
+
+/* segment, cycle, deadline, priority, whether memory is locked, ESI */
+static void network_open(mxArray **out)
+{
+    out[0] = handed(NETWORK, kadenz_network_open(text(0), text(1), text(2), (uint8_t)number(3), number(4) != 0, text(5)));
+}
+
+static void network_input(mxArray **out)
+{
+    out[0] = mxCreateDoubleScalar(done(kadenz_network_input(handle(0, NETWORK), text(1), (uint16_t)number(2), (uint8_t)number(3), text(4))));
+}
+
+static void network_output(mxArray **out)
+{
+    out[0] = mxCreateDoubleScalar(done(kadenz_network_output(handle(0, NETWORK), text(1), (uint16_t)number(2), (uint8_t)number(3), text(4))));
+}
+
+static void network_start(mxArray **out)
+{
+    (void)out;
+    done(kadenz_network_start(handle(0, NETWORK), mxIsEmpty(at(1)) ? NULL : handle(1, RECORDING)));
+}
+
+/* Many at a time: a call costs more than a value. */
+static void network_get(mxArray **out)
+{
+    const kadenz_network *network = handle(0, NETWORK);
+    size_t count = mxGetNumberOfElements(at(1));
+    const double *value = mxIsDouble(at(1)) ? mxGetPr(at(1)) : NULL;
+    if (!value && count) fail("values are numbers that input and output gave");
+    out[0] = mxCreateDoubleMatrix(mxGetM(at(1)), mxGetN(at(1)), mxREAL);
+    for (size_t i = 0; i < count; i++) done(kadenz_network_get(network, (int32_t)value[i], mxGetPr(out[0]) + i));
+}
+
+static void network_set(mxArray **out)
+{
+    (void)out;
+    const kadenz_network *network = handle(0, NETWORK);
+    size_t count = mxGetNumberOfElements(at(1));
+    if (!mxIsDouble(at(1)) || !mxIsDouble(at(2)) || mxGetNumberOfElements(at(2)) != count)
+        fail("set takes as many doubles as values");
+    for (size_t i = 0; i < count; i++) done(kadenz_network_set(network, (int32_t)mxGetPr(at(1))[i], mxGetPr(at(2))[i]));
+}
+
+static void network_wait(mxArray **out)
+{
+    int64_t cycle = kadenz_network_wait(handle(0, NETWORK), (uint64_t)number(1), ns(number(2)));
+    if (cycle < 0) fail(kadenz_error());
+    out[0] = cycle == 0 ? empty() : mxCreateDoubleScalar((double)cycle);
+}
+
+static void network_state(mxArray **out)
+{
+    static const char *names[] = {"isRunning", "cycles", "lost", "operational", "devices"};
+    kadenz_network_state state;
+    done(kadenz_network_get_state(handle(0, NETWORK), &state));
+    out[0] = mxCreateStructMatrix(1, 1, 5, names);
+    mxSetField(out[0], 0, "isRunning", mxCreateLogicalScalar(state.is_running));
+    double numbers[] = {(double)state.cycles, (double)state.lost, (double)state.operational, (double)state.devices};
+    for (int i = 0; i < 4; i++) mxSetField(out[0], 0, names[i + 1], mxCreateDoubleScalar(numbers[i]));
+}
+
+static void network_stop(mxArray **out)
+{
+    char summary[1024];
+    done(kadenz_network_stop(handle(0, NETWORK), summary, sizeof summary));
+    out[0] = mxCreateString(summary);
+}
+
+static void log_open(mxArray **out) { out[0] = handed(LOG, kadenz_log_open(text(0))); }
+
+static void log_next(mxArray **out)
+{
+    kadenz_message message;
+    message_of(out, done(kadenz_log_next(handle(0, LOG), &message)), &message);
+}
+
+static void log_seek(mxArray **out)
+{
+    (void)out;
+    done(kadenz_log_seek(handle(0, LOG), integer(1)));
+}
+
+static void log_create(mxArray **out) { out[0] = handed(WRITER, kadenz_log_create(text(0))); }
+
+static void log_write(mxArray **out)
+{
+    (void)out;
+    size_t length;
+    const uint8_t *payload = bytes(2, &length);
+    done(kadenz_log_write(handle(0, WRITER), text(1), payload, length, integer(3)));
+}
+
+static void log_finish(mxArray **out)
+{
+    (void)out;
+    done(kadenz_log_finish(handle(0, WRITER)));
+}
+
+static void run_open(mxArray **out) { out[0] = handed(RUN, kadenz_run_open(text(0))); }
+static void run_json(mxArray **out) { out[0] = mxCreateString(kadenz_run_json(handle(0, RUN))); }
+
+/* A row a bucket: lowest value, highest value, count. */
+static void run_histogram(mxArray **out)
+{
+    const kadenz_run *run = handle(0, RUN);
+    int64_t count = kadenz_run_histogram(run, text(1), NULL, 0);
+    if (count < 0) fail(kadenz_error());
+    kadenz_bucket *bucket = mxMalloc((size_t)count * sizeof *bucket + 1);
+    kadenz_run_histogram(run, text(1), bucket, (size_t)count);
+    out[0] = mxCreateDoubleMatrix((size_t)count, 3, mxREAL);
+    double *value = mxGetPr(out[0]);
+    for (int64_t i = 0; i < count; i++) {
+        value[i] = (double)bucket[i].low_ns;
+        value[i + count] = (double)bucket[i].high_ns;
+        value[i + 2 * count] = (double)bucket[i].count;
+    }
+}
+
+/* A row an interval: start, count, misses, smallest, largest, median, 99th percentile; NaN where there is none. */
+static void run_intervals(mxArray **out)
+{
+    const kadenz_run *run = handle(0, RUN);
+    int64_t count = kadenz_run_intervals(run, text(1), NULL, 0);
+    if (count < 0) fail(kadenz_error());
+    kadenz_interval *interval = mxMalloc((size_t)count * sizeof *interval + 1);
+    kadenz_run_intervals(run, text(1), interval, (size_t)count);
+    out[0] = mxCreateDoubleMatrix((size_t)count, 7, mxREAL);
+    double *value = mxGetPr(out[0]);
+    for (int64_t i = 0; i < count; i++) {
+        const kadenz_interval *it = &interval[i];
+        double row[] = {(double)it->start_ns, (double)it->count, (double)it->misses, (double)it->min_ns, (double)it->max_ns,
+            it->p50_ns == INT64_MIN ? mxGetNaN() : (double)it->p50_ns, it->p99_ns == INT64_MIN ? mxGetNaN() : (double)it->p99_ns};
+        for (int column = 0; column < 7; column++) value[i + column * count] = row[column];
+    }
+}
+
+static void run_compare(mxArray **out)
+{
+    const kadenz_run *baseline = handle(0, RUN), *candidate = handle(1, RUN);
+    int64_t room = kadenz_compare(baseline, candidate, NULL, 0);
+    if (room < 0) fail(kadenz_error());
+    char *told = mxMalloc((size_t)room);
+    kadenz_compare(baseline, candidate, told, (size_t)room);
+    out[0] = mxCreateString(told);
+}
+
+static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] = {
+    /* What a loop calls comes first: the list is searched from its begin. */
+    {"receive", receive}, {"publish", publish}, {"next", periodic_next}, {"record", series_record}, {"now", now},
+    {"get", network_get}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
+    {"close", close_one}, {"version", version}, {"bus", bus_open}, {"subscribe", subscribe}, {"recording", recording_create},
+    {"finish", recording_finish}, {"series", series_create}, {"periodic", periodic_start}, {"camera", camera_open},
+    {"address", camera_address}, {"network", network_open}, {"input", network_input}, {"output", network_output},
+    {"start", network_start}, {"state", network_state}, {"stop", network_stop}, {"log", log_open}, {"log_next", log_next},
+    {"log_seek", log_seek}, {"log_create", log_create}, {"log_write", log_write}, {"log_finish", log_finish}, {"run", run_open},
+    {"run_json", run_json}, {"run_histogram", run_histogram}, {"run_intervals", run_intervals}, {"run_compare", run_compare},
+};
+
+void mexFunction(int results, mxArray **result, int count, const mxArray **given)
+{
+    static int is_known_at_exit;
+    if (!is_known_at_exit) {
+        mexAtExit(close_all);
+        is_known_at_exit = 1;
+    }
+    char name[32];
+    if (count < 1 || mxGetString(given[0], name, sizeof name) != 0) fail("the first argument is the command's name");
+    argument = given + 1;
+    arguments = count - 1;
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
+        if (strcmp(COMMANDS[i].name, name) == 0) {
+            mxArray *out[3] = {NULL, NULL, NULL};
+            COMMANDS[i].call(out);
+            for (int place = 0; place < 3; place++) {
+                if (place < results || (place == 0 && out[0])) result[place] = out[place] ? out[place] : empty();
+                else if (out[place]) mxDestroyArray(out[place]);
+            }
+            return;
+        }
+    }
+    fail("there is no such command");
+}

@@ -1,0 +1,242 @@
+function test_kadenz(folder)
+%TEST_KADENZ  What a user of the toolbox can rely on. FOLDER is for runs and logs; prints a line a test, and ends with an error
+%   where one failed.
+  tests = {@messages, @typed_messages, @callbacks_and_the_latest, @loops_and_runs, @plots, @cameras, @networks, @logs, @errors, @nothing_leaks};
+  failed = 0;
+  for i = 1:numel(tests)
+    try
+      tests{i}(folder);
+      fprintf('ok %s\n', func2str(tests{i}));
+    catch problem
+      failed = failed + 1;
+      fprintf('FAILED %s: %s (line %d)\n', func2str(tests{i}), problem.message, problem.stack(1).line);
+    end
+  end
+  fprintf('%d passed, %d failed\n', numel(tests) - failed, failed);
+  if failed
+    exit(1);
+  end
+end
+
+function raises(call, words)
+  try
+    call();
+  catch problem
+    assert(~isempty(strfind(problem.message, words)), 'it says: %s', problem.message);
+    return
+  end
+  error('nothing was raised: %s', words);
+end
+
+function messages(~)
+  node = kadenz.Node('memq://');
+  arm = node.subscriber('ARM|LEG');
+  node.publish('ARM', uint8('12345678'));
+  node.publish('LEG', uint8([]));
+  assert(isequal(arm.receive(5), uint8('12345678')) && strcmp(arm.from, 'ARM'));
+  assert(arm.takenAt <= kadenz.now());
+  assert(arm.hasNewMessage() && isempty(arm.receive(5)) && strcmp(arm.from, 'LEG'));
+  assert(~arm.hasNewMessage());
+  begin = tic();
+  assert(isempty(arm.receive(0)) && isempty(arm.receive(0.12)) && toc(begin) >= 0.1);
+  arm.close();
+  node.close();
+  node.close();
+  raises(@() node.publish('ARM', uint8(1)), 'closed');
+end
+
+function typed_messages(folder)
+  types = fullfile(folder, '+robot');
+  mkdir(types);
+  write(fullfile(types, 'gain_t_encode.m'), 'function b = gain_t_encode(m)\nb = [uint8(1:8), fliplr(typecast(double(m.gain), ''uint8''))];\nend\n');
+  write(fullfile(types, 'gain_t_decode.m'), 'function m = gain_t_decode(b)\nm.gain = typecast(fliplr(b(9:16)), ''double'');\nend\n');
+  addpath(folder);
+  node = kadenz.Node('memq://');
+  sub = kadenz.Subscriber('GAIN', 'robot.gain_t', node);
+  pub = kadenz.Publisher('GAIN', 'robot.gain_t', node);
+  pub.send(struct('gain', 2.5));
+  assert(sub.receive(5).gain == 2.5);
+  raises(@() kadenz.Publisher('GAIN', 'robot.nothing_t', node), 'kadenz msg gen');
+end
+
+function callbacks_and_the_latest(~)
+  node = kadenz.Node('memq://');
+  sub = node.subscriber('X');
+  assert(isempty(sub.LatestMessage));
+  for i = 1:5
+    node.publish('X', uint8(i));
+  end
+  pause(0.05);
+  assert(sub.LatestMessage == 5 && sub.LatestMessage == 5 && ~sub.hasNewMessage());
+  total = containers.Map({'sum'}, {0});
+  sub.NewMessageFcn = @(message) add(total, message);
+  for i = 1:4
+    node.publish('X', uint8(i));
+  end
+  count = 0;
+  begin = tic();
+  while count < 4 && toc(begin) < 10
+    count = count + sub.poll();
+  end
+  assert(total('sum') == 10);
+end
+
+function add(total, message)
+  total('sum') = total('sum') + double(message);
+end
+
+function loops_and_runs(folder)
+  path = fullfile(folder, 'loop');
+  run = kadenz.Recording(path);
+  loop = kadenz.Periodic('200Hz', 'deadline', '100ms', 'record', run);
+  for i = 1:50
+    tick = loop.next();
+    value = run.time('control', @() sum(1:100));
+  end
+  assert(value == 5050 && tick.index >= 50 && abs(tick.step - 0.005 * (1 + tick.skipped)) < 1e-9);
+  loop.close();
+  assert(~isempty(strfind(run.finish(), 'control')));
+  run = kadenz.Run(path);
+  assert(isequal(sort(run.names), {'control', 'lateness'}));
+  facts = run.facts('lateness');
+  % A tick that was left out is late, too.
+  assert(facts.count >= 50 && facts.deadline.limit_ns == 100e6);
+  h = run.histogram('lateness');
+  assert(sum(h.count) == facts.count && all(h.low <= h.high));
+  assert(run.percentile('lateness', 50) <= run.percentile('lateness', 90));
+  assert(isempty(run.percentile('lateness', 99.9)) && run.percentile('lateness', 100) == facts.max_ns);
+  assert(sum(run.intervals('control').count) == 50);
+  assert(isempty(run.differsFrom(run)));
+  raises(@() run.facts('nothing'), 'lateness');
+end
+
+function plots(folder)
+  run = kadenz.Run(fullfile(folder, 'loop'));
+  figure('visible', 'off');
+  run.plotPercentiles('lateness');
+  run.plotOverTime('lateness');
+  run.plotHistogram('control');
+  assert(numel(get(gca, 'children')) >= 1);
+  close all
+end
+
+function cameras(~)
+  cam = kadenz.Camera('test://320x240@50');
+  image = cam.read(10);
+  assert(isequal(size(image), [240, 320, 3]) && isa(image, 'uint8') && cam.age >= 0);
+  first = cam.number;
+  assert(isequal(size(cam.read(10)), [240, 320, 3]) && cam.number > first);
+  assert(isequal(size(cam.snapshot()), size(getsnapshot(cam))));
+  % The same pixels by the mex file, which MATLAB uses.
+  assert(numel(unique(image)) > 4);
+  [by_mex, age, number] = kadenz_mex('latest', cam.id, 1);
+  assert(isequal(size(by_mex), size(image)) && age >= 0 && number >= cam.number);
+  cam.maxAge = 0;
+  raises(@() cam.snapshot(), 'old');
+  cam.close();
+  raises(@() cam.snapshot(), 'closed');
+  gray = kadenz.Camera('test://320x240@50', 'layout', 'gray@160x120');
+  assert(isequal(size(gray.read(10)), [120, 160]));
+  raises(@() kadenz.Camera('nobody-serves-this', 'timeout', 0.01), 'kadenz camera serve');
+end
+
+function networks(folder)
+  run = kadenz.Recording(fullfile(folder, 'bus'));
+  net = kadenz.Network('sim:8', 'cycle', '500Hz');
+  actual = net.input('waist yaw', hex2dec('6064'));
+  target = net.output('waist yaw', hex2dec('607A'));
+  control = net.output(4, hex2dec('6040'), 0, 'u16');
+  raises(@() net.input('elbow', 1), 'waist yaw');
+  net.start(run);
+  cycle = 0;
+  for word = [6, 7, 15]
+    net.set(control, word);
+    for i = 1:50
+      next = net.wait(cycle, 20);
+      assert(next > cycle);
+      cycle = next;
+    end
+  end
+  net.set([target, control], [1000, 15]);
+  for i = 1:5000
+    if net.get(actual) == 1000
+      break
+    end
+    cycle = net.wait(cycle, 20);
+  end
+  assert(isequal(net.get([actual, target]), [1000, 1000]));
+  assert(net.state().isRunning && net.state().devices == 8);
+  raises(@() net.set(control, 70000), 'no place');
+  raises(@() run.finish(), 'stop');
+  assert(~isempty(strfind(net.stop(), '8 devices')));
+  run.finish();
+end
+
+function logs(folder)
+  path = fullfile(folder, 'drive.mcap');
+  log = kadenz.LogWriter(path);
+  for i = 1:10
+    log.write('A', uint8(i), int64(1700000000000000000) + i);
+  end
+  log.write('NOW', uint8(1));
+  log.finish();
+  log = kadenz.Log(path);
+  for i = 1:10
+    [payload, channel, ns] = log.next();
+    assert(payload == i && strcmp(channel, 'A') && ns == uint64(1700000000000000000) + i);
+  end
+  [~, channel] = log.next();
+  assert(strcmp(channel, 'NOW'));
+  [~, channel] = log.next();
+  assert(isempty(channel));
+  log.seek(int64(1700000000000000005));
+  assert(log.next() == 5);
+  raises(@() kadenz.Log('nothing.mcap'), 'nothing.mcap');
+end
+
+function errors(~)
+  raises(@() kadenz.Node('nonsense://'), 'nonsense');
+  raises(@() kadenz.Periodic('1000'), '1kHz');
+  raises(@() kadenz.Periodic('1kHz', 'dead', 1), 'deadline');
+  raises(@() kadenz_mex('receive', 999, 0), 'not a subscription');
+  raises(@() kadenz_mex('receive', -1, 0), 'not a subscription');
+  raises(@() kadenz_mex('receive', NaN, 0), 'not a subscription');
+  raises(@() kadenz_mex('receive'), 'too few');
+  raises(@() kadenz_mex('nothing'), 'no such command');
+  raises(@() kadenz_mex(1), 'name');
+  node = kadenz.Node('memq://');
+  raises(@() node.publish('A', 'text'), 'uint8');
+  raises(@() node.publish('A', 1.5), 'uint8');
+  raises(@() kadenz_mex('receive', node.id, 0), 'not a subscription');
+end
+
+function nothing_leaks(~)
+  work(200);
+  before = resident();
+  work(1000);
+  % A pass that loses 10 KB each would lose 10 MB; the allocator itself may keep some.
+  assert(resident() - before < 8e6, 'lost %d bytes', resident() - before);
+end
+
+function work(count)
+  for i = 1:count
+    node = kadenz.Node('memq://');
+    sub = node.subscriber('A');
+    node.publish('A', zeros(1, 10000, 'uint8'));
+    sub.receive(5);
+    sub.close();
+    node.close();
+  end
+end
+
+function bytes = resident()
+  text = fileread('/proc/self/statm');
+  fields = sscanf(text, '%d');
+  bytes = fields(2) * 4096;
+end
+
+function write(path, text)
+  file = fopen(path, 'w');
+  fprintf(file, text);
+  fclose(file);
+end
