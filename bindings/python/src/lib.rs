@@ -6,6 +6,8 @@
 mod bus;
 #[cfg(target_os = "linux")]
 mod camera;
+mod log;
+mod network;
 mod periodic;
 mod run;
 mod types;
@@ -65,6 +67,10 @@ fn _kadenz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bus::Bus>()?;
     module.add_class::<bus::Received>()?;
     module.add_class::<bus::Subscription>()?;
+    module.add_class::<log::Log>()?;
+    module.add_class::<log::LogWriting>()?;
+    module.add_class::<network::Cached>()?;
+    module.add_class::<network::Network>()?;
     module.add_class::<periodic::Durations>()?;
     module.add_class::<periodic::Recording>()?;
     module.add_class::<periodic::Tick>()?;

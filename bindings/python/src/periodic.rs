@@ -1,5 +1,7 @@
 //! A periodic loop, and the run that it records.
 
+use std::sync::Arc;
+
 use kadenz::rt::clock::{self, MonotonicTime};
 use kadenz::rt::tuning::{CpuSet, Tuning};
 use pyo3::prelude::*;
@@ -9,10 +11,10 @@ use crate::error;
 
 /// A run while it is written.
 #[pyclass(module = "kadenz._kadenz")]
-pub(crate) struct Recording(Option<kadenz::Recording>);
+pub(crate) struct Recording(Option<Arc<kadenz::Recording>>);
 
 impl Recording {
-    fn running(&self) -> PyResult<&kadenz::Recording> {
+    pub(crate) fn running(&self) -> PyResult<&Arc<kadenz::Recording>> {
         self.0
             .as_ref()
             .ok_or_else(|| error("the recording is finished; create another one"))
@@ -24,7 +26,7 @@ impl Recording {
     #[new]
     fn new(folder: std::path::PathBuf) -> PyResult<Self> {
         let recording = kadenz::Recording::create(folder).map_err(error)?;
-        Ok(Self(Some(recording)))
+        Ok(Self(Some(Arc::new(recording))))
     }
 
     fn durations(&self, name: &str) -> PyResult<Durations> {
@@ -38,12 +40,15 @@ impl Recording {
     /// Ends the run; its text of a few lines.
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         self.running()?;
-        let recording = self.0.take();
-        let finished = py.detach(|| recording.map(kadenz::Recording::finish));
-        match finished {
-            Some(finished) => finished.map(|it| it.to_string()).map_err(error),
-            None => Ok(String::new()),
-        }
+        let Some(recording) = self.0.take() else {
+            return Ok(String::new());
+        };
+        let recording = Arc::try_unwrap(recording).map_err(|shared| {
+            self.0 = Some(shared);
+            error("a network still records into the run; stop() it first")
+        })?;
+        let finished = py.detach(|| recording.finish());
+        finished.map(|it| it.to_string()).map_err(error)
     }
 }
 

@@ -13,13 +13,15 @@ Times are seconds where you state them and nanoseconds of `time.monotonic_ns` wh
 from typing import Any
 
 from ._kadenz import Error, Tick, __version__
+from .logs import Logged, LogWriter, read_log
 from .loops import Periodic, Recording
 from .messages import Bus, Message, Received, Subscription, load_types
+from .network import Network, NetworkState
 from .runs import Run, Series, compare, open_run
 
 __all__ = [
-    "Bus", "Camera", "Error", "Frame", "Message", "Periodic", "Received", "Recording", "Run", "Series",
-    "Subscription", "Tick", "__version__", "compare", "load_types", "open_run",
+    "Bus", "Camera", "Error", "Frame", "LogWriter", "Logged", "Message", "Network", "NetworkState", "Periodic", "Received",
+    "Recording", "Run", "Series", "Subscription", "Tick", "__version__", "compare", "load_types", "open_run", "read_log",
 ]
 
 

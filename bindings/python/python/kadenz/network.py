@@ -1,0 +1,103 @@
+"""EtherCAT: a loop in the background, and cached inputs and outputs."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple, Optional, Union
+
+from . import _kadenz
+from ._kadenz import Cached
+from .loops import Recording
+
+
+class NetworkState(NamedTuple):
+    """How a network is."""
+
+    is_running: bool
+    cycles: int
+    lost: int  # frames of process data that did not come back in their cycle
+    operational: int  # devices in OP
+    devices: int
+
+
+class Network:
+    """A segment: "eth1" is an interface, "sim:59" a virtual segment, "sim:robot.toml" one that a file describes.
+
+        net = kadenz.Network("sim:59", cycle="1kHz")
+        actual, target = net.input("left knee", 0x6064), net.output("left knee", 0x607A)
+        with net:
+            for cycle in net.cycles():
+                target.value = actual.value
+
+    A thread of the library exchanges process data, supervises the devices and brings lost ones back, whatever Python does;
+    `value` is what a device told last, or what it is told from the next cycle on.
+    """
+
+    def __init__(
+        self,
+        segment: str,
+        *,
+        cycle: str = "1kHz",
+        deadline: Optional[str] = None,
+        priority: Optional[int] = None,
+        lock_memory: bool = False,
+        esi: Union[str, "os.PathLike[str]", None] = None,
+        record: Optional[Recording] = None,
+    ) -> None:
+        folder = None if esi is None else os.fspath(esi)
+        self._record = record
+        self._network = _kadenz.Network(segment, cycle, deadline, priority, lock_memory, folder)
+
+    def input(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Cached:
+        """An object that a device tells, by the device's name or position. The type is the device's own, or "bool", "u8" to
+        "u64", "i8" to "i64", "f32", "f64". Before `start`."""
+        return self._network.input(str(device), index, subindex, type)
+
+    def output(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Cached:
+        """An object that a device is told, as `input`. It is zero until its `value` is set."""
+        return self._network.output(str(device), index, subindex, type)
+
+    def start(self) -> None:
+        """Starts the loop; devices go to OP."""
+        self._network.start(None if self._record is None else self._record._recording)
+
+    def wait(self, after: int = 0, timeout: Optional[float] = None) -> Optional[int]:
+        """Waits for a cycle after that of this number, and gives the number of the last one; None where none came in time."""
+        return self._network.wait(after, timeout)
+
+    def cycles(self) -> "Cycles":
+        """The numbers of cycles, one after another as they come; those that came while Python was busy are left out."""
+        return Cycles(self)
+
+    @property
+    def state(self) -> NetworkState:
+        """How it is."""
+        return NetworkState(*self._network.state())
+
+    def stop(self) -> str:
+        """Ends the loop after its shutdown cycles; a line of what came of it. Raises Error where it ended by itself."""
+        return self._network.stop()
+
+    def __enter__(self) -> "Network":
+        self.start()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.stop()
+
+
+class Cycles:
+    """An iterator without end over the cycles of a network."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._last = 0
+
+    def __iter__(self) -> "Cycles":
+        return self
+
+    def __next__(self) -> int:
+        cycle = self._network.wait(self._last)
+        assert cycle is not None, "a wait without a timeout ends with a cycle or an error"
+        self._last = cycle
+        return cycle

@@ -1,0 +1,116 @@
+//! Logs of messages: reading and writing.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use kadenz::msg::log::{self, Entry, Format, LogReader, LogWriter, LoggedChannel};
+use kadenz::rt::clock::WallTime;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error;
+
+/// A log that is read, whatever its format.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct Log {
+    // A reader belongs to one thread at a time.
+    reader: Mutex<Box<dyn LogReader>>,
+    entry: Entry,
+}
+
+/// A log that is written.
+#[pyclass(module = "kadenz._kadenz")]
+pub(crate) struct LogWriting {
+    writer: Mutex<Option<Box<dyn LogWriter>>>,
+    entry: Entry,
+}
+
+/// Channel, payload, time of logging and of publishing in nanoseconds since 1970, name of the type.
+type Logged = (String, Py<PyBytes>, i64, i64, Option<String>);
+
+#[pymethods]
+impl Log {
+    #[new]
+    fn new(path: &str) -> PyResult<Self> {
+        Ok(Self {
+            reader: Mutex::new(log::open(Path::new(path)).map_err(error)?),
+            entry: Entry::default(),
+        })
+    }
+
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Logged>> {
+        let Self { reader, entry } = self;
+        let reader = reader.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !py.detach(|| reader.read(entry)).map_err(error)? {
+            return Ok(None);
+        }
+        let channel = &entry.channel;
+        Ok(Some((
+            channel.name.clone(),
+            PyBytes::new(py, &entry.payload).unbind(),
+            nanoseconds(entry.log_time),
+            nanoseconds(entry.publish_time),
+            channel.schema.as_ref().map(|it| it.name.clone()),
+        )))
+    }
+
+    fn seek(&mut self, unix_ns: i64) -> PyResult<()> {
+        let reader = self.reader.get_mut();
+        reader
+            .unwrap_or_else(PoisonError::into_inner)
+            .seek(WallTime::from_unix_ns(unix_ns))
+            .map_err(error)
+    }
+}
+
+fn nanoseconds(time: WallTime) -> i64 {
+    time.as_unix_ns()
+}
+
+#[pymethods]
+impl LogWriting {
+    #[new]
+    fn new(path: &str) -> PyResult<Self> {
+        let path = Path::new(path);
+        let format = match path.extension().is_some_and(|it| it == "mcap") {
+            true => Format::Mcap,
+            false => Format::EventLog,
+        };
+        Ok(Self {
+            writer: Mutex::new(Some(log::create(path, format).map_err(error)?)),
+            entry: Entry::default(),
+        })
+    }
+
+    fn write(&mut self, channel: &str, payload: &[u8], unix_ns: i64) -> PyResult<()> {
+        let writer = self.writer.get_mut();
+        let Some(writer) = writer.unwrap_or_else(PoisonError::into_inner) else {
+            return Err(error("the log is finished; create another one"));
+        };
+        let entry = &mut self.entry;
+        if entry.channel.name != channel {
+            entry.channel = LoggedChannel::lcm(channel).into();
+        }
+        entry.payload.clear();
+        entry.payload.extend_from_slice(payload);
+        entry.log_time = WallTime::from_unix_ns(unix_ns);
+        entry.publish_time = entry.log_time;
+        writer.write(entry).map_err(error)?;
+        entry.sequence = entry.sequence.wrapping_add(1);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> PyResult<()> {
+        let writer = self.writer.get_mut();
+        let writer = writer.unwrap_or_else(PoisonError::into_inner).take();
+        let Some(writer) = writer else {
+            return Ok(());
+        };
+        match writer.finish().map_err(error)? {
+            0 => Ok(()),
+            lost => Err(error(format!(
+                "the disk is full: {lost} messages made room for the index; make room and record again"
+            ))),
+        }
+    }
+}
