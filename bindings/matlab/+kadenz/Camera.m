@@ -21,7 +21,7 @@ classdef Camera < handle
   end
   methods
     function this = Camera(name, varargin)
-      options = kadenz.options(struct('layout', 'rgb', 'timeout', 10), varargin);
+      options = kadenz.internal.options(struct('layout', 'rgb', 'timeout', 10), varargin);
       parts = strsplit(options.layout, '@');
       parts{1} = [parts{1} '-column-major'];
       this.id = kadenz_mex('camera', name, strjoin(parts, '@'), options.timeout);

@@ -18,7 +18,7 @@ classdef Network < handle
   end
   methods
     function this = Network(segment, varargin)
-      options = kadenz.options(struct('cycle', '1kHz', 'deadline', '', 'priority', 0, 'lockMemory', false, 'esi', ''), varargin);
+      options = kadenz.internal.options(struct('cycle', '1kHz', 'deadline', '', 'priority', 0, 'lockMemory', false, 'esi', ''), varargin);
       this.id = kadenz_mex('network', segment, options.cycle, options.deadline, options.priority, options.lockMemory, options.esi);
     end
     function value = input(this, device, index, varargin)

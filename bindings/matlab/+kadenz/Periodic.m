@@ -13,7 +13,7 @@ classdef Periodic < handle
   end
   methods
     function this = Periodic(rate, varargin)
-      options = kadenz.options(struct('deadline', '', 'priority', 0, 'lockMemory', false, 'cpus', '', 'record', [], 'series', 'lateness'), varargin);
+      options = kadenz.internal.options(struct('deadline', '', 'priority', 0, 'lockMemory', false, 'cpus', '', 'record', [], 'series', 'lateness'), varargin);
       recording = [];
       if ~isempty(options.record)
         recording = options.record.id;

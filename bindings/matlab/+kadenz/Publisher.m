@@ -12,10 +12,10 @@ classdef Publisher < handle
   end
   methods
     function this = Publisher(channel, varargin)
-      [this.type, this.node] = kadenz.type_and_node(varargin);
+      [this.type, this.node] = kadenz.internal.type_and_node(varargin);
       this.channel = channel;
       if ~isempty(this.type)
-        this.encode = kadenz.type_function(this.type, 'encode');
+        this.encode = kadenz.internal.type_function(this.type, 'encode');
       end
     end
     function send(this, message)

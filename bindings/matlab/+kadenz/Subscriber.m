@@ -31,10 +31,10 @@ classdef Subscriber < handle
   end
   methods
     function this = Subscriber(channel, varargin)
-      [this.type, this.node] = kadenz.type_and_node(varargin);
+      [this.type, this.node] = kadenz.internal.type_and_node(varargin);
       this.channel = channel;
       if ~isempty(this.type)
-        this.decode = kadenz.type_function(this.type, 'decode');
+        this.decode = kadenz.internal.type_function(this.type, 'decode');
       end
       this.id = kadenz_mex('subscribe', this.node.id, channel, 0);
     end

@@ -11,6 +11,7 @@ mod programs;
 mod safety;
 pub mod scan;
 pub mod size;
+mod surface;
 mod words;
 
 use std::fmt;
@@ -154,6 +155,11 @@ pub const RULES: &[Rule] = &[
         name: "book-index",
         about: "docs/SUMMARY.md lists every page of the book once, and pages link to such pages",
         check: |workspace| papers::book_index(&workspace.files),
+    },
+    Rule {
+        name: "surface",
+        about: "docs/languages.md names what each language's package has, and what it lacks",
+        check: |workspace| surface::check(&workspace.files),
     },
     Rule {
         name: "links",

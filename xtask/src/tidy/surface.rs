@@ -1,0 +1,247 @@
+//! The public surface in each language: docs/languages.md describes it in one table, which every package is held against.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, scan};
+use crate::repository::SourceFile;
+
+const PAGE: &str = "docs/languages.md";
+
+/// A language: the head of its column, where its public names stand, and what of a file is public.
+struct Language {
+    column: &'static str,
+    folder: &'static str,
+    ending: &'static str,
+    names: fn(&SourceFile) -> Vec<String>,
+}
+
+const LANGUAGES: [Language; 5] = [
+    Language {
+        column: "C",
+        folder: "bindings/c/include/",
+        ending: ".h",
+        names: functions_of_c,
+    },
+    Language {
+        column: "C++",
+        folder: "bindings/c/include/",
+        ending: ".hpp",
+        names: classes_of_cpp,
+    },
+    Language {
+        column: "Python",
+        folder: "bindings/python/python/kadenz/",
+        ending: ".py",
+        names: exports_of_python,
+    },
+    Language {
+        column: "Java",
+        folder: "bindings/java/java/kadenz/",
+        ending: ".java",
+        names: classes_of_java,
+    },
+    Language {
+        column: "MATLAB",
+        folder: "bindings/matlab/+kadenz/",
+        ending: ".m",
+        names: files_of_matlab,
+    },
+];
+
+/// Rule `surface`: what the table names is there, and what is there the table names.
+pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let Some(page) = files.iter().find(|it| it.path == PAGE) else {
+        return Vec::new();
+    };
+    let rows: Vec<Vec<&str>> = page
+        .text
+        .lines()
+        .filter(|it| it.starts_with('|'))
+        .map(cells)
+        .collect();
+    let Some((head, rows)) = rows.split_first() else {
+        return vec![Finding::error(PAGE, "there is no table of the languages")];
+    };
+    let mut findings = Vec::new();
+    for language in &LANGUAGES {
+        let Some(column) = head.iter().position(|it| *it == language.column) else {
+            findings.push(Finding::error(
+                PAGE,
+                format!("no column {}", language.column),
+            ));
+            continue;
+        };
+        let told: Vec<&str> = rows
+            .iter()
+            .filter_map(|row| row.get(column).copied())
+            .collect();
+        findings.extend(compare(language, &told, files));
+    }
+    findings
+}
+
+fn cells(row: &str) -> Vec<&str> {
+    row.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Finding> {
+    let own: Vec<&SourceFile> = files
+        .iter()
+        .filter(|it| it.path.starts_with(language.folder) && it.path.ends_with(language.ending))
+        .collect();
+    let named: BTreeSet<&str> = told
+        .iter()
+        .flat_map(|it| it.split('`').skip(1).step_by(2))
+        .collect();
+    let missing = named.iter().filter(|name| {
+        !own.iter()
+            .any(|file| scan::has_word(&file.text, last(name)))
+    });
+    let missing =
+        missing.map(|name| format!("`{name}` is not in {}*{}", language.folder, language.ending));
+    let silent = told
+        .iter()
+        .filter(|it| !it.contains('`') && it.len() < 3 && !it.starts_with("--"));
+    let silent = silent.map(|_| {
+        format!(
+            "an empty cell for {}; name what there is, or say why there is none",
+            language.column
+        )
+    });
+    let public = own
+        .iter()
+        .flat_map(|file| (language.names)(file))
+        .collect::<BTreeSet<_>>();
+    let untold = public.iter().filter(|name| !named.contains(name.as_str()));
+    let untold = untold.map(|name| {
+        format!(
+            "{} has `{name}`, which the table does not name",
+            language.column
+        )
+    });
+    missing
+        .chain(silent)
+        .chain(untold)
+        .map(|text| Finding::error(PAGE, text))
+        .collect()
+}
+
+/// Of `Camera.latest` what a file says: `latest`.
+fn last(name: &str) -> &str {
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+/// Functions, but those that only free what another one made.
+fn functions_of_c(file: &SourceFile) -> Vec<String> {
+    let code = file
+        .text
+        .lines()
+        .filter(|it| !it.starts_with("//") && !it.starts_with(' '));
+    let names = code.filter_map(|line| {
+        let (before, _) = line.split_once('(')?;
+        let name = before.rsplit([' ', '*']).next()?;
+        (name.starts_with("kadenz_") && !name.ends_with("_free")).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+fn classes_of_cpp(file: &SourceFile) -> Vec<String> {
+    // What is behind the classes is nobody's business.
+    let code = file.text.split("namespace detail {");
+    let code = code.filter_map(|it| it.rsplit("} // namespace detail").next());
+    let names = code.flat_map(str::lines).filter_map(|line| {
+        let rest = line
+            .strip_prefix("class ")
+            .or_else(|| line.strip_prefix("struct "))?;
+        rest.split([' ', ':']).next().map(str::to_owned)
+    });
+    names.collect()
+}
+
+/// What the package exports.
+fn exports_of_python(file: &SourceFile) -> Vec<String> {
+    if !file.path.ends_with("/__init__.py") {
+        return Vec::new();
+    }
+    let list = file
+        .text
+        .split("__all__ = [")
+        .nth(1)
+        .and_then(|it| it.split(']').next());
+    let names = list.unwrap_or_default().split('"').skip(1).step_by(2);
+    names
+        .filter(|it| !it.starts_with("__"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn classes_of_java(file: &SourceFile) -> Vec<String> {
+    let is_public = |line: &str| line.starts_with("public ");
+    let public = file.text.lines().any(is_public);
+    public.then(|| name_of(file)).into_iter().collect()
+}
+
+/// Functions and classes of the package itself.
+fn files_of_matlab(file: &SourceFile) -> Vec<String> {
+    let is_public = !file.path.contains("/+internal/");
+    is_public.then(|| name_of(file)).into_iter().collect()
+}
+
+fn name_of(file: &SourceFile) -> String {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::samples::{file, places};
+
+    const TABLE: &str = "| | C | C++ | Python | Java | MATLAB |\n|---|---|---|---|---|---|\n\
+                         | clock | `kadenz_now_ns` | of C | `Error` | none: not yet | `now` |\n";
+
+    fn tree(table: &str, header: &str) -> Vec<SourceFile> {
+        vec![
+            file(PAGE, table),
+            file("bindings/c/include/kadenz.h", header),
+            file(
+                "bindings/python/python/kadenz/__init__.py",
+                "__all__ = [\"Error\"]\nError = 1\n",
+            ),
+            file("bindings/matlab/+kadenz/now.m", "function ns = now()\n"),
+        ]
+    }
+
+    #[test]
+    fn a_table_that_says_what_there_is_is_held() {
+        let header = "uint64_t kadenz_now_ns(void);\nvoid kadenz_bus_free(kadenz_bus *bus);\n";
+        assert_eq!(places(&check(&tree(TABLE, header))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_missing_on_either_side_is_found() {
+        let found = |table: &str, header: &str| {
+            let found = check(&tree(table, header));
+            found
+                .iter()
+                .map(|it| it.text.clone())
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        let header = "uint64_t kadenz_now_ns(void);
+";
+        let both = found(
+            TABLE,
+            "uint64_t kadenz_later_ns(void);
+",
+        );
+        assert!(
+            both.contains("`kadenz_now_ns` is not in") && both.contains("C has `kadenz_later_ns`"),
+            "{both}"
+        );
+        assert!(
+            found(&TABLE.replace("none: not yet", ""), header).contains("an empty cell for Java")
+        );
+        assert!(found(&TABLE.replace("| Java ", "| "), header).contains("no column Java"));
+    }
+}
