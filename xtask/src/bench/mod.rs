@@ -9,7 +9,9 @@ mod ethercat;
 mod examples;
 mod figure;
 mod hlog_report;
+mod languages;
 mod messages;
+mod python;
 mod quantile;
 mod udp;
 
@@ -43,6 +45,8 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   camera        from a simulated camera (1080p) to an array beside OpenCV, PyAV and GStreamer, interleaved
   camera-4k     the same with 4K
   camera-layout pictures to planes of columns beside libswscale and OpenCV, interleaved
+  languages     a loop through a controller in C++, Python, Java and Octave; frames in Python and Octave
+  python        messages of 200 B between Python processes beside lcm, pyzmq, zenoh and cyclonedds, interleaved
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
   modes-found   what is found of three modes in days of many noises
@@ -105,6 +109,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "camera" => camera::full_hd,
         "camera-4k" => camera::ultra_hd,
         "camera-layout" => camera_layout::take,
+        "languages" => languages::take,
+        "python" => python::take,
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };

@@ -1,0 +1,341 @@
+//! The loop through a controller in each language, and what a frame costs in two of them: examples/hardware-in-the-loop and
+//! xtask/peers/languages, one after another in each round.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::figure::{Cells, Figure};
+use super::quantile::Spread;
+use super::{Wishes, absent, must, python, release_program};
+use crate::process;
+use crate::repository::Repository;
+
+const ROUNDS: u32 = 3;
+const SECONDS: u32 = 10;
+const RATES: [(&str, f64); 2] = [("100Hz", 1e7), ("1kHz", 1e6)];
+const LANGUAGES: [&str; 4] = ["C++", "Python", "Java", "Octave"];
+/// Who takes frames.
+const FRAMES: [&str; 2] = ["Python", "Octave"];
+const URL: &str = "udpm://239.255.76.67:7719?ttl=0";
+
+/// All programs, built as users build them.
+struct Built {
+    folder: PathBuf,
+    example: PathBuf,
+    program: String,
+    plant: PathBuf,
+    python: PathBuf,
+}
+
+/// What came of a controller.
+#[derive(Clone, Copy)]
+struct Loop {
+    round_trip_p50_us: f64,
+    round_trip_p99_us: f64,
+    /// Of the period, what receiving and publishing cost the controller on average, in per cent.
+    share: f64,
+}
+
+pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let built = Built::new(repository)?;
+    let seconds = wishes.seconds.unwrap_or(SECONDS);
+    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let all: Vec<_> = RATES
+        .iter()
+        .flat_map(|rate| LANGUAGES.map(|language| (language, *rate)))
+        .collect();
+    let mut loops = Vec::new();
+    let mut frames = [Vec::new(), Vec::new()];
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let mut found = vec![None; all.len()];
+        for turn in 0..all.len() {
+            let at = (turn + round) % all.len();
+            match built.measure(all[at].0, all[at].1, seconds) {
+                Ok(it) => found[at] = Some(it),
+                Err(error) => eprintln!("left out: {} at {}: {error:#}", all[at].0, all[at].1.0),
+            }
+        }
+        loops.push(found);
+        for (at, language) in FRAMES.iter().enumerate() {
+            match built.frames(repository, language) {
+                Ok(found) => frames[at].push(found),
+                Err(error) => eprintln!("left out: frames in {language}: {error:#}"),
+            }
+        }
+    }
+    figure(&all, &loops, &frames, seconds)
+}
+
+impl Built {
+    fn new(repository: &Repository) -> Result<Self> {
+        let folder = absent(&repository.target().join("bench/languages"))?;
+        std::fs::create_dir_all(&folder)?;
+        let program = release_program(repository)?;
+        let mut plant = repository.command("cargo");
+        plant.args([
+            "build",
+            "--release",
+            "-p",
+            "kadenz",
+            "--example",
+            "hardware_in_the_loop",
+        ]);
+        must(&mut plant)?;
+        let example = repository.path("examples/hardware-in-the-loop");
+        let built = Self {
+            plant: repository
+                .target()
+                .join("release/examples/hardware_in_the_loop"),
+            python: python::environment(repository)?,
+            example,
+            program,
+            folder,
+        };
+        built.cpp_and_octave(repository)?;
+        built.java(repository)?;
+        Ok(built)
+    }
+
+    fn types(&self, language: &str) -> Result<PathBuf> {
+        let out = self.folder.join(format!("types-{language}"));
+        let mut generate = Command::new(&self.program);
+        generate
+            .args(["msg", "gen"])
+            .arg(self.example.join("arm.lcm"));
+        must(generate.args(["--lang", language, "--out"]).arg(&out))?;
+        Ok(out)
+    }
+
+    fn cpp_and_octave(&self, repository: &Repository) -> Result<()> {
+        let prefix = self.folder.join("prefix");
+        let mut install = repository.command("cargo");
+        must(
+            install
+                .args(["run", "-q", "-p", "xtask", "--", "install-c", "--prefix"])
+                .arg(&prefix),
+        )?;
+        let types = self.types("cpp")?;
+        let mut compile = Command::new("c++");
+        compile
+            .args(["-std=c++17", "-O2", "-I"])
+            .arg(types)
+            .arg("-I")
+            .arg(prefix.join("include"));
+        compile
+            .arg(self.example.join("controller.cpp"))
+            .arg("-o")
+            .arg(self.folder.join("controller"));
+        let rpath = format!("-Wl,-rpath,{}", prefix.join("lib").display());
+        must(
+            compile
+                .arg("-L")
+                .arg(prefix.join("lib"))
+                .arg(rpath)
+                .arg("-lkadenz"),
+        )?;
+        self.types("matlab")?;
+        let mut copy = Command::new("cp");
+        must(
+            copy.arg("-r")
+                .arg(repository.path("bindings/matlab"))
+                .arg(self.folder.join("matlab")),
+        )?;
+        let script = format!(
+            "addpath('{0}/matlab'); kadenz.install('{0}/prefix')",
+            self.folder.display()
+        );
+        must(Command::new("octave-cli").args(["--eval", &script]))
+    }
+
+    fn java(&self, repository: &Repository) -> Result<()> {
+        must(
+            repository
+                .command("cargo")
+                .args(["run", "-q", "-p", "xtask", "--", "java"]),
+        )?;
+        let types = self.types("java")?;
+        let jar = repository.target().join("java/kadenz.jar");
+        let script = format!(
+            "cp {} {folder}/kadenz.jar && javac -nowarn -cp {folder}/kadenz.jar -d {folder}/classes {} $(find {} -name '*.java')",
+            jar.display(),
+            self.example.join("Controller.java").display(),
+            types.display(),
+            folder = self.folder.display()
+        );
+        must(Command::new("sh").args(["-ec", &script]))
+    }
+
+    fn controller(&self, language: &str, run: &Path) -> Command {
+        let folder = self.folder.display();
+        let mut command = match language {
+            "C++" => Command::new(self.folder.join("controller")),
+            "Python" => {
+                let mut python = Command::new(&self.python);
+                python.arg(self.example.join("controller.py"));
+                python
+            }
+            "Java" => {
+                let mut java = Command::new("java");
+                java.args([
+                    "-cp",
+                    &format!("{folder}/kadenz.jar:{folder}/classes"),
+                    "Controller",
+                ]);
+                java
+            }
+            _ => {
+                let mut octave = Command::new("octave-cli");
+                let example = self.example.display();
+                let paths = format!(
+                    "addpath('{folder}/matlab'); addpath('{folder}/types-matlab'); addpath('{example}');"
+                );
+                octave.args([
+                    "--eval",
+                    &format!("{paths} controller('{}', '{URL}')", run.display()),
+                ]);
+                return octave;
+            }
+        };
+        command.arg(run).arg(URL);
+        command
+    }
+
+    fn measure(
+        &self,
+        language: &str,
+        (rate, period_ns): (&str, f64),
+        seconds: u32,
+    ) -> Result<Loop> {
+        let (plant, controller) = (
+            absent(&self.folder.join("run-arm"))?,
+            absent(&self.folder.join("run-controller"))?,
+        );
+        let mut controlling = self
+            .controller(language, &controller)
+            .stdout(Stdio::null())
+            .spawn()?;
+        let mut arm = Command::new(&self.plant);
+        let moved = process::output(arm.arg(&plant).args([URL, rate, &seconds.to_string()]));
+        if moved.is_err() {
+            let _ = controlling.kill();
+        }
+        let ended = controlling.wait()?;
+        moved?;
+        if !ended.success() {
+            bail!("the controller ended with {ended}");
+        }
+        let (arm, controller) = (self.show(&plant)?, self.show(&controller)?);
+        let (trip, receive, publish) = (
+            series(&arm, "round-trip")?,
+            series(&controller, "receive")?,
+            series(&controller, "publish")?,
+        );
+        let number = |it: &Value| it.as_f64().context("a figure is missing: too few messages");
+        Ok(Loop {
+            round_trip_p50_us: number(&trip["percentiles"]["50"])? / 1e3,
+            round_trip_p99_us: number(&trip["percentiles"]["99"])? / 1e3,
+            share: 100.0 * (number(&receive["mean_ns"])? + number(&publish["mean_ns"])?)
+                / period_ns,
+        })
+    }
+
+    fn show(&self, run: &Path) -> Result<Value> {
+        let said = process::output(
+            Command::new(&self.program)
+                .arg("show")
+                .arg(run)
+                .arg("--json"),
+        )?;
+        Ok(serde_json::from_str(&said)?)
+    }
+
+    /// Milliseconds, by layout and size.
+    fn frames(&self, repository: &Repository, language: &str) -> Result<Value> {
+        let peers = repository.path("xtask/peers/languages");
+        let said = match language {
+            "Python" => process::output(Command::new(&self.python).arg(peers.join("frames.py")))?,
+            _ => {
+                let paths = format!(
+                    "addpath('{}/matlab'); addpath('{}');",
+                    self.folder.display(),
+                    peers.display()
+                );
+                process::output(
+                    Command::new("octave-cli").args(["--eval", &format!("{paths} frames()")]),
+                )?
+            }
+        };
+        let line = said
+            .lines()
+            .find(|it| it.starts_with('{'))
+            .context("no figures")?;
+        Ok(serde_json::from_str(line)?)
+    }
+}
+
+fn series<'v>(answer: &'v Value, name: &str) -> Result<&'v Value> {
+    let runs = answer["runs"]
+        .as_array()
+        .map_or(std::slice::from_ref(answer), |it| it);
+    let all = runs
+        .iter()
+        .filter_map(|it| it["series"].as_array())
+        .flatten();
+    all.into_iter()
+        .find(|it| it["name"] == name)
+        .with_context(|| format!("no series {name}"))
+}
+
+fn figure(
+    all: &[(&str, (&str, f64))],
+    loops: &[Vec<Option<Loop>>],
+    frames: &[Vec<Value>],
+    seconds: u32,
+) -> Result<Figure> {
+    let (mut cells, mut of_frames, mut result) = (Cells::new(), Cells::new(), Vec::new());
+    for (at, (language, (rate, _))) in all.iter().enumerate() {
+        let of =
+            |of: fn(Loop) -> f64| Spread::of(loops.iter().filter_map(|round| round[at].map(of)));
+        let (Some(p50), Some(p99), Some(share)) = (
+            of(|it| it.round_trip_p50_us),
+            of(|it| it.round_trip_p99_us),
+            of(|it| it.share),
+        ) else {
+            continue;
+        };
+        let name = format!("{language}, {rate}");
+        cells.push((format!("{name}: p50, us"), format!("{:.0}", p50.median)));
+        cells.push((format!("{name}: p99, us"), format!("{:.0}", p99.median)));
+        cells.push((format!("{name}: share, %"), format!("{:.2}", share.median)));
+        result.push(json!({ "language": language, "rate": rate, "p50_us": p50.json(), "p99_us": p99.json(), "share": share.json() }));
+    }
+    for (language, rounds) in FRAMES.iter().zip(frames) {
+        let Some(first) = rounds.first().and_then(Value::as_object) else {
+            continue;
+        };
+        for name in first.keys() {
+            if let Some(spread) = Spread::of(rounds.iter().filter_map(|it| it[name].as_f64())) {
+                of_frames.push((
+                    format!("{language}, {name}, ms"),
+                    format!("{:.3}", spread.median),
+                ));
+                result.push(json!({ "language": language, "frame": name, "ms": spread.json() }));
+            }
+        }
+    }
+    if result.is_empty() {
+        bail!("nobody could measure anything; what they said stands above");
+    }
+    Ok(Figure {
+        groups: vec![("languages-frames", of_frames)],
+        method: format!(
+            "a simulated arm in Rust and a controller in each language over udpm on this host, {seconds} s of each in a round: from a feedback              to the command that answers it, and what receiving (from the message's arrival in the process) and publishing took of the              controller's period on average; frames: the newest one copied into an array of columns; medians of the rounds"
+        ),
+        result: Value::Array(result),
+        cells,
+    })
+}

@@ -1,0 +1,170 @@
+//! Messages of 200 bytes between two Python processes, beside lcm, pyzmq, zenoh and cyclonedds as pip installs them.
+//!
+//! Every round lets all measure, each round begins with another of them, and ratios are taken within a round.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::figure::{Cells, Figure};
+use super::quantile::Spread;
+use super::{Wishes, must};
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+const ROUNDS: u32 = 5;
+const SECONDS: u32 = 4;
+const RATE_HZ: &str = "1000";
+const PEERS: [&str; 5] = [
+    "lcm",
+    "pyzmq",
+    "eclipse-zenoh",
+    "cyclonedds==0.10.5",
+    "numpy",
+];
+/// Who measures, and whom ours are held against: those of the same wire, shared memory all of them.
+const CONTESTANTS: [&str; 7] = [
+    "kadenz-shm",
+    "kadenz-udpm",
+    "kadenz-zmq",
+    "lcm",
+    "pyzmq",
+    "zenoh",
+    "cyclonedds",
+];
+const PAIRS: [(&str, &str); 6] = [
+    ("kadenz-udpm", "lcm"),
+    ("kadenz-zmq", "pyzmq"),
+    ("kadenz-shm", "lcm"),
+    ("kadenz-shm", "pyzmq"),
+    ("kadenz-shm", "zenoh"),
+    ("kadenz-shm", "cyclonedds"),
+];
+
+#[derive(Clone, Copy)]
+struct Latency {
+    p50_us: f64,
+    p99_us: f64,
+    lost: u64,
+}
+
+pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let python = environment(repository)?;
+    let seconds = wishes.seconds.unwrap_or(SECONDS);
+    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let names: Vec<&str> = CONTESTANTS
+        .into_iter()
+        .filter(|name| wishes.only.is_empty() || wishes.only.iter().any(|it| it == name))
+        .collect();
+    let mut all = Vec::new();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let mut latencies = vec![None; names.len()];
+        for turn in 0..names.len() {
+            let at = (turn + round) % names.len();
+            match measure(repository, &python, names[at], seconds) {
+                Ok(latency) => latencies[at] = Some(latency),
+                Err(error) => eprintln!("left out: {}: {error:#}", names[at]),
+            }
+        }
+        all.push(latencies);
+    }
+    figure(&names, &all, seconds)
+}
+
+/// A Python with the package as users get it, and with the others.
+pub(super) fn environment(repository: &Repository) -> Result<PathBuf> {
+    let home = repository.target().join("bench/python");
+    let builds = tools::python_that("import maturin").context("no maturin: pip install maturin")?;
+    let wheels = super::absent(&home.join("wheels"))?;
+    let mut build = repository.command(&builds.to_string_lossy());
+    build.args(["-m", "maturin", "build", "--quiet", "--release"]);
+    build.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]);
+    must(build.arg(&wheels))?;
+    let wheel = std::fs::read_dir(&wheels)?.flatten().next();
+    let wheel = wheel.context("maturin left no wheel")?.path();
+    let python = home.join("environment/bin/python");
+    if !python.is_file() {
+        let mut create = repository.command(&builds.to_string_lossy());
+        process::output(create.args(["-m", "venv"]).arg(home.join("environment")))?;
+    }
+    let pip = ["-m", "pip", "install", "--quiet"];
+    let mut install = repository.command(&python.to_string_lossy());
+    process::output(install.args(pip).args(PEERS))?;
+    let mut install = repository.command(&python.to_string_lossy());
+    process::output(
+        install
+            .args(pip)
+            .arg("--force-reinstall")
+            .arg("--no-deps")
+            .arg(wheel),
+    )?;
+    Ok(python)
+}
+
+fn measure(
+    repository: &Repository,
+    python: &std::path::Path,
+    name: &str,
+    seconds: u32,
+) -> Result<Latency> {
+    let mut command = repository.command(&python.to_string_lossy());
+    command.arg(repository.path("xtask/peers/python/messages.py"));
+    let said = process::output(command.args([name, RATE_HZ, &seconds.to_string()]))?;
+    let said: Value = serde_json::from_str(said.lines().next_back().unwrap_or_default())?;
+    let of = |field: &str| said[field].as_f64().with_context(|| format!("no {field}"));
+    Ok(Latency {
+        p50_us: of("p50_ns")? / 1e3,
+        p99_us: of("p99_ns")? / 1e3,
+        lost: said["lost"].as_u64().unwrap_or_default(),
+    })
+}
+
+fn figure(names: &[&str], rounds: &[Vec<Option<Latency>>], seconds: u32) -> Result<Figure> {
+    let (mut cells, mut result) = (Cells::new(), Vec::new());
+    for (at, name) in names.iter().enumerate() {
+        let of = |of: fn(Latency) -> f64| {
+            Spread::of(rounds.iter().filter_map(|round| round[at].map(of)))
+        };
+        let (Some(p50), Some(p99)) = (of(|it| it.p50_us), of(|it| it.p99_us)) else {
+            continue;
+        };
+        let lost: u64 = rounds
+            .iter()
+            .filter_map(|round| round[at])
+            .map(|it| it.lost)
+            .sum();
+        cells.push((format!("{name} p50, us"), format!("{:.1}", p50.median)));
+        cells.push((format!("{name} p99, us"), format!("{:.1}", p99.median)));
+        result.push(
+            json!({ "name": name, "p50_us": p50.json(), "p99_us": p99.json(), "lost": lost }),
+        );
+    }
+    if result.is_empty() {
+        bail!("nobody could measure anything; what they said stands above");
+    }
+    for (ours, peer) in PAIRS {
+        let place = |name: &str| names.iter().position(|it| *it == name);
+        let (Some(ours_at), Some(peer_at)) = (place(ours), place(peer)) else {
+            continue;
+        };
+        let ratios = rounds
+            .iter()
+            .filter_map(|round| Some(round[ours_at]?.p50_us / round[peer_at]?.p50_us));
+        if let Some(ratio) = Spread::of(ratios) {
+            cells.push((format!("{ours} / {peer}"), ratio.cell()));
+            result.push(json!({ "ours": ours, "peer": peer, "ratio": ratio.json() }));
+        }
+    }
+    Ok(Figure {
+        groups: Vec::new(),
+        method: format!(
+            "200 B at {RATE_HZ} Hz from one Python process to another, {seconds} s of each in a round; from time.monotonic_ns before \
+             the call that sends to the bytes in the receiver's hands; median of the rounds; ratios of medians within a round"
+        ),
+        result: Value::Array(result),
+        cells,
+    })
+}
