@@ -52,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     // Of the languages' packages each stands on the front door alone.
+    ("kadenz-java", &["kadenz"]),
     ("kadenz-python", &["kadenz"]),
     ("xtask", &[]),
 ];

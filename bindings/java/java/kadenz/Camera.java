@@ -1,0 +1,75 @@
+package kadenz;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A camera by the name under which {@code kadenz camera serve} serves it, or by its URL. It stays good while the camera
+ * reboots, changes its size, or its server is started again. On Linux only.
+ */
+public final class Camera extends Handle {
+    private final long[] about = new long[Frame.FACTS];
+    private ByteBuffer memory;
+    private long generation;
+
+    /** Rows of red, green and blue; waits at most 10 s for the first frame. */
+    public Camera(String nameOrUrl) {
+        this(nameOrUrl, "rgb", 10_000);
+    }
+
+    /**
+     * In a layout: rgb, bgr, gray (rows); rgb-column-major ... (planes of columns, as MATLAB has arrays);
+     * rgb[640x480+100+50], gray@960x540. Waits at most so long for the first frame; an interrupt does not end that.
+     */
+    public Camera(String nameOrUrl, String layout, long timeoutMs) {
+        super("camera", Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left()));
+    }
+
+    /** What other processes open it by. */
+    public String name() {
+        return Native.cameraName(number());
+    }
+
+    /** The newest frame, never older than so many milliseconds: raises an exception rather than that. */
+    public synchronized Frame latest(long maxAgeMs) {
+        Native.latestFrame(number(), TimeUnit.MILLISECONDS.toNanos(maxAgeMs), about);
+        return lend();
+    }
+
+    /**
+     * The newest frame that was not given yet; null where none came in so many milliseconds. 0 is one look.
+     *
+     * @throws InterruptedException where the thread is interrupted while it waits
+     */
+    public Frame next(long timeoutMs) throws InterruptedException {
+        Patience patience = new Patience(timeoutMs);
+        while (true) {
+            long slice = patience.slice();
+            synchronized (this) {
+                if (Native.nextFrame(number(), slice, about)) {
+                    return lend();
+                }
+            }
+            if (patience.isOver()) {
+                return null;
+            }
+        }
+    }
+
+    private Frame lend() {
+        if (memory == null || generation != about[0]) {
+            try (FileChannel file = FileChannel.open(Paths.get(Native.cameraMemory(number())), StandardOpenOption.READ)) {
+                memory = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
+                generation = about[0];
+            } catch (IOException error) {
+                throw new KadenzException("the camera's memory cannot be mapped: " + error
+                    + "; take the next frame, or open the camera again");
+            }
+        }
+        return new Frame(this, memory, about);
+    }
+}

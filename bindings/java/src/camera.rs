@@ -1,0 +1,147 @@
+//! A camera: which frame is the newest and where it lies; Java maps the memory itself, and copies nothing.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use jni::objects::{JClass, JLongArray, JString};
+use jni::sys::{jboolean, jlong};
+use jni::{Env, EnvUnowned, jni_mangle};
+use kadenz::camera::client::{Camera as Opened, FrameError, OpenOptions};
+use kadenz::camera::layout::Order;
+use kadenz::camera::ring;
+use kadenz::camera::server::ring_name;
+
+use crate::{Answer, error, handles, native, span, text, whole};
+
+/// A camera that is open.
+struct Camera(Mutex<Opened>);
+
+#[jni_mangle("kadenz.Native")]
+pub fn open_camera<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    name_or_url: JString<'local>,
+    layout: JString<'local>,
+    wait_ns: jlong,
+) -> jlong {
+    native(env, |env| {
+        let options = OpenOptions {
+            layout: text(env, &layout)?.parse().map_err(error)?,
+            patience: span(wait_ns),
+            ..OpenOptions::default()
+        };
+        let opened = Opened::open_with(&text(env, &name_or_url)?, &options).map_err(error)?;
+        Ok(handles::keep(Camera(Mutex::new(opened))))
+    })
+}
+
+/// What other processes open it by.
+#[jni_mangle("kadenz.Native")]
+pub fn camera_name<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    camera: jlong,
+) -> JString<'local> {
+    native(env, |env| {
+        let camera = handles::of::<Camera>(camera)?;
+        let name = handles::lock(&camera.0).name().to_owned();
+        Ok(JString::new(env, name)?)
+    })
+}
+
+/// The newest frame, an exception where it is older. `about` gets what [`tell`] says.
+#[jni_mangle("kadenz.Native")]
+pub fn latest_frame<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    camera: jlong,
+    max_age_ns: jlong,
+    about: JLongArray<'local>,
+) {
+    native(env, |env| {
+        let camera = handles::of::<Camera>(camera)?;
+        let mut camera = handles::lock(&camera.0);
+        let frame = camera.latest(span(max_age_ns)).map_err(error)?;
+        tell(env, &frame, &about)
+    });
+}
+
+/// The newest frame that was not given yet; false where none came in time.
+#[jni_mangle("kadenz.Native")]
+pub fn next_frame<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    camera: jlong,
+    wait_ns: jlong,
+    about: JLongArray<'local>,
+) -> jboolean {
+    native(env, |env| {
+        let camera = handles::of::<Camera>(camera)?;
+        let mut camera = handles::lock(&camera.0);
+        match camera.next(span(wait_ns)) {
+            Ok(frame) => tell(env, &frame, &about).map(|()| true),
+            Err(FrameError::Timeout { .. }) => Ok(false),
+            Err(other) => Err(error(other)),
+        }
+    })
+}
+
+/// Whether a frame of the present memory was not overwritten.
+#[jni_mangle("kadenz.Native")]
+pub fn is_frame_valid<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    camera: jlong,
+    generation: jlong,
+    count: jlong,
+) -> jboolean {
+    native(env, |_| {
+        let camera = handles::of::<Camera>(camera)?;
+        let camera = handles::lock(&camera.0);
+        let ring = camera.ring();
+        let frame = ring.frame(count.try_into().unwrap_or(0));
+        Ok(whole(ring.generation()) == generation && frame.is_some_and(|it| it.is_valid()))
+    })
+}
+
+/// The file of the memory that the newest frames lie in.
+#[jni_mangle("kadenz.Native")]
+pub fn camera_memory<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    camera: jlong,
+) -> JString<'local> {
+    native(env, |env| {
+        let camera = handles::of::<Camera>(camera)?;
+        let name = {
+            let camera = handles::lock(&camera.0);
+            ring_name(camera.name(), camera.layout())
+        };
+        let path = Path::new("/dev/shm").join(name);
+        Ok(JString::new(env, path.to_string_lossy())?)
+    })
+}
+
+/// Where a frame lies and what is known of it, in the order in which `kadenz.Frame` reads it.
+fn tell(env: &mut Env<'_>, frame: &ring::Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
+    let (info, shape) = (frame.info(), frame.shape());
+    let place = |it: usize| jlong::try_from(it).unwrap_or(jlong::MAX);
+    let facts = [
+        whole(frame.generation()),
+        whole(frame.count()),
+        place(frame.offset()),
+        shape.size.width.into(),
+        shape.size.height.into(),
+        place(shape.channels.count()),
+        (shape.order == Order::ColumnMajor).into(),
+        whole(info.number),
+        frame.age().as_nanos().try_into().unwrap_or(jlong::MAX),
+        info.capture.map_or(-1, |it| whole(it.as_ns())),
+        whole(info.arrival.as_ns()),
+        whole(info.published.as_ns()),
+        whole(info.missed),
+        info.is_damaged.into(),
+    ];
+    about.set_region(env, 0, &facts)?;
+    Ok(())
+}
