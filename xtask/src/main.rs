@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | fuzz | attack | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | java | fuzz | attack | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -16,6 +16,7 @@ mod bench;
 mod cargo;
 mod docs;
 mod fuzz;
+mod java;
 mod process;
 mod repository;
 mod size;
@@ -41,6 +42,7 @@ Tasks:
   docs   Build rustdoc, man pages, completions and the command reference; check links
   book   Build docs/ with mdBook, to be read and searched offline
   fuzz   List the fuzz targets, or run them
+  java   Build the package for Java, as a jar
   attack Attack the program with hostile files, datagrams and connections
   size   Count lines of code, files and public items, by crate
 
@@ -73,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "docs" => docs::main(&repository, options),
         "book" => docs::book::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
+        "java" => java::main(&repository, options),
         "attack" => attack::main(&repository, options),
         "size" => size::main(&repository, options),
         "help" | "--help" | "-h" => {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 
 use jni::objects::{JClass, JLongArray, JString};
 use jni::sys::{jboolean, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
-use kadenz::camera::client::{Camera as Opened, FrameError, OpenOptions};
+use kadenz::camera::client::{Camera as Opened, FrameError, OpenCameraError, OpenOptions};
 use kadenz::camera::layout::Order;
 use kadenz::camera::ring;
 use kadenz::camera::server::ring_name;
@@ -16,6 +17,10 @@ use crate::{Answer, error, handles, native, span, text, whole};
 /// A camera that is open.
 struct Camera(Mutex<Opened>);
 
+/// A camera that a thread opens: what waits for it can be given up.
+struct Opening(Mutex<Receiver<Result<Opened, OpenCameraError>>>);
+
+/// Begins to open a camera; [`opened_camera`] says when it is.
 #[jni_mangle("kadenz.Native")]
 pub fn open_camera<'local>(
     env: EnvUnowned<'local>,
@@ -30,8 +35,35 @@ pub fn open_camera<'local>(
             patience: span(wait_ns),
             ..OpenOptions::default()
         };
-        let opened = Opened::open_with(&text(env, &name_or_url)?, &options).map_err(error)?;
-        Ok(handles::keep(Camera(Mutex::new(opened))))
+        let name_or_url = text(env, &name_or_url)?;
+        let (sender, receiver) = sync_channel(1);
+        let open = move || {
+            // Where nobody waits any more, the camera is closed.
+            let _ = sender.send(Opened::open_with(&name_or_url, &options));
+        };
+        let thread = std::thread::Builder::new().name("kadenz-open".to_owned());
+        thread.spawn(open).map_err(error)?;
+        Ok(handles::keep(Opening(Mutex::new(receiver))))
+    })
+}
+
+/// The camera, once it is open; 0 where it is not yet.
+#[jni_mangle("kadenz.Native")]
+pub fn opened_camera<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    opening: jlong,
+    wait_ns: jlong,
+) -> jlong {
+    native(env, |_| {
+        let opening = handles::of::<Opening>(opening)?;
+        let opened = handles::lock(&opening.0).recv_timeout(span(wait_ns));
+        match opened {
+            Ok(Ok(camera)) => Ok(handles::keep(Camera(Mutex::new(camera)))),
+            Ok(Err(failure)) => Err(error(failure)),
+            Err(RecvTimeoutError::Timeout) => Ok(0),
+            Err(RecvTimeoutError::Disconnected) => Err(error("opening the camera panicked")),
+        }
     })
 }
 

@@ -96,7 +96,7 @@ pub fn series_facts<'local>(
     })
 }
 
-/// Smallest, largest, mean and standard deviation of a series; then each percentile that the sample carries and its
+/// Count, smallest, largest, mean and standard deviation of a series; then each percentile that the sample carries and its
 /// value. NaN is what it does not have.
 #[jni_mangle("kadenz.Native")]
 pub fn series_figures<'local>(
@@ -109,6 +109,7 @@ pub fn series_figures<'local>(
         let figures = with_series(run, place, |it| {
             let whole = |value: Option<i64>| value.map_or(f64::NAN, |it| it as f64);
             let mut figures = vec![
+                it.count as f64,
                 whole(it.min_ns),
                 whole(it.max_ns),
                 it.mean_ns.unwrap_or(f64::NAN),

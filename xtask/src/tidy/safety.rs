@@ -4,8 +4,8 @@ use super::Finding;
 use super::scan;
 use crate::repository::SourceFile;
 
-/// The crate that may hold unsafe code.
-const UNSAFE_CRATE: &str = "crates/kadenz-rt/";
+/// The crates that may hold unsafe code: what speaks to the system, and what speaks to Java.
+const UNSAFE_CRATES: [&str; 2] = ["crates/kadenz-rt/", "bindings/java/"];
 
 /// How many lines above an `unsafe` its reason may begin.
 const REASON_WITHIN: usize = 12;
@@ -28,7 +28,8 @@ fn check_file(file: &SourceFile) -> Vec<Finding> {
             continue;
         }
         let place = format!("{}:{}", file.path, at + 1);
-        if !file.path.starts_with(UNSAFE_CRATE) {
+        let may = UNSAFE_CRATES.iter().any(|it| file.path.starts_with(it));
+        if !may {
             findings.push(Finding::error(place, "unsafe code belongs into kadenz-rt"));
         } else if is_block(line) && !has_reason(&source, at) {
             let text = "an unsafe block without a SAFETY comment above it";

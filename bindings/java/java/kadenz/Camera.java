@@ -17,16 +17,32 @@ public final class Camera extends Handle {
     private long generation;
 
     /** Rows of red, green and blue; waits at most 10 s for the first frame. */
-    public Camera(String nameOrUrl) {
+    public Camera(String nameOrUrl) throws InterruptedException {
         this(nameOrUrl, "rgb", 10_000);
     }
 
     /**
      * In a layout: rgb, bgr, gray (rows); rgb-column-major ... (planes of columns, as MATLAB has arrays);
-     * rgb[640x480+100+50], gray@960x540. Waits at most so long for the first frame; an interrupt does not end that.
+     * rgb[640x480+100+50], gray@960x540. Waits at most so long for the first frame.
+     *
+     * @throws InterruptedException where the thread is interrupted meanwhile
      */
-    public Camera(String nameOrUrl, String layout, long timeoutMs) {
-        super("camera", Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left()));
+    public Camera(String nameOrUrl, String layout, long timeoutMs) throws InterruptedException {
+        super("camera", open(nameOrUrl, layout, timeoutMs));
+    }
+
+    private static long open(String nameOrUrl, String layout, long timeoutMs) throws InterruptedException {
+        long opening = Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left());
+        try {
+            while (true) {
+                long camera = Native.openedCamera(opening, Patience.endlessSlice());
+                if (camera != 0) {
+                    return camera;
+                }
+            }
+        } finally {
+            Native.close(opening);
+        }
     }
 
     /** What other processes open it by. */

@@ -100,6 +100,8 @@ final class Native {
 
     static native long openCamera(String nameOrUrl, String layout, long waitNs);
 
+    static native long openedCamera(long opening, long waitNs);
+
     static native String cameraName(long camera);
 
     static native void latestFrame(long camera, long maxAgeNs, long[] about);

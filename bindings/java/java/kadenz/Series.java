@@ -35,37 +35,37 @@ public final class Series implements Serializable {
         this.name = name;
         facts = Native.seriesFacts(run, place);
         figures = Native.seriesFigures(run, place);
-        minNs = figures[0];
-        maxNs = figures[1];
-        meanNs = figures[2];
-        stddevNs = figures[3];
+        count = (long) figures[0];
+        minNs = figures[1];
+        maxNs = figures[2];
+        meanNs = figures[3];
+        stddevNs = figures[4];
         histogram = columns(Native.seriesHistogram(run, place), 3);
         intervals = columns(Native.seriesIntervals(run, place), 7);
-        long sum = 0;
-        for (long it : histogram[2]) {
-            sum += it;
-        }
-        count = sum;
     }
 
     /** The value below or at which so many per cent lie; NaN where the sample is too small to carry it. */
     public double percentile(double percent) {
-        for (int at = 4; at < figures.length; at += 2) {
+        for (int at = 5; at < figures.length; at += 2) {
             if (Math.abs(figures[at] - percent) < 1e-9) {
                 return figures[at + 1];
             }
         }
-        double above = count * (100.0 - percent) / 100.0;
-        boolean carries = percent >= 100.0 || above >= 1.0 - 1e-9 * count;
-        if (!(percent >= 0.0 && percent <= 100.0) || count == 0 || !carries) {
+        long total = 0;
+        for (long it : histogram[2]) {
+            total += it;
+        }
+        double above = total * (100.0 - percent) / 100.0;
+        boolean carries = percent == 100.0 || above >= 1.0 - 1e-9 * total;
+        if (!(percent >= 0.0 && percent <= 100.0) || total == 0 || !carries) {
             return Double.NaN;
         }
-        long passed = 0;
-        int place = -1;
-        do {
+        int place = 0;
+        long passed = histogram[2][0];
+        while (passed < total - above - 1e-9 && place < histogram[2].length - 1) {
             place++;
             passed += histogram[2][place];
-        } while (passed < count - above - 1e-9 && place < histogram[2].length - 1);
+        }
         return Math.min(histogram[1][place], maxNs);
     }
 
