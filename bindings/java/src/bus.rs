@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use jni::objects::{JByteArray, JByteBuffer, JClass, JLongArray, JObject, JString, JValue};
 use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned, jni_mangle, jni_sig, jni_str};
+use kadenz::Tuning;
 use kadenz::msg::bus::{Aggregator, SubscriptionOptions, WhenFull};
 use kadenz::msg::channel::Channel;
 
@@ -29,6 +30,22 @@ pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -
     native(env, |env| {
         let bus = handles::of::<kadenz::Bus>(bus)?;
         Ok(JString::new(env, bus.url())?)
+    })
+}
+
+/// Receives on a thread of its own until what is returned is closed.
+#[jni_mangle("kadenz.Native")]
+pub fn receive_in_background<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    bus: jlong,
+) -> jlong {
+    native(env, |_| {
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        let background = bus.receive_in_background(Tuning::default());
+        background
+            .map(|it| handles::keep(Mutex::new(it)))
+            .map_err(error)
     })
 }
 

@@ -77,7 +77,15 @@ fn compile(class_path_of: &[&Path], sources: &[PathBuf], into: &Path) {
 /// Runs a program; what it says on its way is part of a failure.
 fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
     let mut java = Command::new("java");
-    java.args(["-ea", "-Xcheck:jni", "-Xmx128m", "-cp"]);
+    // A heap that is there from the start grows no more.
+    java.args([
+        "-ea",
+        "-Xcheck:jni",
+        "-Xms64m",
+        "-Xmx64m",
+        "-XX:+AlwaysPreTouch",
+        "-cp",
+    ]);
     java.arg(class_path(class_path_of)).args(words);
     let said = jar::run(java.current_dir(folder)).unwrap_or_else(|it| panic!("{it}"));
     assert!(!said.contains("in native method"), "{said}");

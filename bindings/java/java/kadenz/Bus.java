@@ -13,6 +13,8 @@ public final class Bus extends Handle {
     /** What messages of a type are encoded into. */
     private ByteBuffer encoded = ByteBuffer.allocateDirect(1024);
 
+    private Background background;
+
     /** The bus that LCM_DEFAULT_URL names; without it, LCM's multicast on this host. */
     public Bus() {
         this(null);
@@ -26,6 +28,25 @@ public final class Bus extends Handle {
     /** The URL it was opened with. */
     public String url() {
         return Native.busUrl(number());
+    }
+
+    /**
+     * Receives on a thread of its own from now on, so that messages wait in their subscriptions while no thread asks
+     * for them: for programs that compute for long. Without it, whoever waits for a message receives for all, which
+     * costs one wake-up less; what comes meanwhile waits in the system, whose room is small.
+     */
+    public synchronized void receiveInBackground() {
+        if (background == null || !background.isOpen()) {
+            background = new Background(Native.receiveInBackground(number()));
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (background != null) {
+            background.close();
+        }
+        super.close();
     }
 
     /** Publishes bytes that are encoded already. */
@@ -75,5 +96,11 @@ public final class Bus extends Handle {
             subscription.expect(type);
         }
         return subscription;
+    }
+
+    private static final class Background extends Handle {
+        Background(long number) {
+            super("receiver", number);
+        }
     }
 }

@@ -7,12 +7,13 @@ import robot.state_t;
 
 /** What is closed, and what was received, is gone. */
 public final class Leaks {
-    private static final int ROUNDS = 4;
-    private static final long MARGIN_KB = 48 * 1024;
+    private static final int ROUNDS = 5;
+    private static final long MARGIN_KB = 32 * 1024;
 
     public static void main(String[] arguments) throws Exception {
-        round();
-        round();
+        for (int i = 0; i < 3; i++) {
+            round();
+        }
         long before = residentKb();
         for (int i = 0; i < ROUNDS; i++) {
             round();
