@@ -131,3 +131,89 @@ fn frames_lie_in_shared_memory() {
 fn nothing_is_left_of_what_was_closed() {
     program("Leaks");
 }
+
+/// The blocks of a language on the package's page.
+fn on_the_page(language: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(here("../../docs/java.md")).unwrap();
+    let fence = format!("```{language}\n");
+    let blocks = page.split(&fence).skip(1);
+    blocks
+        .map(|it| it.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+/// Each is a whole program; the later ones find what the earlier ones left in the folder.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_programs_on_the_page_run_as_printed() {
+    let Some(kit) = kit("the_programs_on_the_page_run_as_printed") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let programs = on_the_page("java");
+    assert_eq!(programs.len(), 5, "a program was added: name it here");
+    for text in programs {
+        let name = text
+            .split("public class ")
+            .nth(1)
+            .and_then(|it| it.split(' ').next());
+        let name = name.expect("a public class");
+        let source = folder.path().join(format!("{name}.java"));
+        std::fs::write(&source, &text).unwrap();
+        let classes = [&*kit.jar, &*kit.programs, folder.path()];
+        compile(&classes[..2], &[source], folder.path());
+        run(&classes, folder.path(), &[name]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn octave_runs_the_page_s_script() {
+    let test = "octave_runs_the_page_s_script";
+    let Some(kit) = kit(test) else {
+        return;
+    };
+    let Some(mut octave) = octave(test) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(&kit.jar, folder.path().join("kadenz.jar")).unwrap();
+    std::os::unix::fs::symlink(&kit.programs, folder.path().join("types")).unwrap();
+    let [script] = &on_the_page("matlab")[..] else {
+        panic!("one script");
+    };
+    let script = format!("{script}\ndisp('all of it');\n");
+    std::fs::write(folder.path().join("page.m"), script).unwrap();
+    let output = octave
+        .arg("page.m")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    // It ends with 1 whatever became of a script that used Java.
+    let [out, err] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
+    let words: Vec<&str> = out.split_whitespace().collect();
+    assert_eq!(words, ["1", "2", "3", "1", "all", "of", "it"], "{err}");
+}
+
+/// Octave with the Java of the path; `None` where there is none, and the test is named as skipped.
+fn octave(test: &str) -> Option<Command> {
+    let mut settings = Command::new("java");
+    let settings = jar::run(settings.args(["-XshowSettings:properties", "-version"])).unwrap();
+    let home = settings.split("java.home = ").nth(1)?.lines().next()?;
+    let octave = || {
+        let mut octave = Command::new("octave-cli");
+        octave
+            .args(["--no-gui", "--norc"])
+            .env("JAVA_HOME", home.trim());
+        octave
+    };
+    let has_java = octave().args(["--eval", "disp(usejava('jvm'))"]).output();
+    if has_java.is_ok_and(|it| it.stdout.starts_with(b"1")) {
+        return Some(octave());
+    }
+    let message = format!("skipped: {test}: no Octave with Java (apt-get install octave)");
+    let strict = std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+    assert!(!strict, "{message}");
+    eprintln!("{message}");
+    None
+}

@@ -97,7 +97,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "unsafe",
-        about: "unsafe code lives in kadenz-rt alone, and every block says why it is sound",
+        about: "unsafe code lives in kadenz-rt and bindings/java, and every block says why it is sound",
         check: |workspace| safety::check(&workspace.files),
     },
     Rule {
