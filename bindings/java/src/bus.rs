@@ -11,6 +11,9 @@ use kadenz::msg::channel::Channel;
 
 use crate::{Answer, error, handles, native, optional, span, text, whole};
 
+/// Places of a queue are made at once.
+const LONGEST_QUEUE: usize = 100_000;
+
 /// A subscription, and the channel of its last message.
 struct Subscription(Mutex<(Aggregator, Option<Channel>)>);
 
@@ -95,12 +98,18 @@ pub fn subscribe<'local>(
     keeps_newest: jboolean,
 ) -> jlong {
     native(env, |env| {
+        let queue = usize::try_from(queue).unwrap_or(0);
+        if !(1..=LONGEST_QUEUE).contains(&queue) {
+            return Err(error(format!(
+                "a queue is of 1 to {LONGEST_QUEUE} messages; state another length"
+            )));
+        }
         let when_full = match keeps_newest {
             true => WhenFull::DropOldest,
             false => WhenFull::DropNewest,
         };
         let options = SubscriptionOptions {
-            queue: queue.try_into().unwrap_or(0),
+            queue,
             when_full,
             ..SubscriptionOptions::default()
         };

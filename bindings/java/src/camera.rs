@@ -9,13 +9,31 @@ use jni::sys::{jboolean, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
 use kadenz::camera::client::{Camera as Opened, FrameError, OpenCameraError, OpenOptions};
 use kadenz::camera::layout::Order;
-use kadenz::camera::ring;
+use kadenz::camera::ring::{Frame, RingReader};
 use kadenz::camera::server::ring_name;
 
 use crate::{Answer, error, handles, native, span, text, whole};
 
 /// A camera that is open.
-struct Camera(Mutex<Opened>);
+struct Camera {
+    name: String,
+    /// Of the memory, as the system has it.
+    memory: String,
+    opened: Mutex<Opened>,
+    /// What says whether a frame is valid while another thread waits for the next one.
+    ring: Mutex<Option<RingReader>>,
+}
+
+impl Camera {
+    fn new(opened: Opened) -> Self {
+        Self {
+            name: opened.name().to_owned(),
+            memory: ring_name(opened.name(), opened.layout()),
+            opened: Mutex::new(opened),
+            ring: Mutex::new(None),
+        }
+    }
+}
 
 /// A camera that a thread opens: what waits for it can be given up.
 struct Opening(Mutex<Receiver<Result<Opened, OpenCameraError>>>);
@@ -59,7 +77,7 @@ pub fn opened_camera<'local>(
         let opening = handles::of::<Opening>(opening)?;
         let opened = handles::lock(&opening.0).recv_timeout(span(wait_ns));
         match opened {
-            Ok(Ok(camera)) => Ok(handles::keep(Camera(Mutex::new(camera)))),
+            Ok(Ok(camera)) => Ok(handles::keep(Camera::new(camera))),
             Ok(Err(failure)) => Err(error(failure)),
             Err(RecvTimeoutError::Timeout) => Ok(0),
             Err(RecvTimeoutError::Disconnected) => Err(error("opening the camera panicked")),
@@ -76,8 +94,7 @@ pub fn camera_name<'local>(
 ) -> JString<'local> {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
-        let name = handles::lock(&camera.0).name().to_owned();
-        Ok(JString::new(env, name)?)
+        Ok(JString::new(env, &camera.name)?)
     })
 }
 
@@ -92,7 +109,7 @@ pub fn latest_frame<'local>(
 ) {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
-        let mut camera = handles::lock(&camera.0);
+        let mut camera = handles::lock(&camera.opened);
         let frame = camera.latest(span(max_age_ns)).map_err(error)?;
         tell(env, &frame, &about)
     });
@@ -109,7 +126,7 @@ pub fn next_frame<'local>(
 ) -> jboolean {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
-        let mut camera = handles::lock(&camera.0);
+        let mut camera = handles::lock(&camera.opened);
         match camera.next(span(wait_ns)) {
             Ok(frame) => tell(env, &frame, &about).map(|()| true),
             Err(FrameError::Timeout { .. }) => Ok(false),
@@ -129,10 +146,14 @@ pub fn is_frame_valid<'local>(
 ) -> jboolean {
     native(env, |_| {
         let camera = handles::of::<Camera>(camera)?;
-        let camera = handles::lock(&camera.0);
-        let ring = camera.ring();
-        let frame = ring.frame(count.try_into().unwrap_or(0));
-        Ok(whole(ring.generation()) == generation && frame.is_some_and(|it| it.is_valid()))
+        let is_its = |it: &RingReader| it.generation().cast_signed() == generation;
+        let mut ring = handles::lock(&camera.ring);
+        if !ring.as_ref().is_some_and(is_its) {
+            *ring = RingReader::open(&camera.memory).ok().filter(is_its);
+        }
+        let count = count.try_into().unwrap_or(0);
+        let frame = ring.as_ref().and_then(|it| it.frame(count));
+        Ok(frame.is_some_and(|it| it.is_valid()))
     })
 }
 
@@ -145,21 +166,17 @@ pub fn camera_memory<'local>(
 ) -> JString<'local> {
     native(env, |env| {
         let camera = handles::of::<Camera>(camera)?;
-        let name = {
-            let camera = handles::lock(&camera.0);
-            ring_name(camera.name(), camera.layout())
-        };
-        let path = Path::new("/dev/shm").join(name);
+        let path = Path::new("/dev/shm").join(&camera.memory);
         Ok(JString::new(env, path.to_string_lossy())?)
     })
 }
 
 /// Where a frame lies and what is known of it, in the order in which `kadenz.Frame` reads it.
-fn tell(env: &mut Env<'_>, frame: &ring::Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
+fn tell(env: &mut Env<'_>, frame: &Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
     let (info, shape) = (frame.info(), frame.shape());
     let place = |it: usize| jlong::try_from(it).unwrap_or(jlong::MAX);
     let facts = [
-        whole(frame.generation()),
+        frame.generation().cast_signed(),
         whole(frame.count()),
         place(frame.offset()),
         shape.size.width.into(),

@@ -33,9 +33,11 @@ pub(crate) fn of<T: Any + Send + Sync>(handle: jlong) -> Answer<Arc<T>> {
     let open = OPEN.read().unwrap_or_else(PoisonError::into_inner);
     let found = open.get(&handle).cloned();
     drop(open);
-    found
-        .and_then(|it| it.downcast().ok())
-        .ok_or_else(|| error("it is closed; open another one"))
+    found.and_then(|it| it.downcast().ok()).ok_or_else(|| {
+        let name = std::any::type_name::<T>().rsplit("::").next();
+        let name = name.unwrap_or_default().to_lowercase();
+        error(format!("the {name} is closed; open another one"))
+    })
 }
 
 /// Closes it; nothing where it is closed.

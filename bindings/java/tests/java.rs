@@ -77,6 +77,10 @@ fn compile(class_path_of: &[&Path], sources: &[PathBuf], into: &Path) {
 /// Runs a program; what it says on its way is part of a failure.
 fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
     let mut java = Command::new("java");
+    let unpacked = tempfile::tempdir().unwrap();
+    let mut place = std::ffi::OsString::from("-Djava.io.tmpdir=");
+    place.push(unpacked.path());
+    java.arg(place);
     // A heap that is there from the start grows no more.
     java.args([
         "-ea",
@@ -88,6 +92,11 @@ fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
     ]);
     java.arg(class_path(class_path_of)).args(words);
     let said = jar::run(java.current_dir(folder)).unwrap_or_else(|it| panic!("{it}"));
+    let left = std::fs::read_dir(unpacked.path()).unwrap().count();
+    assert_eq!(
+        left, 0,
+        "the library was left in the folder that it was unpacked into"
+    );
     assert!(!said.contains("in native method"), "{said}");
     eprintln!("{words:?}: {said}");
 }

@@ -13,7 +13,7 @@ public final class Bus extends Handle {
     /** What messages of a type are encoded into. */
     private ByteBuffer encoded = ByteBuffer.allocateDirect(1024);
 
-    private Background background;
+    private volatile Background background;
 
     /** The bus that LCM_DEFAULT_URL names; without it, LCM's multicast on this host. */
     public Bus() {
@@ -42,9 +42,10 @@ public final class Bus extends Handle {
     }
 
     @Override
-    public synchronized void close() {
-        if (background != null) {
-            background.close();
+    public void close() {
+        Background receiving = background;
+        if (receiving != null) {
+            receiving.close();
         }
         super.close();
     }

@@ -2,16 +2,24 @@ package kadenz;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A camera by the name under which {@code kadenz camera serve} serves it, or by its URL. It stays good while the camera
  * reboots, changes its size, or its server is started again. On Linux only.
  */
 public final class Camera extends Handle {
+    /** Where a ring says when it was made. */
+    private static final int GENERATION = 96;
+
+    /** Held for one slice of a wait; fair, so that others have their turn in between. */
+    private final ReentrantLock taking = new ReentrantLock(true);
+
     private final long[] about = new long[Frame.FACTS];
     private ByteBuffer memory;
     private long generation;
@@ -51,9 +59,14 @@ public final class Camera extends Handle {
     }
 
     /** The newest frame, never older than so many milliseconds: raises an exception rather than that. */
-    public synchronized Frame latest(long maxAgeMs) {
-        Native.latestFrame(number(), TimeUnit.MILLISECONDS.toNanos(maxAgeMs), about);
-        return lend();
+    public Frame latest(long maxAgeMs) {
+        taking.lock();
+        try {
+            Native.latestFrame(number(), TimeUnit.MILLISECONDS.toNanos(maxAgeMs), about);
+            return lend();
+        } finally {
+            taking.unlock();
+        }
     }
 
     /**
@@ -64,11 +77,13 @@ public final class Camera extends Handle {
     public Frame next(long timeoutMs) throws InterruptedException {
         Patience patience = new Patience(timeoutMs);
         while (true) {
-            long slice = patience.slice();
-            synchronized (this) {
-                if (Native.nextFrame(number(), slice, about)) {
+            taking.lock();
+            try {
+                if (Native.nextFrame(number(), patience.slice(), about)) {
                     return lend();
                 }
+            } finally {
+                taking.unlock();
             }
             if (patience.isOver()) {
                 return null;
@@ -78,14 +93,21 @@ public final class Camera extends Handle {
 
     private Frame lend() {
         if (memory == null || generation != about[0]) {
-            try (FileChannel file = FileChannel.open(Paths.get(Native.cameraMemory(number())), StandardOpenOption.READ)) {
-                memory = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
-                generation = about[0];
-            } catch (IOException error) {
-                throw new KadenzException("the camera's memory cannot be mapped: " + error
-                    + "; take the next frame, or open the camera again");
-            }
+            map();
         }
         return new Frame(this, memory, about);
+    }
+
+    private void map() {
+        try (FileChannel file = FileChannel.open(Paths.get(Native.cameraMemory(number())), StandardOpenOption.READ)) {
+            memory = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
+        } catch (IOException error) {
+            throw new KadenzException("the camera's memory cannot be mapped: " + error
+                + "; take the next frame, or open the camera again");
+        }
+        generation = memory.order(ByteOrder.nativeOrder()).getLong(GENERATION);
+        if (generation != about[0]) {
+            throw new KadenzException("the camera was started anew meanwhile; take the next frame");
+        }
     }
 }

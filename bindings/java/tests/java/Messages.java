@@ -155,6 +155,8 @@ public final class Messages {
         try (Bus bus = new Bus("memq://")) {
             Check.raises("regular expression", () -> bus.subscribe("("));
             Check.raises("null", () -> bus.subscribe(null));
+            Check.raises("1 to 100000", () -> bus.subscribe("A", state_t.class, -1, true));
+            Check.raises("1 to 100000", () -> bus.subscribe("A", state_t.class, Integer.MAX_VALUE, true));
             Check.raises("channel", () -> bus.publish("", new byte[0]));
             Check.raises("", () -> bus.publish("ARM", (byte[]) null));
             Check.raises("kadenz msg gen", () -> bus.subscribe("ARM", "robot.missing_t"));
