@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | fuzz | attack | install-c | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | java | fuzz | attack | install-c | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -17,6 +17,7 @@ mod cargo;
 mod docs;
 mod fuzz;
 mod install_c;
+mod java;
 mod process;
 mod repository;
 mod size;
@@ -42,6 +43,7 @@ Tasks:
   docs   Build rustdoc, man pages, completions and the command reference; check links
   book   Build docs/ with mdBook, to be read and searched offline
   fuzz   List the fuzz targets, or run them
+  java   Build the package for Java, as a jar
   attack Attack the program with hostile files, datagrams and connections
   install-c  Install the library for C and C++
   size   Count lines of code, files and public items, by crate
@@ -75,6 +77,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "docs" => docs::main(&repository, options),
         "book" => docs::book::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
+        "java" => java::main(&repository, options),
         "attack" => attack::main(&repository, options),
         "install-c" => install_c::main(&repository, options),
         "size" => size::main(&repository, options),

@@ -217,6 +217,23 @@ impl Ticks<'_> {
         self.tuned.measures.iter().chain([&self.sleeping])
     }
 
+    /// As [`next`](Iterator::next), for a caller that also has something else to look at: sleeps no longer than so long.
+    /// `None` where the tick is not due by then; the next call waits for the same tick.
+    ///
+    /// # Real-time safety
+    /// As of [`Ticks`].
+    pub fn next_within(&mut self, longest: Duration) -> Option<Tick> {
+        let interval = self.rate.interval();
+        let now = clock::now();
+        let beat = self.beat.get_or_insert_with(|| Beat::at(now, interval));
+        let due = beat.intended(beat.index() + 1);
+        if due.remaining(now) > longest {
+            self.sleeper.sleep_until(now + longest);
+            return None;
+        }
+        self.next()
+    }
+
     /// The same ticks, no longer held by the compiler to end before their run: for languages without lifetimes. What
     /// is recorded after the run was finished is lost.
     #[must_use]

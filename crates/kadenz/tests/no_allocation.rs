@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+use std::time::Duration;
+
 use kadenz::rt::sleep::SleeperKind;
 use kadenz::{Periodic, Recording, Tick, Ticks};
 
@@ -36,6 +38,18 @@ fn a_loop_allocates_nothing_with_any_sleeper() {
         let periodic = Periodic::new("2kHz").unwrap().sleeper(kind);
         assert_eq!(allocations(periodic.start().unwrap()), 0, "{kind}");
     }
+}
+
+#[test]
+fn a_loop_in_slices_allocates_nothing() {
+    let mut ticks = Periodic::new("200Hz").unwrap().start().unwrap();
+    let counted = allocation_counter::measure(|| {
+        let mut seen = 0;
+        while seen < 10 {
+            seen += u32::from(ticks.next_within(Duration::from_millis(1)).is_some());
+        }
+    });
+    assert_eq!(counted.count_total, 0);
 }
 
 #[test]

@@ -53,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // Of the languages' packages each stands on the front door alone.
     ("kadenz-c", &["kadenz"]),
+    ("kadenz-java", &["kadenz"]),
     ("kadenz-python", &["kadenz"]),
     ("xtask", &[]),
 ];

@@ -98,7 +98,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "unsafe",
-        about: "unsafe code lives in kadenz-rt and in the package for C, and every block says why it is sound",
+        about: "unsafe code lives in kadenz-rt and in the packages for C and Java, and every block says why it is sound",
         check: |workspace| safety::check(&workspace.files),
     },
     Rule {

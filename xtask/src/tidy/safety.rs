@@ -4,8 +4,8 @@ use super::Finding;
 use super::scan;
 use crate::repository::SourceFile;
 
-/// The crates that may hold unsafe code: the operating system's calls, and the pointers of C.
-const UNSAFE_CRATES: [&str; 2] = ["crates/kadenz-rt/", "bindings/c/"];
+/// The crates that may hold unsafe code: the operating system's calls, the pointers of C, and the handles of Java.
+const UNSAFE_CRATES: [&str; 3] = ["crates/kadenz-rt/", "bindings/c/", "bindings/java/"];
 
 /// How many lines above an `unsafe` its reason may begin.
 const REASON_WITHIN: usize = 12;

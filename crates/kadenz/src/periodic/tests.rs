@@ -106,6 +106,26 @@ fn what_is_refused_stands_in_the_run_with_its_remedy() {
 }
 
 #[test]
+fn a_wait_in_slices_gives_the_same_ticks() {
+    let mut ticks = Periodic::new("50Hz").unwrap().start().unwrap();
+    let mut seen = Vec::new();
+    let mut slices = 0;
+    while seen.len() < 3 {
+        match ticks.next_within(Duration::from_millis(3)) {
+            Some(tick) => seen.push(tick),
+            None => slices += 1,
+        }
+    }
+    assert!(slices > 0, "an interval is longer than a slice");
+    for (tick, before) in seen.iter().skip(1).zip(&seen) {
+        let interval = Duration::from_millis(20);
+        assert_eq!(tick.index() - before.index(), 1 + tick.skipped());
+        assert_eq!(tick.step(), interval * (1 + tick.skipped() as u32));
+        assert!(tick.woke() >= tick.intended());
+    }
+}
+
+#[test]
 fn units_are_asked_for() {
     assert!(Periodic::new("1000").is_err());
     let deadline = Periodic::new("1kHz").unwrap().deadline("400");

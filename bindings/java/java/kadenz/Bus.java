@@ -1,0 +1,107 @@
+package kadenz;
+
+import java.nio.ByteBuffer;
+
+/**
+ * A bus by its URL: udpm:// (LCM's multicast), tcpq://, shm://, zmq+ipc://, ros1://, memq:// and more. Any thread may
+ * use it.
+ */
+public final class Bus extends Handle {
+    /** Messages that wait in a subscription where nothing else is stated. */
+    private static final int QUEUE = 30;
+
+    /** What messages of a type are encoded into. */
+    private ByteBuffer encoded = ByteBuffer.allocateDirect(1024);
+
+    private volatile Background background;
+
+    /** The bus that LCM_DEFAULT_URL names; without it, LCM's multicast on this host. */
+    public Bus() {
+        this(null);
+    }
+
+    /** The bus of a URL. */
+    public Bus(String url) {
+        super("bus", Native.openBus(url));
+    }
+
+    /** The URL it was opened with. */
+    public String url() {
+        return Native.busUrl(number());
+    }
+
+    /**
+     * Receives on a thread of its own from now on, so that messages wait in their subscriptions while no thread asks
+     * for them: for programs that compute for long. Without it, whoever waits for a message receives for all, which
+     * costs one wake-up less; what comes meanwhile waits in the system, whose room is small.
+     */
+    public synchronized void receiveInBackground() {
+        if (background == null || !background.isOpen()) {
+            background = new Background(Native.receiveInBackground(number()));
+        }
+    }
+
+    @Override
+    public void close() {
+        Background receiving = background;
+        if (receiving != null) {
+            receiving.close();
+        }
+        super.close();
+    }
+
+    /** Publishes bytes that are encoded already. */
+    public void publish(String channel, byte[] data) {
+        Native.publish(number(), channel, data);
+    }
+
+    /** Publishes a message of a type. */
+    public synchronized void publish(String channel, Message message) {
+        int length = 8 + message.encodedSize();
+        if (length > encoded.capacity()) {
+            encoded = ByteBuffer.allocateDirect(Math.max(length, 2 * encoded.capacity()));
+        }
+        encoded.clear();
+        encoded.putLong(message.fingerprint());
+        message.encodeTo(encoded);
+        Native.publishBuffer(number(), channel, encoded, encoded.position());
+    }
+
+    /** Subscribes bytes: of a channel, or of all whose whole name a regular expression matches. */
+    public Subscription<Message> subscribe(String channel) {
+        return subscribe(channel, (Class<Message>) null, QUEUE, true);
+    }
+
+    /** Subscribes messages of a type by the name of its class. */
+    public Subscription<Message> subscribe(String channel, String type) {
+        Class<? extends Message> named = Types.named(type);
+        Subscription<Message> subscription = subscribe(channel);
+        subscription.expect(named);
+        return subscription;
+    }
+
+    /** Subscribes messages of a type. */
+    public <T extends Message> Subscription<T> subscribe(String channel, Class<T> type) {
+        return subscribe(channel, type, QUEUE, true);
+    }
+
+    /**
+     * Subscribes messages of a type, bytes where it is null. Where so many wait, the newest are kept, or else the
+     * oldest.
+     */
+    public <T extends Message> Subscription<T> subscribe(
+            String channel, Class<T> type, int queue, boolean keepNewest) {
+        long number = Native.subscribe(number(), channel, queue, keepNewest);
+        Subscription<T> subscription = new Subscription<T>(number);
+        if (type != null) {
+            subscription.expect(type);
+        }
+        return subscription;
+    }
+
+    private static final class Background extends Handle {
+        Background(long number) {
+            super("receiver", number);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package kadenz;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A camera by the name under which {@code kadenz camera serve} serves it, or by its URL. It stays good while the camera
+ * reboots, changes its size, or its server is started again. On Linux only.
+ */
+public final class Camera extends Handle {
+    /** Where a ring says when it was made. */
+    private static final int GENERATION = 96;
+
+    /** Held for one slice of a wait; fair, so that others have their turn in between. */
+    private final ReentrantLock taking = new ReentrantLock(true);
+
+    private final long[] about = new long[Frame.FACTS];
+    private ByteBuffer memory;
+    private long generation;
+
+    /** Rows of red, green and blue; waits at most 10 s for the first frame. */
+    public Camera(String nameOrUrl) throws InterruptedException {
+        this(nameOrUrl, "rgb", 10_000);
+    }
+
+    /**
+     * In a layout: rgb, bgr, gray (rows); rgb-column-major ... (planes of columns, as MATLAB has arrays);
+     * rgb[640x480+100+50], gray@960x540. Waits at most so long for the first frame.
+     *
+     * @throws InterruptedException where the thread is interrupted meanwhile
+     */
+    public Camera(String nameOrUrl, String layout, long timeoutMs) throws InterruptedException {
+        super("camera", open(nameOrUrl, layout, timeoutMs));
+    }
+
+    private static long open(String nameOrUrl, String layout, long timeoutMs) throws InterruptedException {
+        long opening = Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left());
+        try {
+            while (true) {
+                long camera = Native.openedCamera(opening, Patience.endlessSlice());
+                if (camera != 0) {
+                    return camera;
+                }
+            }
+        } finally {
+            Native.close(opening);
+        }
+    }
+
+    /** What other processes open it by. */
+    public String name() {
+        return Native.cameraName(number());
+    }
+
+    /** The newest frame, never older than so many milliseconds: raises an exception rather than that. */
+    public Frame latest(long maxAgeMs) {
+        taking.lock();
+        try {
+            Native.latestFrame(number(), TimeUnit.MILLISECONDS.toNanos(maxAgeMs), about);
+            return lend();
+        } finally {
+            taking.unlock();
+        }
+    }
+
+    /**
+     * The newest frame that was not given yet; null where none came in so many milliseconds. 0 is one look.
+     *
+     * @throws InterruptedException where the thread is interrupted while it waits
+     */
+    public Frame next(long timeoutMs) throws InterruptedException {
+        Patience patience = new Patience(timeoutMs);
+        while (true) {
+            taking.lock();
+            try {
+                if (Native.nextFrame(number(), patience.slice(), about)) {
+                    return lend();
+                }
+            } finally {
+                taking.unlock();
+            }
+            if (patience.isOver()) {
+                return null;
+            }
+        }
+    }
+
+    private Frame lend() {
+        if (memory == null || generation != about[0]) {
+            map();
+        }
+        return new Frame(this, memory, about);
+    }
+
+    private void map() {
+        try (FileChannel file = FileChannel.open(Paths.get(Native.cameraMemory(number())), StandardOpenOption.READ)) {
+            memory = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
+        } catch (IOException error) {
+            throw new KadenzException("the camera's memory cannot be mapped: " + error
+                + "; take the next frame, or open the camera again");
+        }
+        generation = memory.order(ByteOrder.nativeOrder()).getLong(GENERATION);
+        if (generation != about[0]) {
+            throw new KadenzException("the camera was started anew meanwhile; take the next frame");
+        }
+    }
+}

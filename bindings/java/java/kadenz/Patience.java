@@ -1,0 +1,45 @@
+package kadenz;
+
+import java.util.concurrent.TimeUnit;
+
+/** How long a call may wait. */
+final class Patience {
+    /** How long the native library keeps a thread from seeing an interrupt or a close. */
+    private static final long SLICE_NS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final long start = System.nanoTime();
+    private final long timeoutNs;
+
+    Patience(long timeoutMs) {
+        if (timeoutMs < 0) {
+            throw new KadenzException(timeoutMs + " ms is no timeout; state milliseconds from 0 on");
+        }
+        timeoutNs = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+    }
+
+    /** What is left, from 0 on. */
+    long left() {
+        return Math.max(0, timeoutNs - (System.nanoTime() - start));
+    }
+
+    boolean isOver() {
+        return left() == 0;
+    }
+
+    /** How long the next native call may wait. One look never sees an interrupt. */
+    long slice() throws InterruptedException {
+        return timeoutNs == 0 ? 0 : slice(left());
+    }
+
+    /** The same of another span. */
+    static long slice(long leftNs) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        return Math.min(leftNs, SLICE_NS);
+    }
+
+    static long endlessSlice() throws InterruptedException {
+        return slice(SLICE_NS);
+    }
+}

@@ -1,0 +1,54 @@
+package kadenz;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** A run while it is written. {@code kadenz show FOLDER} and {@link Run} read it. */
+public final class Recording extends Handle {
+    private final Map<String, Durations> series = new HashMap<String, Durations>();
+    private String summary;
+
+    /** In a new or empty folder. */
+    public Recording(String folder) {
+        super("recording", Native.createRecording(folder));
+    }
+
+    /** The series of that name, of how long something takes. */
+    public synchronized Durations durations(String name) {
+        Durations durations = series.get(name);
+        if (durations == null) {
+            durations = new Durations(Native.durations(number(), name));
+            series.put(name, durations);
+        }
+        return durations;
+    }
+
+    /** Records what began and ended at these times of {@link Kadenz#nowNs}. */
+    public void record(String name, long beginNs, long endNs) {
+        durations(name).record(beginNs, endNs);
+    }
+
+    /** Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings. */
+    public synchronized String finish() {
+        if (summary == null) {
+            summary = Native.finish(number());
+            close();
+        }
+        return summary;
+    }
+
+    /** Ends the run where it was not finished. */
+    @Override
+    public synchronized void close() {
+        if (!isOpen()) {
+            return;
+        }
+        if (summary == null) {
+            summary = Native.finish(number());
+        }
+        for (Durations it : series.values()) {
+            it.close();
+        }
+        super.close();
+    }
+}

@@ -1,0 +1,207 @@
+package kadenz;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Receives messages in the order in which they come: LCM's message aggregator. {@link Bus#subscribe(String)} makes it.
+ *
+ * <p>Any thread may use it. While one waits for a message, others that do not wait find none.
+ */
+public final class Subscription<T extends Message> extends Handle {
+    /** Held by who receives, for one slice of its wait; fair, so that others have their turn in between. */
+    private final ReentrantLock receiving = new ReentrantLock(true);
+
+    private final Types types = new Types();
+
+    /** The native library writes messages here. */
+    private ByteBuffer buffer = ByteBuffer.allocateDirect(4096);
+
+    private final long[] about = new long[4];
+
+    private String channel = "";
+
+    /** Bytes of the message in the buffer that nobody took yet; -1 without one. */
+    private int waiting = -1;
+
+    private Received<T> latest;
+
+    Subscription(long number) {
+        super("subscription", number);
+    }
+
+    /** Decodes messages of this type from now on, by their fingerprint. */
+    void expect(Class<? extends Message> type) {
+        receiving.lock();
+        try {
+            types.add(type);
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    /** Receives another channel, or others that a regular expression matches, too. */
+    public void add(String channel) {
+        receiving.lock();
+        try {
+            Native.addChannel(number(), channel);
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    /** The same, of another type by the name of its class: what comes is of the type that its fingerprint says. */
+    public void add(String channel, String type) {
+        expect(Types.named(type));
+        add(channel);
+    }
+
+    /** The same, of another type. */
+    public void add(String channel, Class<? extends T> type) {
+        expect(type);
+        add(channel);
+    }
+
+    /**
+     * The next message; null where none came in so many milliseconds. 0 is one look.
+     *
+     * @throws InterruptedException where the thread is interrupted while it waits; not by one look
+     * @throws KadenzException where the message is not of the type, which then is gone, or nothing can come any more
+     */
+    public Received<T> getNextMessage(long timeoutMs) throws InterruptedException {
+        Patience patience = new Patience(timeoutMs);
+        while (true) {
+            if (timeoutMs == 0 ? receiving.tryLock() : receiving.tryLock(patience.left(), TimeUnit.NANOSECONDS)) {
+                try {
+                    if (waiting >= 0 || receive(patience.slice())) {
+                        return take();
+                    }
+                } finally {
+                    receiving.unlock();
+                }
+            }
+            if (patience.isOver()) {
+                number();
+                return null;
+            }
+        }
+    }
+
+    /** Whether a message waits, so that {@code getNextMessage(0)} gives it. Never waits. */
+    public boolean hasNewMessage() {
+        if (!receiving.tryLock()) {
+            number();
+            return false;
+        }
+        try {
+            return waiting >= 0 || receive(0);
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    /**
+     * The newest message that came so far, again and again the same until a newer one comes; null before the first.
+     * Never waits.
+     */
+    public Received<T> getLatestMessage() {
+        if (!receiving.tryLock()) {
+            number();
+            return latest;
+        }
+        try {
+            boolean isNewer;
+            do {
+                isNewer = receive(0);
+            } while (isNewer);
+            return waiting < 0 ? latest : take();
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    /** How many messages were received. */
+    public long received() {
+        return counts()[0];
+    }
+
+    /** How many messages were dropped because the queue was full. */
+    public long dropped() {
+        return counts()[1];
+    }
+
+    private long[] counts() {
+        long[] counts = new long[2];
+        receiving.lock();
+        try {
+            Native.counts(number(), counts);
+        } finally {
+            receiving.unlock();
+        }
+        return counts;
+    }
+
+    /** Waits for a message, which takes the place of one that waits; whether one came. */
+    private boolean receive(long waitNs) {
+        int length = Native.receive(number(), waitNs, this, buffer, about);
+        if (length < 0) {
+            return false;
+        }
+        if (about[3] != 0) {
+            channel = Native.channel(number());
+        }
+        waiting = length;
+        return true;
+    }
+
+    /** Called by the native library where a message is longer than the buffer. */
+    private ByteBuffer grow(int length) {
+        buffer = ByteBuffer.allocateDirect(Math.max(length, 2 * buffer.capacity()));
+        return buffer;
+    }
+
+    private Received<T> take() {
+        int length = waiting;
+        waiting = -1;
+        buffer.clear();
+        buffer.limit(length);
+        if (types.isEmpty()) {
+            byte[] data = new byte[length];
+            buffer.get(data);
+            latest = new Received<T>(channel, null, data, about);
+        } else {
+            latest = new Received<T>(channel, decode(length), null, about);
+        }
+        return latest;
+    }
+
+    @SuppressWarnings("unchecked") // Only types that are a T were added.
+    private T decode(int length) {
+        if (length < 8) {
+            throw new KadenzException("a message on " + channel + " has " + length
+                + " bytes, too few for a fingerprint; subscribe bytes, without a type");
+        }
+        Message message = types.create(channel, buffer.getLong());
+        try {
+            message.decodeFrom(buffer);
+        } catch (IllegalArgumentException error) {
+            throw malformed(message, length, error);
+        } catch (BufferUnderflowException error) {
+            throw malformed(message, length, error);
+        }
+        if (buffer.hasRemaining()) {
+            throw malformed(message, length, null);
+        }
+        return (T) message;
+    }
+
+    private KadenzException malformed(Message message, int length, RuntimeException cause) {
+        String why = cause == null ? buffer.remaining() + " bytes follow it" : String.valueOf(cause.getMessage());
+        KadenzException error = new KadenzException("a message of " + length + " bytes on " + channel + " is no "
+            + message.getClass().getName() + ": " + why + "; publish and subscribe the same type");
+        error.initCause(cause);
+        return error;
+    }
+}

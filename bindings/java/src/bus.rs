@@ -1,0 +1,237 @@
+//! Messages as bytes; types stand in Java.
+
+use std::sync::Mutex;
+
+use jni::objects::{JByteArray, JByteBuffer, JClass, JLongArray, JObject, JString, JValue};
+use jni::sys::{jboolean, jint, jlong};
+use jni::{Env, EnvUnowned, jni_mangle, jni_sig, jni_str};
+use kadenz::Tuning;
+use kadenz::msg::bus::{Aggregator, SubscriptionOptions, WhenFull};
+use kadenz::msg::channel::Channel;
+
+use crate::{Answer, error, handles, native, optional, span, text, whole};
+
+/// Places of a queue are made at once.
+const LONGEST_QUEUE: usize = 100_000;
+
+/// A subscription, and the channel of its last message.
+struct Subscription(Mutex<(Aggregator, Option<Channel>)>);
+
+#[jni_mangle("kadenz.Native")]
+pub fn open_bus<'local>(env: EnvUnowned<'local>, _: JClass<'local>, url: JString<'local>) -> jlong {
+    native(env, |env| {
+        let bus = match optional(env, &url)? {
+            Some(url) => kadenz::Bus::open(&url),
+            None => kadenz::Bus::open_default(),
+        };
+        bus.map(handles::keep).map_err(error)
+    })
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -> JString<'local> {
+    native(env, |env| {
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        Ok(JString::new(env, bus.url())?)
+    })
+}
+
+/// Receives on a thread of its own until what is returned is closed.
+#[jni_mangle("kadenz.Native")]
+pub fn receive_in_background<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    bus: jlong,
+) -> jlong {
+    native(env, |_| {
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        let background = bus.receive_in_background(Tuning::default());
+        background
+            .map(|it| handles::keep(Mutex::new(it)))
+            .map_err(error)
+    })
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn publish<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    bus: jlong,
+    channel: JString<'local>,
+    payload: JByteArray<'local>,
+) {
+    native(env, |env| {
+        let payload = env.convert_byte_array(&payload)?;
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        bus.publish_bytes(&text(env, &channel)?, &payload)
+            .map_err(error)
+    });
+}
+
+/// Publishes the first bytes of a direct buffer.
+#[jni_mangle("kadenz.Native")]
+pub fn publish_buffer<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    bus: jlong,
+    channel: JString<'local>,
+    buffer: JByteBuffer<'local>,
+    length: jint,
+) {
+    native(env, |env| {
+        let channel = text(env, &channel)?;
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        let length = length.try_into().unwrap_or(0);
+        with_bytes(env, &buffer, length, |payload| {
+            bus.publish_bytes(&channel, payload).map_err(error)
+        })?
+    });
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn subscribe<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    bus: jlong,
+    pattern: JString<'local>,
+    queue: jint,
+    keeps_newest: jboolean,
+) -> jlong {
+    native(env, |env| {
+        let queue = usize::try_from(queue).unwrap_or(0);
+        if !(1..=LONGEST_QUEUE).contains(&queue) {
+            return Err(error(format!(
+                "a queue is of 1 to {LONGEST_QUEUE} messages; state another length"
+            )));
+        }
+        let when_full = match keeps_newest {
+            true => WhenFull::DropOldest,
+            false => WhenFull::DropNewest,
+        };
+        let options = SubscriptionOptions {
+            queue,
+            when_full,
+            ..SubscriptionOptions::default()
+        };
+        let pattern = text(env, &pattern)?;
+        let bus = handles::of::<kadenz::Bus>(bus)?;
+        let aggregator = bus.aggregator_with(&pattern, &options).map_err(error)?;
+        Ok(handles::keep(Subscription(Mutex::new((aggregator, None)))))
+    })
+}
+
+/// Hears another channel.
+#[jni_mangle("kadenz.Native")]
+pub fn add_channel<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    subscription: jlong,
+    pattern: JString<'local>,
+) {
+    native(env, |env| {
+        let pattern = text(env, &pattern)?;
+        let subscription = handles::of::<Subscription>(subscription)?;
+        let (aggregator, _) = &mut *handles::lock(&subscription.0);
+        aggregator.add(&pattern).map_err(error)
+    });
+}
+
+/// Waits for the next message, copies it into the direct buffer, and returns its length; -1 where none came. `about`
+/// gets its sequence number, when the kernel and when this process had it (-1 where unknown), and 1 where its channel
+/// is not that of the message before. Where the buffer is too short, `owner.grow` gives a longer one.
+#[jni_mangle("kadenz.Native")]
+pub fn receive<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    subscription: jlong,
+    wait_ns: jlong,
+    owner: JObject<'local>,
+    buffer: JByteBuffer<'local>,
+    about: JLongArray<'local>,
+) -> jint {
+    native(env, |env| {
+        let subscription = handles::of::<Subscription>(subscription)?;
+        let (aggregator, channel) = &mut *handles::lock(&subscription.0);
+        let Some(raw) = aggregator.next_message(span(wait_ns)).map_err(error)? else {
+            return Ok(-1);
+        };
+        let length = jint::try_from(raw.payload.len())
+            .map_err(|_| error("the message is longer than Java can hold; send it in parts"))?;
+        if raw.payload.len() > env.get_direct_buffer_capacity(&buffer)? {
+            let arguments = [JValue::Int(length)];
+            let (name, signature) = (jni_str!("grow"), jni_sig!("(I)Ljava/nio/ByteBuffer;"));
+            let grown = env.call_method(&owner, name, signature, &arguments)?.l()?;
+            let grown = env.cast_local::<JByteBuffer>(grown)?;
+            fill(env, &grown, raw.payload)?;
+        } else {
+            fill(env, &buffer, raw.payload)?;
+        }
+        let stamps = raw.stamps();
+        let is_new = channel.replace(raw.channel) != Some(raw.channel);
+        let facts = [
+            raw.delivery.sequence.map_or(-1, |it| it.number.into()),
+            stamps.kernel.map_or(-1, |it| whole(it.as_ns())),
+            whole(stamps.taken.as_ns()),
+            is_new.into(),
+        ];
+        about.set_region(env, 0, &facts)?;
+        Ok(length)
+    })
+}
+
+/// The channel of the message that came last.
+#[jni_mangle("kadenz.Native")]
+pub fn channel<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    subscription: jlong,
+) -> JString<'local> {
+    native(env, |env| {
+        let subscription = handles::of::<Subscription>(subscription)?;
+        let (_, channel) = &*handles::lock(&subscription.0);
+        let name = channel.as_ref().map_or("", |it| it.as_str());
+        Ok(JString::new(env, name)?)
+    })
+}
+
+/// How many messages were received, and how many were dropped because the queue was full.
+#[jni_mangle("kadenz.Native")]
+pub fn counts<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    subscription: jlong,
+    into: JLongArray<'local>,
+) {
+    native(env, |env| {
+        let subscription = handles::of::<Subscription>(subscription)?;
+        let (aggregator, _) = &*handles::lock(&subscription.0);
+        let counters = aggregator.counters();
+        let dropped = counters.dropped_oldest + counters.dropped_newest;
+        into.set_region(env, 0, &[whole(counters.received), whole(dropped)])?;
+        Ok(())
+    });
+}
+
+fn fill(env: &Env<'_>, buffer: &JByteBuffer<'_>, payload: &[u8]) -> Answer<()> {
+    with_bytes(env, buffer, payload.len(), |bytes| {
+        bytes.copy_from_slice(payload);
+    })
+}
+
+/// Lends the first bytes of a direct buffer.
+#[allow(unsafe_code, reason = "memory of Java is an address")]
+fn with_bytes<T>(
+    env: &Env<'_>,
+    buffer: &JByteBuffer<'_>,
+    length: usize,
+    body: impl FnOnce(&mut [u8]) -> T,
+) -> Answer<T> {
+    if length > env.get_direct_buffer_capacity(buffer)? {
+        return Err(error("the buffer is shorter than its message"));
+    }
+    let address = env.get_direct_buffer_address(buffer)?;
+    // SAFETY: the memory is as long as the capacity, and lives for as long as this frame refers to the buffer. Java
+    // made it zeroed; it is private to `Bus` and `Subscription`, which touch it under a lock that they hold now.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(address, length) };
+    Ok(body(bytes))
+}

@@ -1,0 +1,222 @@
+//! A periodic loop, and the run that it records.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use jni::objects::{JClass, JLongArray, JObjectArray, JString};
+use jni::sys::{jboolean, jint, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::tuning::{CpuSet, Tuning};
+
+use crate::{Answer, Failure, error, handles, native, optional, span, text, texts, whole};
+
+/// A run while it is written; none when it is finished.
+struct Recording(Mutex<Option<kadenz::Recording>>);
+
+impl Recording {
+    fn with<T>(
+        handle: jlong,
+        body: impl FnOnce(&kadenz::Recording) -> Result<T, Failure>,
+    ) -> Answer<T> {
+        let recording = handles::of::<Self>(handle)?;
+        let recording = handles::lock(&recording.0);
+        body(recording.as_ref().ok_or_else(finished)?)
+    }
+}
+
+fn finished() -> Failure {
+    error("the recording is finished; create another one")
+}
+
+/// A series of how long something takes.
+struct Durations(Mutex<kadenz::Durations>);
+
+thread_local! {
+    /// The loops of this thread: what tuned a thread is what restores it.
+    static LOOPS: RefCell<BTreeMap<jlong, kadenz::Ticks<'static>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn of_this_thread<T>(
+    handle: jlong,
+    body: impl FnOnce(&mut kadenz::Ticks<'static>) -> T,
+) -> Answer<T> {
+    LOOPS.with_borrow_mut(|loops| {
+        let ticks = loops.get_mut(&handle);
+        ticks.map(body).ok_or_else(|| {
+            error(
+                "the loop is closed, or of another thread: the one that called it first; make one for each thread",
+            )
+        })
+    })
+}
+
+/// The time of the clock of all stamps.
+#[jni_mangle("kadenz.Native")]
+pub fn now_ns<'local>(_: EnvUnowned<'local>, _: JClass<'local>) -> jlong {
+    whole(clock::now().as_ns())
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn create_recording<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    folder: JString<'local>,
+) -> jlong {
+    native(env, |env| {
+        let recording = kadenz::Recording::create(text(env, &folder)?).map_err(error)?;
+        Ok(handles::keep(Recording(Mutex::new(Some(recording)))))
+    })
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn durations<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    recording: jlong,
+    name: JString<'local>,
+) -> jlong {
+    native(env, |env| {
+        let name = text(env, &name)?;
+        let series = Recording::with(recording, |it| it.durations(&name).map_err(error))?;
+        Ok(handles::keep(Durations(Mutex::new(series))))
+    })
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn record<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    durations: jlong,
+    begin_ns: jlong,
+    end_ns: jlong,
+) {
+    native(env, |_| {
+        let durations = handles::of::<Durations>(durations)?;
+        let time = |ns: jlong| MonotonicTime::from_ns(ns.try_into().unwrap_or(0));
+        handles::lock(&durations.0).record(time(begin_ns), time(end_ns));
+        Ok(())
+    });
+}
+
+/// Ends the run; its text of a few lines.
+#[jni_mangle("kadenz.Native")]
+pub fn finish<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    recording: jlong,
+) -> JString<'local> {
+    native(env, |env| {
+        let recording = handles::of::<Recording>(recording)?;
+        let recording = handles::lock(&recording.0).take().ok_or_else(finished)?;
+        let finished = recording.finish().map_err(error)?;
+        Ok(JString::new(env, finished.to_string())?)
+    })
+}
+
+/// Tunes this thread, and starts a loop on it. A priority of 0, no CPUs and a recording of 0 ask for nothing.
+#[jni_mangle("kadenz.Native")]
+#[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
+pub fn start_loop<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    rate: JString<'local>,
+    deadline: JString<'local>,
+    priority: jint,
+    locks_memory: jboolean,
+    cpus: JString<'local>,
+    recording: jlong,
+    series: JString<'local>,
+) -> jlong {
+    native(env, |env| {
+        let mut tuning = match priority {
+            0 => Tuning::default(),
+            priority => Tuning::fifo(u8::try_from(priority).map_err(|_| {
+                error(format!("the priority {priority} is not one; state 1 to 99"))
+            })?),
+        };
+        tuning.lock_memory = locks_memory;
+        let cpus = optional(env, &cpus)?;
+        tuning.cpus = cpus
+            .map(|it| it.parse::<CpuSet>())
+            .transpose()
+            .map_err(error)?;
+        let rate = text(env, &rate)?;
+        let mut periodic = kadenz::Periodic::new(&rate).map_err(error)?.tuned(tuning);
+        if let Some(deadline) = optional(env, &deadline)? {
+            periodic = periodic.deadline(&deadline).map_err(error)?;
+        }
+        let ticks = if recording == 0 {
+            periodic.start().map_err(error)?
+        } else {
+            let series = text(env, &series)?;
+            Recording::with(recording, |run| {
+                let ticks = periodic.record(run, &series).map_err(error)?;
+                Ok(ticks.beyond_the_run())
+            })?
+        };
+        let handle = handles::number();
+        LOOPS.with_borrow_mut(|loops| loops.insert(handle, ticks));
+        Ok(handle)
+    })
+}
+
+/// Sleeps until the next tick; false where it is not due by then. `into` gets its index, how many were skipped before
+/// it, the step and the lateness in nanoseconds.
+#[jni_mangle("kadenz.Native")]
+pub fn tick<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+    wait_ns: jlong,
+    into: JLongArray<'local>,
+) -> jboolean {
+    native(env, |env| {
+        let tick = of_this_thread(handle, |ticks| ticks.next_within(span(wait_ns)))?;
+        let Some(tick) = tick else {
+            return Ok(false);
+        };
+        let ns = |it: std::time::Duration| it.as_nanos().try_into().unwrap_or(jlong::MAX);
+        let facts = [
+            whole(tick.index()),
+            whole(tick.skipped()),
+            ns(tick.step()),
+            ns(tick.lateness()),
+        ];
+        into.set_region(env, 0, &facts)?;
+        Ok(true)
+    })
+}
+
+/// What the machine refused a loop, with the remedy.
+#[jni_mangle("kadenz.Native")]
+pub fn refused<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    handle: jlong,
+) -> JObjectArray<'local, JString<'local>> {
+    native(env, |env| {
+        let told = of_this_thread(handle, |ticks| {
+            let refused = ticks.measures().filter(|it| !it.ok);
+            let told = refused.map(|it| {
+                let reason = it.reason.as_deref().unwrap_or("refused");
+                let remedy = it.remedy.as_deref();
+                let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+                format!("{} {}: {reason}{remedy}", it.name, it.requested)
+            });
+            told.collect::<Vec<_>>()
+        })?;
+        texts(env, &told)
+    })
+}
+
+/// Ends a loop and restores its thread, which is this one; false where it is another.
+#[jni_mangle("kadenz.Native")]
+pub fn close_loop<'local>(env: EnvUnowned<'local>, _: JClass<'local>, handle: jlong) -> jboolean {
+    native(env, |_| {
+        Ok(LOOPS
+            .with_borrow_mut(|loops| loops.remove(&handle))
+            .is_some())
+    })
+}
