@@ -1,0 +1,99 @@
+//! What `kadenz msg gen` writes in languages other than Rust: LCM's messages and ours are read and
+//! written again to the byte, and what is no message is refused.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "random members are made of random bits"
+)]
+
+mod messages;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use kadenz_msg::generate::{self, GenerateError, Language};
+use kadenz_msg::types::Types;
+use messages::{Case, cases, hex, types};
+use tempfile::TempDir;
+
+/// Whether a program is there; otherwise the test is named as skipped.
+fn has(test: &str, program: &Path, argument: &str, remedy: &str) -> bool {
+    let found = Command::new(program).arg(argument).output();
+    if found.is_ok_and(|it| it.status.success()) {
+        return true;
+    }
+    eprintln!("skipped: {test}: no {}; {remedy}", program.display());
+    let strict = std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+    assert!(!strict, "{test} may not be skipped: {remedy}");
+    false
+}
+
+fn python(test: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
+    let python = named.unwrap_or_else(|| "python3".into());
+    has(test, &python, "--version", "apt-get install python3").then_some(python)
+}
+
+/// A program beside this file.
+fn program(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/languages");
+    folder.join(name)
+}
+
+/// The code for types, in a folder that goes when the test ends.
+fn code(types: &Types, language: Language) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in generate::generate(types, language).unwrap().files {
+        let path = folder.path().join(&file.path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &file.text).unwrap();
+    }
+    folder
+}
+
+/// What a program prints that ends well; in `folder`, with `input`.
+fn output(command: &mut Command, folder: &Path, input: &str) -> String {
+    let given = folder.join("given");
+    std::fs::write(&given, input).unwrap();
+    let command = command.current_dir(folder);
+    let command = command.stdin(std::fs::File::open(given).unwrap());
+    let done = command.stderr(Stdio::piped()).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{command:?}: {told}\n{said}");
+    said
+}
+
+/// Gives messages, a line each, to a program that answers with the bytes it encodes again, or `refused: `
+/// and why.
+fn echo(command: &mut Command, folder: &Path, cases: &[Case]) {
+    let line = |it: &Case| format!("{} {}\n", it.name, hex(&it.bytes));
+    let input: String = cases.iter().map(line).collect();
+    let said = output(command, folder, &input);
+    let mut answers = said.lines();
+    for case in cases {
+        let (name, given, answer) = (&case.name, hex(&case.bytes), answers.next().unwrap_or(""));
+        let refused = answer.strip_prefix("refused: ");
+        assert_eq!(refused.is_none(), case.valid, "{name} {given}: {answer}");
+        assert!(refused.is_none_or(|it| it.len() > 10), "{name}: {answer}");
+    }
+    assert_eq!(answers.next(), None);
+    assert!(cases.iter().filter(|it| it.whole).count() > 400);
+    for (case, answer) in cases.iter().zip(said.lines()) {
+        assert!(!case.whole || answer == hex(&case.bytes), "{}: {} {answer}", case.name, hex(&case.bytes));
+    }
+}
+
+#[test]
+fn python_speaks() {
+    let Some(python) = python("python_speaks") else {
+        return;
+    };
+    let folder = code(&types(), Language::Python);
+    let mut command = Command::new(&python);
+    command.env("PYTHONPATH", folder.path());
+    command.arg(program("echo.py"));
+    echo(&mut command, folder.path(), &cases(1));
+}
