@@ -97,3 +97,48 @@ fn python_speaks() {
     command.arg(program("echo.py"));
     echo(&mut command, folder.path(), &cases(1));
 }
+
+#[test]
+fn java_speaks() {
+    let Some(classes) = java("java_speaks", &types(), "Echo.java") else {
+        return;
+    };
+    let mut command = Command::new("java");
+    command.args(["-Xmx64m", "-cp", "classes", "Echo"]);
+    echo(&mut command, classes.path(), &cases(1));
+}
+
+/// The classes of types and of a program beside this file, compiled for Java 8.
+fn java(test: &str, types: &Types, program: &str) -> Option<TempDir> {
+    let remedy = "apt-get install default-jdk-headless";
+    if !has(test, Path::new("javac"), "-version", remedy) {
+        return None;
+    }
+    let folder = code(types, Language::Java);
+    std::fs::create_dir_all(folder.path().join("kadenz")).unwrap();
+    for name in ["Message.java", program] {
+        let place = if name == "Message.java" { "kadenz/" } else { "" };
+        let text = std::fs::read(crate::program(name)).unwrap();
+        std::fs::write(folder.path().join(format!("{place}{name}")), text).unwrap();
+    }
+    let sources = files(folder.path(), "java");
+    let mut javac = Command::new("javac");
+    javac.args(["--release", "8", "-Xlint:all,-options", "-Werror", "-encoding", "UTF-8"]);
+    output(javac.args(["-d", "classes"]).args(sources), folder.path(), "");
+    Some(folder)
+}
+
+/// All files of a kind below a folder.
+fn files(folder: &Path, kind: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, kind));
+        } else if path.extension().is_some_and(|it| it == kind) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
