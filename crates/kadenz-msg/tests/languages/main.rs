@@ -128,6 +128,36 @@ fn java(test: &str, types: &Types, program: &str) -> Option<TempDir> {
     Some(folder)
 }
 
+#[test]
+fn c_speaks() {
+    if !has("c_speaks", Path::new("cc"), "--version", "apt-get install gcc") {
+        return;
+    }
+    let types = types();
+    let folder = code(&types, Language::C);
+    list(&types, folder.path(), "_", "h");
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wconversion", "-Werror"]);
+    compile.args(["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."]);
+    output(compile.arg(program("echo.c")).args(["-o", "echo"]), folder.path(), "");
+    echo(&mut Command::new(folder.path().join("echo")), folder.path(), &cases(1));
+}
+
+/// A file `types.inc` that names all types to a macro, and one that includes their headers.
+fn list(types: &Types, folder: &Path, separator: &str, extension: &str) {
+    let mut named = String::new();
+    let mut included = String::new();
+    for definition in types.iter() {
+        let name = definition.name().to_string();
+        let called = name.replace('.', separator);
+        named += &format!("TYPE(\"{name}\", {called})\n");
+        let path = if extension == "h" { called } else { name.replace('.', "/") };
+        included += &format!("#include \"{path}.{extension}\"\n");
+    }
+    std::fs::write(folder.join("types.inc"), named).unwrap();
+    std::fs::write(folder.join("all.inc"), included).unwrap();
+}
+
 /// All files of a kind below a folder.
 fn files(folder: &Path, kind: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
