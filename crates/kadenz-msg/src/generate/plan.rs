@@ -220,7 +220,7 @@ impl<'a> Planning<'a> {
         };
         let parts = package.split('.').filter(|it| !it.is_empty());
         let package = parts.map(|it| self.called(&full, it, &[])).collect();
-        let short = self.called(&full, &name.short, &[]);
+        let short = self.called(&full, &name.short, self.words.members);
         let mut record = Record {
             package,
             short,

@@ -143,6 +143,21 @@ fn c_speaks() {
     echo(&mut Command::new(folder.path().join("echo")), folder.path(), &cases(1));
 }
 
+#[test]
+fn cpp_speaks() {
+    if !has("cpp_speaks", Path::new("c++"), "--version", "apt-get install g++") {
+        return;
+    }
+    let types = types();
+    let folder = code(&types, Language::Cpp);
+    list(&types, folder.path(), "::", "hpp");
+    let mut compile = Command::new("c++");
+    compile.args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wconversion", "-Werror"]);
+    compile.args(["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."]);
+    output(compile.arg(program("echo.cpp")).args(["-o", "echo"]), folder.path(), "");
+    echo(&mut Command::new(folder.path().join("echo")), folder.path(), &cases(1));
+}
+
 /// A file `types.inc` that names all types to a macro, and one that includes their headers.
 fn list(types: &Types, folder: &Path, separator: &str, extension: &str) {
     let mut named = String::new();
