@@ -158,6 +158,18 @@ fn cpp_speaks() {
     echo(&mut Command::new(folder.path().join("echo")), folder.path(), &cases(1));
 }
 
+#[test]
+fn octave_speaks() {
+    let octave = Path::new("octave-cli");
+    if !has("octave_speaks", octave, "--version", "apt-get install octave") {
+        return;
+    }
+    let folder = code(&types(), Language::Matlab);
+    let mut command = Command::new(octave);
+    command.args(["--quiet", "--no-init-file"]);
+    echo(command.arg(program("echo.m")), folder.path(), &cases(7));
+}
+
 /// A file `types.inc` that names all types to a macro, and one that includes their headers.
 fn list(types: &Types, folder: &Path, separator: &str, extension: &str) {
     let mut named = String::new();
