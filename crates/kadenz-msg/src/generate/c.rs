@@ -8,15 +8,71 @@ use crate::types::PrimitiveType;
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        "EOF", "NULL", "alignas", "alignof", "asm", "assert", "auto", "bool", "break", "case",
-        "char", "const", "constexpr", "continue", "default", "do", "double", "else", "enum",
-        "errno", "extern", "false", "float", "for", "goto", "if", "inline", "int", "linux", "long",
-        "nullptr", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-        "static_assert", "stderr", "stdin", "stdout", "struct", "switch", "thread_local", "true",
-        "typedef", "typeof", "union", "unix", "unsigned", "void", "volatile", "while",
+        "EOF",
+        "NULL",
+        "alignas",
+        "alignof",
+        "asm",
+        "assert",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "const",
+        "constexpr",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "errno",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "linux",
+        "long",
+        "nullptr",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "stderr",
+        "stdin",
+        "stdout",
+        "struct",
+        "switch",
+        "thread_local",
+        "true",
+        "typedef",
+        "typeof",
+        "union",
+        "unix",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
     ],
     members: &[],
-    derived: &["_fingerprint", "_encoded_size", "_encode", "_decode", "_free", "_put", "_get"],
+    derived: &[
+        "_fingerprint",
+        "_encoded_size",
+        "_encode",
+        "_decode",
+        "_free",
+        "_put",
+        "_get",
+    ],
     separator: "_",
     before_underscore: "",
     default_package: "",
@@ -48,7 +104,8 @@ fn header(plan: &Plan<'_>, name: &str, group: usize) -> String {
     let parts = parts.iter().map(|it| &plan.records[*it]);
     let parts = parts.filter(|it| it.group != group);
     let includes = parts.map(|it| format!("#include \"{}.h\"\n", it.path("_")));
-    let each = |of: &dyn Fn(&Record<'_>) -> String| records.iter().map(|it| of(it)).collect::<String>();
+    let each =
+        |of: &dyn Fn(&Record<'_>) -> String| records.iter().map(|it| of(it)).collect::<String>();
     let prototypes = match records.len() {
         1 => String::new(),
         _ => each(&|it| fill(PROTOTYPES, &[("name", &it.path("_"))])),
@@ -58,7 +115,10 @@ fn header(plan: &Plan<'_>, name: &str, group: usize) -> String {
         "{HEAD}#ifndef {guard}\n#define {guard}\n\n#include \"kadenz_codec.h\"\n{}{}\n{}{}{}{}\n#endif\n",
         includes.collect::<String>(),
         each(&constants),
-        each(&|it| fill("typedef struct @name@ @name@;\n", &[("name", &it.path("_"))])),
+        each(&|it| fill(
+            "typedef struct @name@ @name@;\n",
+            &[("name", &it.path("_"))]
+        )),
         each(&|it| structure(plan, it)),
         prototypes,
         each(&|it| functions(plan, it)),
@@ -85,7 +145,11 @@ fn constants(record: &Record<'_>) -> String {
         format!("{said}#define {name}_{} {value}\n", it.name)
     };
     let lines: String = record.constants.iter().map(line).collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n{lines}")
+    }
 }
 
 fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
@@ -151,7 +215,10 @@ fn functions(plan: &Plan<'_>, record: &Record<'_>) -> String {
         FUNCTIONS,
         &[
             ("name", &record.path("_")),
-            ("fingerprint", &format!("UINT64_C(0x{:016x})", record.fingerprint)),
+            (
+                "fingerprint",
+                &format!("UINT64_C(0x{:016x})", record.fingerprint),
+            ),
             ("put", &unused(put)),
             ("get", &unused(get)),
             ("free", &fields.map(|it| free(plan, it)).collect::<String>()),
@@ -243,7 +310,10 @@ fn put(plan: &Plan<'_>, field: &Field<'_>) -> String {
     match field.of {
         Of::Number(of) => {
             let first = first(field, &format!("const {}", primitive(of)));
-            format!("    kadenz_put(c, {first}, {count}, {});\n", of.least_bytes())
+            format!(
+                "    kadenz_put(c, {first}, {count}, {});\n",
+                of.least_bytes()
+            )
         }
         Of::Text => {
             let first = first(field, "char *const");
@@ -268,7 +338,8 @@ fn get(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let made = match field.is_variable() {
         true => format!(
             "    m->{name} = ({of}{}*)kadenz_new(c, {count}, {}, sizeof *m->{name});\n",
-            space(&of), field.least
+            space(&of),
+            field.least
         ),
         false => String::new(),
     };

@@ -8,22 +8,119 @@ use crate::types::PrimitiveType;
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        "EOF", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "assert", "auto", "bitand",
-        "bitor", "bool", "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t",
-        "class", "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast",
-        "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-        "double", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern", "false",
-        "float", "for", "friend", "goto", "if", "inline", "int", "linux", "long", "mutable",
-        "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-        "private", "protected", "public", "register", "reinterpret_cast", "requires", "return",
-        "short", "signed", "sizeof", "static", "static_assert", "static_cast", "std", "stderr",
-        "stdin", "stdout", "struct", "switch", "template", "this", "thread_local", "throw", "true",
-        "try", "typedef", "typeid", "typename", "union", "unix", "unsigned", "using", "virtual",
-        "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+        "EOF",
+        "NULL",
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "assert",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "char16_t",
+        "char32_t",
+        "char8_t",
+        "class",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "compl",
+        "concept",
+        "const",
+        "const_cast",
+        "consteval",
+        "constexpr",
+        "constinit",
+        "continue",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "errno",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "linux",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "std",
+        "stderr",
+        "stdin",
+        "stdout",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "union",
+        "unix",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "wchar_t",
+        "while",
+        "xor",
+        "xor_eq",
     ],
     members: &[
-        "decode", "decode_from", "encode", "encoded_size", "fingerprint", "holds_itself",
-        "least_bytes", "type_name", "visit",
+        "decode",
+        "decode_from",
+        "encode",
+        "encoded_size",
+        "fingerprint",
+        "holds_itself",
+        "least_bytes",
+        "type_name",
+        "visit",
     ],
     derived: &[],
     separator: "::",
@@ -37,7 +134,10 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
         let text = match it.group == at {
             true => header(plan, at),
             // It is described beside the first of those that hold each other.
-            false => format!("{HEAD}#include \"{}.hpp\"\n", plan.records[it.group].path("/")),
+            false => format!(
+                "{HEAD}#include \"{}.hpp\"\n",
+                plan.records[it.group].path("/")
+            ),
         };
         file(format!("{}.hpp", it.path("/")), text)
     });
@@ -54,7 +154,7 @@ fn header(plan: &Plan<'_>, group: usize) -> String {
     let includes = parts.map(|it| format!("#include \"{}.hpp\"\n", it.path("/")));
     let includes: String = includes.collect();
     let each = |of: &dyn Fn(&Record<'_>) -> String| {
-        let texts = records.iter().map(|it| within(it, of(it)));
+        let texts = records.iter().map(|it| within(it, &of(it)));
         texts.collect::<String>()
     };
     let forward = match records.len() {
@@ -69,7 +169,7 @@ fn header(plan: &Plan<'_>, group: usize) -> String {
 }
 
 /// A text in the namespace of a type.
-fn within(record: &Record<'_>, text: String) -> String {
+fn within(record: &Record<'_>, text: &str) -> String {
     match record.package.join("::").as_str() {
         "" => format!("\n{text}"),
         package => format!("\nnamespace {package} {{\n{text}}}  // namespace {package}\n"),
@@ -101,7 +201,11 @@ fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
         members += &format!("    {of} {}{start};\n", it.name);
     }
     let name = format!("::{}", record.path("::"));
-    let least: usize = record.fields.iter().map(least).fold(0, usize::saturating_add);
+    let least: usize = record
+        .fields
+        .iter()
+        .map(least)
+        .fold(0, usize::saturating_add);
     fill(
         STRUCT,
         &[
@@ -111,7 +215,10 @@ fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
             ("full", &record.full),
             ("least", &least.to_string()),
             ("recursive", if record.recursive { "true" } else { "false" }),
-            ("fingerprint", &format!("UINT64_C(0x{:016x})", record.fingerprint)),
+            (
+                "fingerprint",
+                &format!("UINT64_C(0x{:016x})", record.fingerprint),
+            ),
             ("members", &members),
         ],
     )
@@ -149,7 +256,10 @@ fn functions(record: &Record<'_>) -> String {
         let stated: String = stated.collect();
         format!("    codec(\"{}\", m.{}{stated});\n", it.key, it.name)
     };
-    let same = record.fields.iter().map(|it| format!("one.{0} == other.{0}", it.name));
+    let same = record
+        .fields
+        .iter()
+        .map(|it| format!("one.{0} == other.{0}", it.name));
     let same: Vec<String> = same.collect();
     let (visited, same) = match same.is_empty() {
         true => (

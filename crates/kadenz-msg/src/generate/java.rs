@@ -6,15 +6,66 @@ use crate::types::PrimitiveType;
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        "_", "abstract", "assert", "boolean", "break", "byte", "case", "catch", "char", "class",
-        "const", "continue", "default", "do", "double", "else", "enum", "extends", "false", "final",
-        "finally", "float", "for", "goto", "if", "implements", "import", "instanceof", "int",
-        "interface", "long", "native", "new", "null", "package", "private", "protected", "public",
-        "record", "return", "sealed", "short", "static", "strictfp", "super", "switch",
-        "synchronized", "this", "throw", "throws", "transient", "true", "try", "var", "void",
-        "volatile", "while", "yield",
+        "_",
+        "abstract",
+        "assert",
+        "boolean",
+        "break",
+        "byte",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extends",
+        "false",
+        "final",
+        "finally",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "implements",
+        "import",
+        "instanceof",
+        "int",
+        "interface",
+        "long",
+        "native",
+        "new",
+        "null",
+        "package",
+        "private",
+        "protected",
+        "public",
+        "record",
+        "return",
+        "sealed",
+        "short",
+        "static",
+        "strictfp",
+        "super",
+        "switch",
+        "synchronized",
+        "this",
+        "throw",
+        "throws",
+        "transient",
+        "true",
+        "try",
+        "var",
+        "void",
+        "volatile",
+        "while",
+        "yield",
     ],
-    members: &["LCM_FINGERPRINT", "serialVersionUID"],
+    members: &["LCM_FINGERPRINT", "java", "kadenz", "serialVersionUID"],
     derived: &[],
     separator: ".",
     before_underscore: "",
@@ -22,7 +73,10 @@ pub(super) const WORDS: Words = Words {
 };
 
 pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
-    let support = file("kadenz/generated/Codec.java", include_str!("support/Codec.java"));
+    let support = file(
+        "kadenz/generated/Codec.java",
+        include_str!("support/Codec.java"),
+    );
     let class = |it: &Record<'_>| {
         let path = format!("{}.java", it.path("/"));
         file(path, structure(plan, it))
@@ -71,7 +125,10 @@ fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
             ("full", &record.full),
             ("fingerprint", &format!("0x{:016x}L", record.fingerprint)),
             ("filled", &filled),
-            ("put", &fields.map(|it| put(plan, record, it)).collect::<String>()),
+            (
+                "put",
+                &fields.map(|it| put(plan, record, it)).collect::<String>(),
+            ),
             ("get", &get),
             ("names", &join(|it| format!("\"{}\"", it.key))),
             ("values", &join(|it| format!("this.{}", it.name))),
@@ -302,13 +359,19 @@ fn get(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
     }
     let sizes = field.sizes(|it| format!("in.length(\"{key}\", this.{it})"));
     let room = match field.is_variable() {
-        true => format!("        in.room(\"{key}\", {least}, {});\n", sizes.join(", ")),
+        true => format!(
+            "        in.room(\"{key}\", {least}, {});\n",
+            sizes.join(", ")
+        ),
         false => String::new(),
     };
     let made = array(&of, &sizes);
     let rest = rows(field, &of, |array| match field.of {
         Of::Number(_) => format!("in.get(\"{key}\", {array});"),
-        _ => format!("for (int i = 0; i < {array}.length; i++) {}", read(&format!("{array}[i]"))),
+        _ => format!(
+            "for (int i = 0; i < {array}.length; i++) {}",
+            read(&format!("{array}[i]"))
+        ),
     });
     format!("{room}        this.{name} = {made};\n{rest}")
 }

@@ -6,16 +6,49 @@ use std::path::PathBuf;
 
 use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
 use super::{GeneratedFile, file};
-use crate::types::PrimitiveType;
+use crate::types::{ConstantValue, PrimitiveType};
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        "__FILE__", "__LINE__", "break", "case", "catch", "classdef", "continue", "do", "else",
-        "elseif", "end", "end_try_catch", "end_unwind_protect", "endclassdef", "endenumeration",
-        "endevents", "endfor", "endfunction", "endif", "endmethods", "endparfor", "endproperties",
-        "endswitch", "endwhile", "for", "function", "global", "if", "otherwise", "parfor",
-        "persistent", "return", "spmd", "switch", "try", "until", "unwind_protect",
-        "unwind_protect_cleanup", "while",
+        "__FILE__",
+        "__LINE__",
+        "break",
+        "case",
+        "catch",
+        "classdef",
+        "continue",
+        "do",
+        "else",
+        "elseif",
+        "end",
+        "end_try_catch",
+        "end_unwind_protect",
+        "endclassdef",
+        "endenumeration",
+        "endevents",
+        "endfor",
+        "endfunction",
+        "endif",
+        "endmethods",
+        "endparfor",
+        "endproperties",
+        "endswitch",
+        "endwhile",
+        "for",
+        "function",
+        "global",
+        "if",
+        "otherwise",
+        "parfor",
+        "persistent",
+        "return",
+        "spmd",
+        "switch",
+        "try",
+        "until",
+        "unwind_protect",
+        "unwind_protect_cleanup",
+        "while",
     ],
     members: &[],
     derived: &["_encode", "_decode", "_constants"],
@@ -28,7 +61,10 @@ const HEAD: &str =
     "% Written by `kadenz msg gen --lang matlab`: change the .lcm files, and write it again.\n";
 
 pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
-    let mut files = vec![file("kadenz_codec.m", include_str!("support/kadenz_codec.m"))];
+    let mut files = vec![file(
+        "kadenz_codec.m",
+        include_str!("support/kadenz_codec.m"),
+    )];
     for record in &plan.records {
         let folder: PathBuf = record.package.iter().map(|it| format!("+{it}")).collect();
         let mut function = |what: &str, text: String| {
@@ -45,15 +81,29 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
     files
 }
 
+/// A class, for Octave takes no field of what a package's function returns.
 fn constants(record: &Record<'_>) -> String {
     let line = |it: &super::plan::Fixed<'_>| {
-        let said = marked("%", &it.comment());
-        let (of, number) = (primitive(it.of), it.number());
-        format!("{said}c.{} = {of}({number});\n", it.name)
+        let said = marked("    %", &it.comment());
+        format!("{said}    {} = {}\n", it.name, constant(it))
     };
     let lines: String = record.constants.iter().map(line).collect();
     let (short, full) = (&record.short, &record.full);
-    format!("function c = {short}_constants()\n% The constants of {full}.\n{HEAD}{lines}end\n")
+    format!(
+        "classdef {short}_constants\n% The constants of {full}.\n{HEAD}  properties (Constant)\n{lines}  end\nend\n"
+    )
+}
+
+fn constant(it: &super::plan::Fixed<'_>) -> String {
+    let (of, number) = (primitive(it.of), it.number());
+    match it.value {
+        // A literal is a double, which holds 53 bits.
+        ConstantValue::Integer(value) if value.unsigned_abs() > 1 << 53 => {
+            let (high, low) = (value >> 32, value & 0xffff_ffff);
+            format!("int64({high}) * int64(4294967296) + int64({low})")
+        }
+        _ => format!("{of}({number})"),
+    }
 }
 
 fn start(plan: &Plan<'_>, record: &Record<'_>) -> String {
@@ -124,8 +174,8 @@ fn length(record: &Record<'_>, name: &str) -> Option<String> {
 
 fn encode(plan: &Plan<'_>, record: &Record<'_>) -> String {
     let mut parts = String::new();
-    let mut scalars = Vec::new();
-    for field in record.fields.iter().rev() {
+    let mut checks = String::new();
+    for (at, field) in record.fields.iter().enumerate().rev() {
         let (name, key) = (&field.name, field.key);
         let sizes = field.sizes(|it| length(record, it).unwrap_or_default());
         let sizes = sizes.join(", ");
@@ -136,7 +186,9 @@ fn encode(plan: &Plan<'_>, record: &Record<'_>) -> String {
                     primitive(of)
                 ),
                 None => {
-                    scalars.push(field);
+                    checks += &format!(
+                        "if numel(m.{name}) ~= 1, kadenz_codec.refuse('{key} must be one number'); end\n"
+                    );
                     match of {
                         PrimitiveType::Boolean => format!("uint8(m.{name} ~= 0)"),
                         PrimitiveType::Byte => format!("uint8(m.{name})"),
@@ -153,17 +205,17 @@ fn encode(plan: &Plan<'_>, record: &Record<'_>) -> String {
             (Of::Record(index), true) => {
                 format!("{}_encode(m.{name}, true)", plan.records[index].path("."))
             }
-            (Of::Record(index), false) => format!(
-                "kadenz_codec.put_structs('{key}', m.{name}, @{}_encode, [{sizes}])",
-                plan.records[index].path(".")
-            ),
+            (Of::Record(index), false) => {
+                // Not in a function: Octave follows 256 calls within each other.
+                let path = plan.records[index].path(".");
+                checks += &format!(
+                    "v = kadenz_codec.flat('{key}', m.{name}, [{sizes}]);\np{at} = cell(1, numel(v));\nfor k = 1:numel(v), p{at}{{k}} = {path}_encode(v(k), true); end\n"
+                );
+                format!("p{at}{{:}}")
+            }
         };
         parts += &format!("  {part}, ...\n");
     }
-    let checks = scalars.iter().rev().map(|it| {
-        let (name, key) = (&it.name, it.key);
-        format!("if numel(m.{name}) ~= 1, kadenz_codec.refuse('{key} must be one number'); end\n")
-    });
     fill(
         ENCODE,
         &[
@@ -171,7 +223,7 @@ fn encode(plan: &Plan<'_>, record: &Record<'_>) -> String {
             ("full", &record.full),
             ("head", HEAD),
             ("fingerprint", &fingerprint(record)),
-            ("checks", &checks.collect::<String>()),
+            ("checks", &checks),
             ("parts", &parts),
         ],
     )
@@ -198,8 +250,14 @@ fn fingerprint(record: &Record<'_>) -> String {
 
 fn decode(plan: &Plan<'_>, record: &Record<'_>) -> String {
     let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
-    let mut lines = String::new();
-    for run in record.fields.chunk_by(|one, other| plain(one) && plain(other)) {
+    let mut lines = match record.recursive {
+        true => format!("kadenz_codec.depth(depth, '{}');\n", record.full),
+        false => String::new(),
+    };
+    for run in record
+        .fields
+        .chunk_by(|one, other| plain(one) && plain(other))
+    {
         match run {
             [first, ..] if plain(first) => lines += &scalars(run),
             [field, ..] => lines += &member(plan, record, field),
@@ -235,9 +293,8 @@ m = struct();
 fn scalars(run: &[Field<'_>]) -> String {
     let bytes: usize = run.iter().map(|it| it.least).sum();
     let key = run.first().map_or("", |it| it.key);
-    let mut text = format!(
-        "if at < {bytes}, kadenz_codec.refuse('the message ends within {key}'); end\n"
-    );
+    let mut text =
+        format!("if at < {bytes}, kadenz_codec.refuse('the message ends within {key}'); end\n");
     let mut used = 0;
     for field in run {
         let name = &field.name;
@@ -252,7 +309,10 @@ fn scalars(run: &[Field<'_>]) -> String {
             Of::Number(PrimitiveType::Boolean) => format!("m.{name} = b({last}) ~= 0;\n"),
             Of::Number(PrimitiveType::Byte) => format!("m.{name} = b({last});\n"),
             Of::Number(of) => {
-                format!("m.{name} = typecast(b({first}:{last}), '{}');\n", primitive(of))
+                format!(
+                    "m.{name} = typecast(b({first}:{last}), '{}');\n",
+                    primitive(of)
+                )
             }
             _ => String::new(),
         };
@@ -280,11 +340,12 @@ fn member(plan: &Plan<'_>, record: &Record<'_>, field: &Field<'_>) -> String {
             let path = plan.records[index].path(".");
             format!("{path}_decode(b, at, {})", depth(index))
         }
-        (Of::Record(index), false) => format!(
-            "kadenz_codec.structs(b, at, '{key}', {least}, @{}_decode, [{sizes}], {})",
-            plan.records[index].path("."),
-            depth(index)
-        ),
+        (Of::Record(index), false) => {
+            let (path, depth) = (plan.records[index].path("."), depth(index));
+            return format!(
+                "v = cell(1, kadenz_codec.room(at, '{key}', {least}, [{sizes}]));\nfor k = 1:numel(v), [v{{k}}, at] = {path}_decode(b, at, {depth}); end\nm.{name} = kadenz_codec.joined(v, [{sizes}]);\n"
+            );
+        }
     };
     format!("[m.{name}, at] = {read};\n")
 }

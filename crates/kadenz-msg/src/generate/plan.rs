@@ -62,6 +62,8 @@ pub(super) struct Field<'a> {
     /// In the `.lcm` file.
     pub(super) key: &'a str,
     pub(super) of: Of,
+    /// The record of its type, also of an enum.
+    pub(super) named: Option<usize>,
     pub(super) sizes: Vec<Size>,
     /// As it is written in the `.lcm` file.
     pub(super) written: String,
@@ -94,7 +96,10 @@ impl Field<'_> {
 }
 
 pub(super) struct Fixed<'a> {
+    /// In the language.
     pub(super) name: String,
+    /// In the `.lcm` file.
+    pub(super) key: &'a str,
     pub(super) of: PrimitiveType,
     pub(super) value: ConstantValue,
     pub(super) doc: &'a str,
@@ -137,20 +142,19 @@ impl Record<'_> {
     /// Its name with its package.
     pub(super) fn path(&self, separator: &str) -> String {
         let parts = self.package.iter().chain([&self.short]);
-        parts.map(String::as_str).collect::<Vec<_>>().join(separator)
+        parts
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(separator)
     }
 
     pub(super) fn comment(&self) -> Vec<String> {
         comment(self.doc, &self.full)
     }
 
-    /// The records that it holds, each once.
+    /// The records of its members' types, each once, also of enums.
     pub(super) fn parts(&self) -> BTreeSet<usize> {
-        let parts = self.fields.iter().filter_map(|it| match it.of {
-            Of::Record(index) => Some(index),
-            _ => None,
-        });
-        parts.collect()
+        self.fields.iter().filter_map(|it| it.named).collect()
     }
 }
 
@@ -237,7 +241,7 @@ impl<'a> Planning<'a> {
             Definition::Enum(it) => self.values(&mut record, it),
         }
         let fields = record.fields.iter().map(|it| (&it.name, it.key));
-        let constants = record.constants.iter().map(|it| (&it.name, ""));
+        let constants = record.constants.iter().map(|it| (&it.name, it.key));
         let mut taken = BTreeMap::new();
         for (called, key) in fields.chain(constants) {
             if let Some(first) = taken.insert(called, key) {
@@ -277,13 +281,22 @@ impl<'a> Planning<'a> {
 
     fn members(&mut self, record: &mut Record<'a>, it: &'a Struct) {
         record.doc = &it.doc;
-        record.constants = it.constants.iter().map(|it| self.constant(&record.full, it)).collect();
-        record.fields = it.members.iter().map(|it| self.field(&record.full, it)).collect();
+        record.constants = it
+            .constants
+            .iter()
+            .map(|it| self.constant(&record.full, it))
+            .collect();
+        record.fields = it
+            .members
+            .iter()
+            .map(|it| self.field(&record.full, it))
+            .collect();
     }
 
     fn constant(&mut self, of: &str, it: &'a Constant) -> Fixed<'a> {
         Fixed {
             name: self.called(of, &it.name, self.words.members),
+            key: &it.name,
             of: it.of,
             value: it.value,
             doc: &it.doc,
@@ -292,12 +305,16 @@ impl<'a> Planning<'a> {
 
     fn field(&mut self, of: &str, it: &'a Member) -> Field<'a> {
         let members = self.words.members;
+        let named = match &it.of {
+            MemberType::Named(name) => self.indices.get(name).copied(),
+            MemberType::Primitive(_) => None,
+        };
         let kind = match &it.of {
             MemberType::Primitive(PrimitiveType::String) => Of::Text,
             MemberType::Primitive(of) => Of::Number(*of),
             MemberType::Named(name) => match self.types.definition(name) {
                 Some(Definition::Enum(_)) => Of::Number(PrimitiveType::Int32),
-                _ => Of::Record(self.indices.get(name).copied().unwrap_or(0)),
+                _ => Of::Record(named.unwrap_or(0)),
             },
         };
         let sizes = it.dimensions.iter().map(|it| match it {
@@ -309,6 +326,7 @@ impl<'a> Planning<'a> {
             name: self.called(of, &it.name, members),
             key: &it.name,
             of: kind,
+            named,
             sizes,
             written: it.type_text(),
             doc: &it.doc,
@@ -335,6 +353,7 @@ impl<'a> Planning<'a> {
         for value in &it.values {
             record.constants.push(Fixed {
                 name: self.called(&record.full, &value.name, self.words.members),
+                key: &value.name,
                 of: PrimitiveType::Int32,
                 value: ConstantValue::Integer(value.number.into()),
                 doc: &value.doc,
@@ -344,6 +363,7 @@ impl<'a> Planning<'a> {
             name: "value".to_owned(),
             key: "value",
             of: Of::Number(PrimitiveType::Int32),
+            named: None,
             sizes: Vec::new(),
             written: "int32_t".to_owned(),
             doc: "",
@@ -395,7 +415,11 @@ fn comment(doc: &str, instead: &str) -> Vec<String> {
             it if it.is_control() => ' ',
             it => it,
         };
-        line.chars().map(plain).collect::<String>().trim().to_owned()
+        line.chars()
+            .map(plain)
+            .collect::<String>()
+            .trim()
+            .to_owned()
     };
     text.lines().map(clean).collect()
 }

@@ -9,14 +9,59 @@ use crate::types::PrimitiveType;
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
-        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
-        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
-        "try", "while", "with", "yield", "kadenz_codec", "self",
+        "False",
+        "None",
+        "True",
+        "and",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "except",
+        "finally",
+        "for",
+        "from",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "lambda",
+        "nonlocal",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "try",
+        "while",
+        "with",
+        "yield",
+        "kadenz_codec",
+        "self",
     ],
     members: &[
-        "encode", "decode", "_put", "_get", "_members", "_name", "_fingerprint", "__eq__",
-        "__hash__", "__init__", "__repr__", "__slots__", "__class__", "__dict__",
+        "encode",
+        "decode",
+        "_put",
+        "_get",
+        "_members",
+        "_name",
+        "_fingerprint",
+        "__eq__",
+        "__hash__",
+        "__init__",
+        "__repr__",
+        "__slots__",
+        "__class__",
+        "__dict__",
     ],
     derived: &[],
     separator: ".",
@@ -62,7 +107,8 @@ fn class(record: &Record<'_>) -> String {
 }
 
 fn text(plan: &Plan<'_>, records: &[&Record<'_>]) -> String {
-    let head = "# Written by `kadenz msg gen --lang python`: change the .lcm files, and write it again.\n";
+    let head =
+        "# Written by `kadenz msg gen --lang python`: change the .lcm files, and write it again.\n";
     if records.is_empty() {
         return head.to_owned();
     }
@@ -109,7 +155,12 @@ fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
             false => format!("        self.{name} = {start} if {name} is None else {name}\n"),
         }
     };
-    let fingerprint: String = record.fingerprint.to_be_bytes().iter().map(|it| format!("\\x{it:02x}")).collect();
+    let fingerprint: String = record
+        .fingerprint
+        .to_be_bytes()
+        .iter()
+        .map(|it| format!("\\x{it:02x}"))
+        .collect();
     fill(
         CLASS,
         &[
@@ -217,7 +268,9 @@ fn length(record: &Record<'_>, name: &str) -> String {
 /// Members that are one number each and follow each other are read and written at once.
 fn runs<'r, 'a>(record: &'r Record<'a>) -> Vec<&'r [Field<'a>]> {
     let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
-    let runs = record.fields.chunk_by(|one, other| plain(one) && plain(other));
+    let runs = record
+        .fields
+        .chunk_by(|one, other| plain(one) && plain(other));
     runs.collect()
 }
 
@@ -272,7 +325,10 @@ fn get(plan: &Plan<'_>, record: &Record<'_>) -> String {
         let value = match (field.of, sizes.is_empty()) {
             (Of::Number(_), true) => format!("reader.unpack(_s.Struct(\">{}\"))", letters(run)),
             (Of::Number(of), false) => {
-                format!("reader.numbers(\"{key}\", \"{}\", {sizes})", primitive(of).0)
+                format!(
+                    "reader.numbers(\"{key}\", \"{}\", {sizes})",
+                    primitive(of).0
+                )
             }
             (Of::Text, true) => format!("reader.text(\"{key}\")"),
             (Of::Record(index), true) => format!("{}._get(reader)", class(&plan.records[index])),
@@ -284,7 +340,11 @@ fn get(plan: &Plan<'_>, record: &Record<'_>) -> String {
                 format!("reader.elements(\"{key}\", {least}, ({sizes},), lambda: {one})")
             }
         };
-        let comma = if matches!(field.of, Of::Number(_)) && field.sizes.is_empty() { "," } else { "" };
+        let comma = if matches!(field.of, Of::Number(_)) && field.sizes.is_empty() {
+            ","
+        } else {
+            ""
+        };
         let names = run.iter().map(|it| format!("m.{}", it.name));
         let names = names.collect::<Vec<_>>().join(", ");
         let comma = if run.len() == 1 { comma } else { "" };

@@ -52,7 +52,7 @@ pub(crate) fn cases(every: usize) -> Vec<Case> {
     let mut whole = golden();
     for definition in types.iter() {
         let name = definition.name().to_string();
-        for _ in 0..20 {
+        for _ in 0..8 {
             let value = random.message(&types, &name, 0);
             let value = types.value_from_json(&name, &value).unwrap();
             whole.push((name.clone(), types.encode(&value).unwrap()));
@@ -81,8 +81,86 @@ pub(crate) fn cases(every: usize) -> Vec<Case> {
         whole,
     };
     let damaged = damaged.map(|(name, bytes)| case(false, name, bytes));
-    let whole = whole.iter().map(|(name, bytes)| case(true, name, bytes.clone()));
+    let whole = whole
+        .iter()
+        .map(|(name, bytes)| case(true, name, bytes.clone()));
     whole.chain(damaged).collect()
+}
+
+/// Lengths that no message could hold, and messages within each other without end.
+pub(crate) fn hostile() -> Vec<Case> {
+    let types = types();
+    let begun = |name: &str| types.fingerprint(name).unwrap().0.to_be_bytes().to_vec();
+    let mut found = Vec::new();
+    let mut case = |name: &str, bytes: Vec<u8>, valid: bool| {
+        assert_eq!(types.decode_as(name, &bytes).is_ok(), valid, "{name}");
+        let name = name.to_owned();
+        let whole = valid;
+        found.push(Case {
+            name,
+            bytes,
+            whole,
+            valid,
+        });
+    };
+    for lengths in [
+        [0x7f, 0x7f, 0xff],
+        [0xff, 0, 0],
+        [0, 0x80, 0],
+        [1, 0x7f, 0xff],
+    ] {
+        let mut bytes = begun("robot.arrays");
+        bytes.extend([0; 72]);
+        bytes.extend(lengths);
+        bytes.extend([0; 64]);
+        case("robot.arrays", bytes, false);
+    }
+    for length in [i32::MAX, i32::MIN, -1, 0] {
+        let mut bytes = begun("plain");
+        bytes.extend([0; 4]);
+        bytes.extend(length.to_be_bytes());
+        bytes.extend([0; 16]);
+        case("plain", bytes, false);
+    }
+    for (depth, valid) in [(128, true), (129, false), (10_000, false)] {
+        let mut bytes = begun("map.node");
+        for left in (0..depth).rev() {
+            bytes.extend([0, 0, 0, 1, u8::from(left > 0)]);
+        }
+        case("map.node", bytes, valid);
+    }
+    for name in ["robot.nothing", "robot.mode"] {
+        case(name, Vec::new(), false);
+        case(name, vec![0; 12], false);
+    }
+    found
+}
+
+/// The message that each program makes member by member when it is told `fields`.
+pub(crate) fn fields() -> Vec<u8> {
+    let types = types();
+    let load = |small: i8, text: &str| {
+        json!({"small": small, "medium": 0, "large": 0, "huge": 0, "raw": 200, "single": 0.5, "precise": 0.0,
+            "text": text, "yes": true})
+    };
+    let value = json!({
+        "position": [1.0, 2.0, 3.0],
+        "matrix": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+        "n": 2,
+        "m": 3,
+        "samples": [-7, 8],
+        "image": [[1, 2], [3, 4], [5, 255]],
+        "mixed": [[[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]], [[3.5, 4.0, 4.5], [5.0, 5.5, 6.0]]],
+        "names": ["a", "größer"],
+        "flags": [true, false],
+        "labels": ["x", ""],
+        "cube": [[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, i64::MIN]]],
+        "some": [load(-5, ""), load(0, "t")],
+        "pair": [load(1, ""), load(2, "")],
+        "table": [["1", "2", "3"], ["4", "5", "6"]],
+    });
+    let value = types.value_from_json("robot.arrays", &value).unwrap();
+    types.encode(&value).unwrap()
 }
 
 /// Numbers that are the same every time.
@@ -147,7 +225,7 @@ impl Random {
             PrimitiveType::Int32 => json!(bits as i32),
             PrimitiveType::Int64 => json!(bits as i64),
             PrimitiveType::Byte => json!(bits as u8),
-            PrimitiveType::Boolean => json!(bits % 2 == 0),
+            PrimitiveType::Boolean => json!(bits & 1 == 0),
             PrimitiveType::Float => json!(f64::from(bits as i32 as f32 / 1e3)),
             PrimitiveType::Double => json!(bits as i64 as f64 / 1e9),
             PrimitiveType::String => {

@@ -122,6 +122,7 @@ classdef kadenz_codec
     end
 
     function b = put_text(name, v)
+      v = char(v);
       if any(v > 127) && ~kadenz_codec.is_octave()
         v = unicode2native(v, 'UTF-8');
       end
@@ -140,30 +141,18 @@ classdef kadenz_codec
       b = [v{:}, zeros(1, 0, 'uint8')];
     end
 
-    % Structs, each of which `one` encodes.
-    function b = put_structs(name, v, one, sizes)
-      v = kadenz_codec.flat(name, v, sizes);
-      parts = cell(1, numel(v));
-      for k = 1:numel(v)
-        parts{k} = one(v(k), true);
+    % Structs in the order of the message, as an array.
+    function v = joined(parts, sizes)
+      v = [];
+      if ~isempty(parts)
+        v = kadenz_codec.shaped([parts{:}], sizes);
       end
-      b = [parts{:}, zeros(1, 0, 'uint8')];
     end
 
-    % Structs, each of which `one` decodes.
-    function [v, at] = structs(b, at, name, least, one, sizes, depth)
-      n = kadenz_codec.room(at, name, least, sizes);
-      if depth > 128
+    % How deep a struct may lie within itself.
+    function depth(found, name)
+      if found > 128
         kadenz_codec.refuse('%s lies more than 128 deep within itself, which is not followed', name);
-      end
-      parts = cell(1, n);
-      for k = 1:n
-        [parts{k}, at] = one(b, at, depth);
-      end
-      if n > 0
-        v = kadenz_codec.shaped([parts{:}], sizes);
-      else
-        v = [];
       end
     end
 

@@ -166,9 +166,9 @@ class Message:
         return b"".join(out)
 
     @classmethod
-    def decode(cls: Type[_T], data: Union[bytes, bytearray, memoryview]) -> _T:
+    def decode(cls: Type[_T], payload: Union[bytes, bytearray, memoryview]) -> _T:
         """The message of these bytes; DecodeError where they are of another type, too few, too many or cannot be."""
-        data = bytes(data)
+        data = bytes(payload)
         if data[:8] != cls._fingerprint:
             raise DecodeError(f"the message is not of the type {cls._name}, or of another version of it")
         reader = Reader(data)
