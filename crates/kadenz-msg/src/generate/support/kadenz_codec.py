@@ -72,10 +72,10 @@ class Reader:
 
     def rows(self, name: str, least: int, sizes: Tuple[int, ...], row: Callable[[int], Any]) -> Any:
         """An array row by row, when the message has room for it."""
+        if min(sizes) < 0:
+            raise DecodeError(f"the length of {name} is {min(sizes)}")
         count = 1
         for size in sizes:
-            if size < 0:
-                raise DecodeError(f"the length of {name} is {size}")
             if size == 0:
                 least = 0
                 break
