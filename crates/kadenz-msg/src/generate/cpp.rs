@@ -279,6 +279,7 @@ fn functions(record: &Record<'_>) -> String {
     )
 }
 
+// Parameters end in `_`, so that no member has their name.
 const FUNCTIONS: &str = r"template <class Message, class Codec>
 void @short@::visit(Message &m, Codec &codec) {
 @visit@}
@@ -286,27 +287,27 @@ void @short@::visit(Message &m, Codec &codec) {
 inline std::size_t @short@::encoded_size() const { return ::kadenz_codec::encode(*this, nullptr, 0); }
 
 inline std::vector<std::uint8_t> @short@::encode() const {
-    std::vector<std::uint8_t> bytes(encoded_size());
-    encode(bytes.data(), bytes.size());
-    return bytes;
+    std::vector<std::uint8_t> bytes_(encoded_size());
+    encode(bytes_.data(), bytes_.size());
+    return bytes_;
 }
 
-inline std::size_t @short@::encode(void *buffer, std::size_t size) const {
-    return ::kadenz_codec::encode(*this, buffer, size);
+inline std::size_t @short@::encode(void *buffer_, std::size_t size_) const {
+    return ::kadenz_codec::encode(*this, buffer_, size_);
 }
 
-inline void @short@::decode_from(const void *bytes, std::size_t size) {
-    ::kadenz_codec::decode(*this, bytes, size);
+inline void @short@::decode_from(const void *bytes_, std::size_t size_) {
+    ::kadenz_codec::decode(*this, bytes_, size_);
 }
 
-inline @name@ @short@::decode(const void *bytes, std::size_t size) {
-    @name@ message;
-    message.decode_from(bytes, size);
-    return message;
+inline @name@ @short@::decode(const void *bytes_, std::size_t size_) {
+    @name@ message_;
+    message_.decode_from(bytes_, size_);
+    return message_;
 }
 
-inline @name@ @short@::decode(const std::vector<std::uint8_t> &bytes) {
-    return decode(bytes.data(), bytes.size());
+inline @name@ @short@::decode(const std::vector<std::uint8_t> &bytes_) {
+    return decode(bytes_.data(), bytes_.size());
 }
 
 inline bool operator==(const @name@ &one, const @name@ &other) { return @same@; }

@@ -61,7 +61,9 @@ classdef kadenz_codec
       end
       v = b(at:-1:at-n+2);
       at = at - n;
-      if kadenz_codec.is_octave() || all(v < 128)
+      if n == 1
+        v = '';
+      elseif kadenz_codec.is_octave() || all(v < 128)
         v = char(v);
       else
         v = native2unicode(v, 'UTF-8');
