@@ -128,6 +128,24 @@ def test_messages_of_a_type_are_lcm_s(types):
         state(speed=1)
 
 
+def test_a_class_of_ones_own_is_a_message():
+    class Word:
+        def __init__(self, text):
+            self.text = text
+
+        def encode(self):
+            return self.text.encode()
+
+        @classmethod
+        def decode(cls, payload):
+            return cls(payload.decode())
+
+    bus = kadenz.Bus("memq://")
+    words = bus.subscribe("WORD", Word)
+    bus.publish("WORD", Word("left"))
+    assert words.receive(5.0).message.text == "left"
+
+
 def test_other_bytes_are_refused_whole_and_cut_anywhere(types):
     state = types["robot.state_t"]
     whole = state(path=[types["robot.point_t"]()], raw=b"a", grid=[[0.0], [0.0]], name="x").encode()

@@ -56,6 +56,66 @@ fn rust_is_written_once_and_checked() {
 }
 
 #[test]
+fn other_languages_are_written_and_say_what_is_renamed() {
+    let folder = folder();
+    let pose = file(folder.path(), "pose.lcm", &POSE.replace("ranges", "class"));
+    for (language, name, renamed) in [
+        ("python", "robot/__init__.py", true),
+        ("java", "robot/pose_t.java", true),
+        ("c", "robot_pose_t.h", false),
+        ("cpp", "robot/pose_t.hpp", true),
+        ("matlab", "+robot/pose_t_decode.m", false),
+    ] {
+        let out = folder.path().join(language);
+        let arguments = ["msg", "gen", &pose, "--lang", language, "--out", text(&out)];
+        let said = run(&arguments);
+        assert_eq!(said.code, 0, "{language}: {}", said.err);
+        assert!(out.join(name).is_file(), "{language}: {}", said.out);
+        let line = "renamed: class of robot.pose_t is class_ in the code";
+        assert_eq!(
+            said.out.matches(line).count(),
+            usize::from(renamed),
+            "{}",
+            said.out
+        );
+        let json = run(&[&arguments[..], &["--json"]].concat()).json();
+        assert_described("msg", "gen", &json);
+        assert_eq!(
+            json["renamed"].as_array().unwrap().len(),
+            usize::from(renamed)
+        );
+        assert_eq!(run(&[&arguments[..], &["--check"]].concat()).code, 0);
+        let said = run(&[&arguments[..], &["--crate-path", "kadenz::msg"]].concat());
+        assert_eq!(said.code, 2);
+        assert!(
+            said.err.contains("--crate-path is for Rust alone"),
+            "{}",
+            said.err
+        );
+    }
+    let both = file(
+        folder.path(),
+        "both.lcm",
+        "struct a { int8_t class, class_; }",
+    );
+    let said = run(&[
+        "msg",
+        "gen",
+        &both,
+        "--lang",
+        "java",
+        "--out",
+        text(folder.path()),
+    ]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("would both be called class_; rename one"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn types_are_told_with_their_fingerprints() {
     let folder = folder();
     let pose = file(folder.path(), "pose.lcm", POSE);

@@ -8,7 +8,7 @@
 //! - [`message`]: what every message type can do, and raw bytes as a message.
 //! - [`codec`]: reading and writing the encoding in a caller's buffer.
 //! - [`types`]: the `.lcm` language, fingerprints, and messages known only at run time.
-//! - [`generate`]: Rust code for `.lcm` files.
+//! - [`generate`]: code for `.lcm` files, in Rust and other languages.
 //! - [`wire`]: LCM's datagrams and frames, sans-IO.
 //! - [`channel`]: names of channels and patterns of them.
 //! - [`provider`]: what moves messages, a file each.

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, AsyncIterator, Iterator, Optional, Type, Union
+from typing import Any, AsyncIterator, Iterator, Optional, Protocol, Type, Union
 
 from . import _kadenz
 from .types import Message, load_types
 
-__all__ = ["Bus", "Message", "Received", "Subscription", "load_types"]
+__all__ = ["Bus", "Coded", "Message", "Received", "Subscription", "load_types"]
+
+
+class Coded(Protocol):
+    """What a bus takes for a message: of `load_types`, of `kadenz msg gen --lang python`, or any class with both methods."""
+
+    def encode(self) -> bytes:
+        """The bytes."""
+
+    @classmethod
+    def decode(cls, payload: bytes, /) -> Any:
+        """The message of bytes, or an error."""
 
 
 class Received:
@@ -39,7 +50,7 @@ class Subscription:
     waits releases the interpreter's lock, and Ctrl-C ends it.
     """
 
-    def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Message]]) -> None:
+    def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Coded]]) -> None:
         self._subscription = subscription
         self._type = type
         self._latest: Optional[Received] = None
@@ -104,12 +115,12 @@ class Bus:
         """The URL it was opened with."""
         return self._bus.url
 
-    def publish(self, channel: str, message: Union[bytes, Message]) -> None:
+    def publish(self, channel: str, message: Union[bytes, Coded]) -> None:
         """Publishes bytes that are encoded already, or a message of a type."""
         self._bus.publish(channel, message if isinstance(message, bytes) else message.encode())
 
     def subscribe(
-        self, pattern: str, type: Optional[Type[Message]] = None, *, queue: int = 30, keep: str = "newest"
+        self, pattern: str, type: Optional[Type[Coded]] = None, *, queue: int = 30, keep: str = "newest"
     ) -> Subscription:
         """Subscribes bytes, or messages of a type. When `queue` messages wait, `keep` the "newest" or the "oldest"."""
         if keep not in ("newest", "oldest"):

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_msg::generate::{GeneratedFile, rust};
+use kadenz_msg::generate::{self, GeneratedFile, Renamed, rust};
 use kadenz_msg::types::Types;
 use kadenz_report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -15,13 +15,18 @@ use crate::output::{self, Outcome};
 
 /// Write code for .lcm files.
 ///
-/// Rust: a module a package, a struct a type, which encodes and decodes without copies more than it
-/// must (docs/messages-types.md). Files that hold the same already are left alone.
+/// All languages write and read the same bytes as LCM (docs/messages-types.md). A name that the language does not
+/// allow gets a `_` at its end, and is named. Files that hold the same already are left alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
   kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
+  kadenz msg gen types --lang python --out messages              a package a folder; put messages on PYTHONPATH
+  kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz' jar
+  kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
+  kadenz msg gen types --lang cpp --out include                  headers alone; c++ -std=c++17 -Iinclude
+  kadenz msg gen types --lang matlab --out messages              for Octave, too; addpath messages
   kadenz msg gen types --lang rust --out src/messages --check    is what is there up to date? (exit code 1: no)")]
 pub(crate) struct Options {
     /// .lcm files, and folders that hold some
@@ -36,9 +41,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// The path by which the code finds Kadenz' messages
-    #[arg(long, value_name = "PATH", default_value = "kadenz_msg")]
-    crate_path: String,
+    /// The path by which Rust finds Kadenz' messages [default: kadenz_msg]
+    #[arg(long, value_name = "PATH")]
+    crate_path: Option<String>,
 
     /// Write nothing: say which files would change, with exit code 1 if any would
     #[arg(long)]
@@ -47,8 +52,18 @@ pub(crate) struct Options {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Language {
-    /// Rust
+    /// Rust: a module a package, a struct a type
     Rust,
+    /// Python 3.9 and newer: a package a folder, a class a type
+    Python,
+    /// Java 8 and newer: a class a type, for Kadenz' package for Java
+    Java,
+    /// C11: a header a type
+    C,
+    /// C++17: a header a type
+    Cpp,
+    /// MATLAB and GNU Octave: functions over structs
+    Matlab,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -56,6 +71,8 @@ pub(super) struct Generated {
     version: Version<1>,
     types: usize,
     files: Vec<WrittenFile>,
+    /// Names that the language does not allow, and what they are in the code.
+    renamed: Vec<RenamedName>,
     /// Whether nothing was to be written, for people.
     #[serde(skip)]
     checked: bool,
@@ -67,16 +84,52 @@ struct WrittenFile {
     changed: bool,
 }
 
+#[derive(JsonSchema, Serialize)]
+struct RenamedName {
+    /// In the .lcm file.
+    name: String,
+    /// The type that it is of, or in.
+    of: String,
+    /// In the code.
+    called: String,
+}
+
+impl From<Renamed> for RenamedName {
+    fn from(it: Renamed) -> Self {
+        let Renamed { name, of, called } = it;
+        Self { name, of, called }
+    }
+}
+
+/// The code, and the names that differ.
+fn code(types: &Types, options: &Options) -> anyhow::Result<generate::Generated> {
+    use generate::Language as Other;
+    let language = match options.lang {
+        Language::Rust => {
+            let mut with = rust::Options::default();
+            if let Some(path) = &options.crate_path {
+                with.crate_path.clone_from(path);
+            }
+            let files = rust::generate(types, &with)?;
+            let renamed = Vec::new();
+            return Ok(generate::Generated { files, renamed });
+        }
+        Language::Python => Other::Python,
+        Language::Java => Other::Java,
+        Language::C => Other::C,
+        Language::Cpp => Other::Cpp,
+        Language::Matlab => Other::Matlab,
+    };
+    anyhow::ensure!(
+        options.crate_path.is_none(),
+        "--crate-path is for Rust alone; leave it out, or write --lang rust"
+    );
+    Ok(generate::generate(types, language)?)
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let types = Types::from_files(&options.files)?;
-    let files = match options.lang {
-        Language::Rust => rust::generate(
-            &types,
-            &rust::Options {
-                crate_path: options.crate_path.clone(),
-            },
-        )?,
-    };
+    let generate::Generated { files, renamed } = code(&types, options)?;
     let mut written = Vec::with_capacity(files.len());
     for file in &files {
         let path = options.out.join(&file.path);
@@ -92,6 +145,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         types: types.len(),
         files: written,
+        renamed: renamed.into_iter().map(RenamedName::from).collect(),
         checked: options.check,
     })?;
     Ok(if stale {
@@ -123,7 +177,11 @@ impl Answer for Generated {
             };
             format!("{word}: {}", file.path)
         };
-        let lines = self.files.iter().map(line);
+        let renamed = self.renamed.iter().map(|it| {
+            let RenamedName { name, of, called } = it;
+            format!("renamed: {name} of {of} is {called} in the code")
+        });
+        let lines = self.files.iter().map(line).chain(renamed);
         lines.fold(Document::new(), Document::sentence)
     }
 }

@@ -1,0 +1,373 @@
+//! C: a header a type, and a header for those that hold each other.
+
+use std::collections::BTreeSet;
+
+use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
+use super::{GeneratedFile, file};
+use crate::types::PrimitiveType;
+
+pub(super) const WORDS: Words = Words {
+    keywords: &[
+        "EOF",
+        "NULL",
+        "alignas",
+        "alignof",
+        "asm",
+        "assert",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "const",
+        "constexpr",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "errno",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "linux",
+        "long",
+        "nullptr",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "stderr",
+        "stdin",
+        "stdout",
+        "struct",
+        "switch",
+        "thread_local",
+        "true",
+        "typedef",
+        "typeof",
+        "union",
+        "unix",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+    ],
+    members: &[],
+    derived: &[
+        "_fingerprint",
+        "_encoded_size",
+        "_encode",
+        "_decode",
+        "_free",
+        "_put",
+        "_get",
+    ],
+    separator: "_",
+    before_underscore: "",
+    default_package: "",
+};
+
+pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
+    let support = file("kadenz_codec.h", include_str!("support/kadenz_codec.h"));
+    let headers = plan.records.iter().enumerate().map(|(at, it)| {
+        let name = it.path("_");
+        let text = match it.group == at {
+            true => header(plan, &name, at),
+            // It is described beside the first of those that hold each other.
+            false => {
+                let first = plan.records[it.group].path("_");
+                format!("{HEAD}#include \"{first}.h\"\n")
+            }
+        };
+        file(format!("{name}.h"), text)
+    });
+    [support].into_iter().chain(headers).collect()
+}
+
+const HEAD: &str =
+    "/* Written by `kadenz msg gen --lang c`: change the .lcm files, and write it again. */\n";
+
+fn header(plan: &Plan<'_>, name: &str, group: usize) -> String {
+    let records: Vec<&Record<'_>> = plan.group(group).collect();
+    let parts: BTreeSet<usize> = records.iter().flat_map(|it| it.parts()).collect();
+    let parts = parts.iter().map(|it| &plan.records[*it]);
+    let parts = parts.filter(|it| it.group != group);
+    let includes = parts.map(|it| format!("#include \"{}.h\"\n", it.path("_")));
+    let each =
+        |of: &dyn Fn(&Record<'_>) -> String| records.iter().map(|it| of(it)).collect::<String>();
+    let prototypes = match records.len() {
+        1 => String::new(),
+        _ => each(&|it| fill(PROTOTYPES, &[("name", &it.path("_"))])),
+    };
+    let guard = format!("KADENZ_{}_H", name.to_uppercase());
+    format!(
+        "{HEAD}#ifndef {guard}\n#define {guard}\n\n#include \"kadenz_codec.h\"\n{}{}\n{}{}{}{}\n#endif\n",
+        includes.collect::<String>(),
+        each(&constants),
+        each(&|it| fill(
+            "typedef struct @name@ @name@;\n",
+            &[("name", &it.path("_"))]
+        )),
+        each(&|it| structure(plan, it)),
+        prototypes,
+        each(&|it| functions(plan, it)),
+    )
+}
+
+fn constants(record: &Record<'_>) -> String {
+    let name = record.path("_").to_uppercase();
+    let line = |it: &super::plan::Fixed<'_>| {
+        let number = it.number();
+        let value = match it.of {
+            PrimitiveType::Int64 if number == i64::MIN.to_string() => "(-INT64_MAX - 1)".to_owned(),
+            PrimitiveType::Int64 => format!("INT64_C({number})").replace("C(-", "C(0) - INT64_C("),
+            PrimitiveType::Int32 if number == i32::MIN.to_string() => "(-INT32_MAX - 1)".to_owned(),
+            PrimitiveType::Float => format!("{number}f"),
+            _ => number,
+        };
+        let value = if value.contains(['-', ' ']) && !value.starts_with('(') {
+            format!("({value})")
+        } else {
+            value
+        };
+        let said = marked("//", &it.comment());
+        format!("{said}#define {name}_{} {value}\n", it.name)
+    };
+    let lines: String = record.constants.iter().map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n{lines}")
+    }
+}
+
+fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
+    let mut members = String::new();
+    for it in &record.fields {
+        let of = one(plan, it.of);
+        let name = &it.name;
+        members += &marked("    //", &it.comment());
+        members += &match it.is_variable() {
+            true => format!("    {of}{}*{name};\n", space(&of)),
+            false => {
+                let sizes = it.sizes(str::to_owned);
+                let sizes: String = sizes.iter().map(|it| format!("[{it}]")).collect();
+                format!("    {of}{}{name}{sizes};\n", space(&of))
+            }
+        };
+    }
+    if members.is_empty() {
+        members = "    char nothing; // C has no empty structs\n".to_owned();
+    }
+    let said = marked("//", &record.comment());
+    format!("\n{said}struct {} {{\n{members}}};\n", record.path("_"))
+}
+
+fn space(of: &str) -> &'static str {
+    if of.ends_with('*') { "" } else { " " }
+}
+
+fn one(plan: &Plan<'_>, of: Of) -> String {
+    match of {
+        Of::Number(of) => primitive(of).to_owned(),
+        Of::Text => "char *".to_owned(),
+        Of::Record(index) => plan.records[index].path("_"),
+    }
+}
+
+fn primitive(of: PrimitiveType) -> &'static str {
+    match of {
+        PrimitiveType::Int8 => "int8_t",
+        PrimitiveType::Int16 => "int16_t",
+        PrimitiveType::Int32 => "int32_t",
+        PrimitiveType::Int64 => "int64_t",
+        PrimitiveType::Byte => "uint8_t",
+        PrimitiveType::Boolean => "bool",
+        PrimitiveType::Float => "float",
+        PrimitiveType::Double => "double",
+        PrimitiveType::String => "char *",
+    }
+}
+
+fn functions(plan: &Plan<'_>, record: &Record<'_>) -> String {
+    let fields = record.fields.iter();
+    let put: String = fields.clone().map(|it| put(plan, it)).collect();
+    let mut get: String = fields.clone().map(|it| get(plan, it)).collect();
+    if record.recursive {
+        get = format!("    if (!kadenz_enter(c)) return;\n{get}    --c->depth;\n");
+    }
+    let unused = |text: String| match text.is_empty() {
+        true => "    (void)c, (void)m;\n".to_owned(),
+        false => text,
+    };
+    fill(
+        FUNCTIONS,
+        &[
+            ("name", &record.path("_")),
+            (
+                "fingerprint",
+                &format!("UINT64_C(0x{:016x})", record.fingerprint),
+            ),
+            ("put", &unused(put)),
+            ("get", &unused(get)),
+            ("free", &fields.map(|it| free(plan, it)).collect::<String>()),
+        ],
+    )
+}
+
+const PROTOTYPES: &str = "
+static inline void @name@_put(kadenz_cursor *c, const @name@ *m);
+static inline void @name@_get(kadenz_cursor *c, @name@ *m);
+static inline void @name@_free(@name@ *m);
+";
+
+const FUNCTIONS: &str = r"
+/* Gives back what decoding took, and leaves an empty message. */
+static inline void @name@_free(@name@ *m)
+{
+@free@    memset(m, 0, sizeof *m);
+}
+
+static inline void @name@_put(kadenz_cursor *c, const @name@ *m)
+{
+@put@}
+
+static inline void @name@_get(kadenz_cursor *c, @name@ *m)
+{
+@get@}
+
+static inline uint64_t @name@_fingerprint(void)
+{
+    return @fingerprint@;
+}
+
+/* Writes the message, and returns how many bytes it takes, or an error below 0. */
+static inline ptrdiff_t @name@_encode(void *buffer, size_t size, const @name@ *m)
+{
+    kadenz_cursor c = kadenz_writer(buffer, size, @name@_fingerprint());
+    @name@_put(&c, m);
+    return kadenz_end(&c);
+}
+
+/* How many bytes the message takes, or an error below 0. */
+static inline ptrdiff_t @name@_encoded_size(const @name@ *m)
+{
+    return @name@_encode(NULL, 0, m);
+}
+
+/* Reads a whole message over whatever m holds, and returns how many bytes it took. @name@_free gives back its
+   arrays and strings; after an error below 0 there are none. */
+static inline ptrdiff_t @name@_decode(const void *buffer, size_t size, @name@ *m)
+{
+    kadenz_cursor c = kadenz_reader(buffer, size, @name@_fingerprint());
+    memset(m, 0, sizeof *m);
+    @name@_get(&c, m);
+    if (c.at < c.size) kadenz_fail(&c, KADENZ_TOO_LONG);
+    if (c.error) @name@_free(m);
+    return kadenz_end(&c);
+}
+";
+
+/// How many elements an array has.
+fn count(field: &Field<'_>) -> String {
+    let fixed = field.sizes.iter().filter_map(|it| match it {
+        Size::Fixed(size) => Some(*size),
+        Size::Stated(_) => None,
+    });
+    let fixed = fixed.fold(1_usize, usize::saturating_mul);
+    let stated = field.sizes.iter().filter_map(|it| match it {
+        Size::Fixed(_) => None,
+        Size::Stated(by) => Some(by),
+    });
+    stated.fold(fixed.to_string(), |count, by| {
+        format!("kadenz_times({count}, m->{by})")
+    })
+}
+
+/// Where the first element is: rows lie one behind the other.
+fn first(field: &Field<'_>, of: &str) -> String {
+    let name = &field.name;
+    match field.is_variable() || field.sizes.len() == 1 {
+        true => format!("m->{name}"),
+        false if field.sizes.is_empty() => format!("&m->{name}"),
+        false => format!("({of}{}*)m->{name}", space(of)),
+    }
+}
+
+fn put(plan: &Plan<'_>, field: &Field<'_>) -> String {
+    let count = count(field);
+    match field.of {
+        Of::Number(of) => {
+            let first = first(field, &format!("const {}", primitive(of)));
+            format!(
+                "    kadenz_put(c, {first}, {count}, {});\n",
+                of.least_bytes()
+            )
+        }
+        Of::Text => {
+            let first = first(field, "char *const");
+            format!("    kadenz_put_text(c, {first}, {count});\n")
+        }
+        Of::Record(index) => {
+            let of = plan.records[index].path("_");
+            let first = first(field, &format!("const {of}"));
+            match field.sizes.is_empty() {
+                true => format!("    {of}_put(c, {first});\n"),
+                false => format!(
+                    "    for (size_t i = 0, n = kadenz_count(c, {first}, {count}); i < n && !c->error; ++i) {of}_put(c, {first} + i);\n"
+                ),
+            }
+        }
+    }
+}
+
+fn get(plan: &Plan<'_>, field: &Field<'_>) -> String {
+    let (name, of, count) = (&field.name, one(plan, field.of), count(field));
+    let first = first(field, &of);
+    let made = match field.is_variable() {
+        true => format!(
+            "    m->{name} = ({of}{}*)kadenz_new(c, {count}, {}, sizeof *m->{name});\n",
+            space(&of),
+            field.least
+        ),
+        false => String::new(),
+    };
+    let read = match field.of {
+        Of::Number(PrimitiveType::Boolean) => format!("kadenz_get_bool(c, {first}, {count});"),
+        Of::Number(of) => format!("kadenz_get(c, {first}, {count}, {});", of.least_bytes()),
+        Of::Text => format!("kadenz_get_text(c, {first}, {count});"),
+        Of::Record(_) if field.sizes.is_empty() => format!("{of}_get(c, {first});"),
+        Of::Record(_) => format!(
+            "for (size_t i = 0, n = kadenz_count(c, {first}, {count}); i < n && !c->error; ++i) {of}_get(c, {first} + i);"
+        ),
+    };
+    format!("{made}    {read}\n")
+}
+
+fn free(plan: &Plan<'_>, field: &Field<'_>) -> String {
+    let (name, of, count) = (&field.name, one(plan, field.of), count(field));
+    let first = first(field, &of);
+    let mut text = match field.of {
+        Of::Number(_) => String::new(),
+        Of::Text => format!("    kadenz_free_text({first}, {count});\n"),
+        Of::Record(_) if field.sizes.is_empty() => format!("    {of}_free({first});\n"),
+        Of::Record(_) => format!(
+            "    for (size_t i = 0, n = kadenz_held({first}, {count}); i < n; ++i) {of}_free({first} + i);\n"
+        ),
+    };
+    if field.is_variable() {
+        text += &format!("    free(m->{name});\n");
+    }
+    text
+}

@@ -1,0 +1,440 @@
+//! What all languages need to know of types: members with the names that a language gives them, an enum
+//! as a struct of one number, and an order in which each type stands behind those it holds by value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{GenerateError, Renamed};
+use crate::types::{
+    Constant, ConstantValue, Definition, Dimension, Enum, Member, MemberType, PrimitiveType,
+    Struct, TypeName, Types,
+};
+
+/// What a language demands of names.
+pub(super) struct Words {
+    /// What no name may be; such a name gets a `_` at its end.
+    pub(super) keywords: &'static [&'static str],
+    /// What no member may be besides.
+    pub(super) members: &'static [&'static str],
+    /// What is added to a type's name for further names in its package.
+    pub(super) derived: &'static [&'static str],
+    /// Between a package and what is in it.
+    pub(super) separator: &'static str,
+    /// What stands before a name that begins with `_`.
+    pub(super) before_underscore: &'static str,
+    /// The package of types without one.
+    pub(super) default_package: &'static str,
+}
+
+impl Words {
+    fn word(&self, name: &str, taken: &[&str]) -> String {
+        let first = if name.starts_with('_') {
+            self.before_underscore
+        } else {
+            ""
+        };
+        let clash = self.keywords.contains(&name) || taken.contains(&name);
+        let last = if clash { "_" } else { "" };
+        format!("{first}{name}{last}")
+    }
+}
+
+/// What a member, or each element of it, is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Of a fixed width; an enum is an `int32_t`.
+    Number(PrimitiveType),
+    Text,
+    /// The index of a record.
+    Record(usize),
+}
+
+/// How long an array is in one direction.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Size {
+    Fixed(usize),
+    /// The name of the member that says it.
+    Stated(String),
+}
+
+pub(super) struct Field<'a> {
+    /// In the language.
+    pub(super) name: String,
+    /// In the `.lcm` file.
+    pub(super) key: &'a str,
+    pub(super) of: Of,
+    /// The record of its type, also of an enum.
+    pub(super) named: Option<usize>,
+    pub(super) sizes: Vec<Size>,
+    /// As it is written in the `.lcm` file.
+    pub(super) written: String,
+    pub(super) doc: &'a str,
+    /// What a number begins with: an enum with its first value.
+    pub(super) start: i32,
+    /// How many bytes an element takes at least.
+    pub(super) least: usize,
+}
+
+impl Field<'_> {
+    pub(super) fn is_variable(&self) -> bool {
+        let mut sizes = self.sizes.iter();
+        sizes.any(|it| matches!(it, Size::Stated(_)))
+    }
+
+    /// The sizes as expressions; what states one is written by `stated`.
+    pub(super) fn sizes(&self, stated: impl Fn(&str) -> String) -> Vec<String> {
+        let size = |it: &Size| match it {
+            Size::Fixed(size) => size.to_string(),
+            Size::Stated(by) => stated(by),
+        };
+        self.sizes.iter().map(size).collect()
+    }
+
+    /// The comment of the `.lcm` file, or the type, line by line.
+    pub(super) fn comment(&self) -> Vec<String> {
+        comment(self.doc, &format!("{} {}", self.written, self.key))
+    }
+}
+
+pub(super) struct Fixed<'a> {
+    /// In the language.
+    pub(super) name: String,
+    /// In the `.lcm` file.
+    pub(super) key: &'a str,
+    pub(super) of: PrimitiveType,
+    pub(super) value: ConstantValue,
+    pub(super) doc: &'a str,
+}
+
+impl Fixed<'_> {
+    /// Its value as all languages but for suffixes write it.
+    pub(super) fn number(&self) -> String {
+        match self.value {
+            ConstantValue::Integer(value) => value.to_string(),
+            ConstantValue::Real(value) if self.of == PrimitiveType::Float => {
+                format!("{:?}", value as f32)
+            }
+            ConstantValue::Real(value) => format!("{value:?}"),
+        }
+    }
+
+    pub(super) fn comment(&self) -> Vec<String> {
+        comment(self.doc, "")
+    }
+}
+
+/// A struct, or an enum as a struct with the member `value`.
+pub(super) struct Record<'a> {
+    /// As in the `.lcm` file.
+    pub(super) full: String,
+    pub(super) package: Vec<String>,
+    pub(super) short: String,
+    pub(super) doc: &'a str,
+    pub(super) constants: Vec<Fixed<'a>>,
+    pub(super) fields: Vec<Field<'a>>,
+    pub(super) fingerprint: u64,
+    /// Whether it may hold values of its own type.
+    pub(super) recursive: bool,
+    /// The first of the records that hold each other.
+    pub(super) group: usize,
+}
+
+impl Record<'_> {
+    /// Its name with its package.
+    pub(super) fn path(&self, separator: &str) -> String {
+        let parts = self.package.iter().chain([&self.short]);
+        parts
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(separator)
+    }
+
+    pub(super) fn comment(&self) -> Vec<String> {
+        comment(self.doc, &self.full)
+    }
+
+    /// The records of its members' types, each once, also of enums.
+    pub(super) fn parts(&self) -> BTreeSet<usize> {
+        self.fields.iter().filter_map(|it| it.named).collect()
+    }
+}
+
+/// All types, each behind those that it holds by value.
+pub(super) struct Plan<'a> {
+    pub(super) records: Vec<Record<'a>>,
+    pub(super) renamed: Vec<Renamed>,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(types: &'a Types, words: &'a Words) -> Result<Self, GenerateError> {
+        let mut order = Vec::new();
+        for definition in types.iter() {
+            push(types, definition, &mut order);
+        }
+        let indices = order.iter().enumerate().map(|(at, it)| (it.name(), at));
+        let mut planning = Planning {
+            types,
+            words,
+            indices: indices.collect(),
+            renamed: Vec::new(),
+        };
+        let records = order.iter().map(|it| planning.record(it));
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        let renamed = planning.renamed;
+        apart(&records, words)?;
+        Ok(Self { records, renamed })
+    }
+
+    /// The records that hold each other, by the first of them.
+    pub(super) fn group(&self, first: usize) -> impl Iterator<Item = &Record<'a>> {
+        self.records.iter().filter(move |it| it.group == first)
+    }
+}
+
+/// A type behind what it holds by value, which is no ring.
+fn push<'a>(types: &'a Types, definition: &'a Definition, order: &mut Vec<&'a Definition>) {
+    if order.iter().any(|it| it.name() == definition.name()) {
+        return;
+    }
+    if let Definition::Struct(it) = definition {
+        for member in it.members.iter().filter(|it| !it.is_variable()) {
+            if let MemberType::Named(name) = &member.of
+                && let Some(part) = types.definition(name)
+            {
+                push(types, part, order);
+            }
+        }
+    }
+    order.push(definition);
+}
+
+struct Planning<'a> {
+    types: &'a Types,
+    words: &'a Words,
+    indices: BTreeMap<&'a TypeName, usize>,
+    renamed: Vec<Renamed>,
+}
+
+impl<'a> Planning<'a> {
+    fn record(&mut self, definition: &'a Definition) -> Result<Record<'a>, GenerateError> {
+        let name = definition.name();
+        let full = name.to_string();
+        let package = match name.package.as_str() {
+            "" => self.words.default_package,
+            package => package,
+        };
+        let parts = package.split('.').filter(|it| !it.is_empty());
+        let package = parts.map(|it| self.called(&full, it, &[])).collect();
+        let short = self.called(&full, &name.short, self.words.members);
+        let mut record = Record {
+            package,
+            short,
+            doc: "",
+            constants: Vec::new(),
+            fields: Vec::new(),
+            fingerprint: self.types.fingerprint_of(name).map_or(0, |it| it.0),
+            recursive: self.types.is_recursive(name),
+            group: self.group(name),
+            full,
+        };
+        match definition {
+            Definition::Struct(it) => self.members(&mut record, it),
+            Definition::Enum(it) => self.values(&mut record, it),
+        }
+        let fields = record.fields.iter().map(|it| (&it.name, it.key));
+        let constants = record.constants.iter().map(|it| (&it.name, it.key));
+        let mut taken = BTreeMap::new();
+        for (called, key) in fields.chain(constants) {
+            if let Some(first) = taken.insert(called, key) {
+                return Err(GenerateError::Collision {
+                    first: format!("{}.{first}", record.full),
+                    second: format!("{}.{key}", record.full),
+                    called: called.clone(),
+                });
+            }
+        }
+        Ok(record)
+    }
+
+    /// A name in the language; noted where it is another one.
+    fn called(&mut self, of: &str, name: &str, taken: &[&str]) -> String {
+        let called = self.words.word(name, taken);
+        let renamed = Renamed {
+            name: name.to_owned(),
+            of: of.to_owned(),
+            called: called.clone(),
+        };
+        if called != name && !self.renamed.contains(&renamed) {
+            self.renamed.push(renamed);
+        }
+        called
+    }
+
+    fn group(&self, name: &TypeName) -> usize {
+        let closure = self.types.closure(&name.to_string());
+        let peers = closure.iter().filter(|part| {
+            let back = self.types.closure(&part.name().to_string());
+            back.iter().any(|it| it.name() == name)
+        });
+        let indices = peers.filter_map(|it| self.indices.get(it.name()));
+        indices.min().copied().unwrap_or(0)
+    }
+
+    fn members(&mut self, record: &mut Record<'a>, it: &'a Struct) {
+        record.doc = &it.doc;
+        record.constants = it
+            .constants
+            .iter()
+            .map(|it| self.constant(&record.full, it))
+            .collect();
+        record.fields = it
+            .members
+            .iter()
+            .map(|it| self.field(&record.full, it))
+            .collect();
+    }
+
+    fn constant(&mut self, of: &str, it: &'a Constant) -> Fixed<'a> {
+        Fixed {
+            name: self.called(of, &it.name, self.words.members),
+            key: &it.name,
+            of: it.of,
+            value: it.value,
+            doc: &it.doc,
+        }
+    }
+
+    fn field(&mut self, of: &str, it: &'a Member) -> Field<'a> {
+        let members = self.words.members;
+        let named = match &it.of {
+            MemberType::Named(name) => self.indices.get(name).copied(),
+            MemberType::Primitive(_) => None,
+        };
+        let kind = match &it.of {
+            MemberType::Primitive(PrimitiveType::String) => Of::Text,
+            MemberType::Primitive(of) => Of::Number(*of),
+            MemberType::Named(name) => match self.types.definition(name) {
+                Some(Definition::Enum(_)) => Of::Number(PrimitiveType::Int32),
+                _ => Of::Record(named.unwrap_or(0)),
+            },
+        };
+        let sizes = it.dimensions.iter().map(|it| match it {
+            Dimension::Fixed { size, .. } => Size::Fixed(*size),
+            Dimension::Variable { member } => Size::Stated(self.words.word(member, members)),
+        });
+        let sizes = sizes.collect();
+        Field {
+            name: self.called(of, &it.name, members),
+            key: &it.name,
+            of: kind,
+            named,
+            sizes,
+            written: it.type_text(),
+            doc: &it.doc,
+            start: self.start(&it.of),
+            least: match &it.of {
+                MemberType::Primitive(of) => of.least_bytes(),
+                MemberType::Named(name) => self.types.least_bytes(name),
+            },
+        }
+    }
+
+    fn start(&self, of: &MemberType) -> i32 {
+        let MemberType::Named(name) = of else {
+            return 0;
+        };
+        match self.types.definition(name) {
+            Some(Definition::Enum(it)) => it.values.first().map_or(0, |it| it.number),
+            _ => 0,
+        }
+    }
+
+    fn values(&mut self, record: &mut Record<'a>, it: &'a Enum) {
+        record.doc = &it.doc;
+        for value in &it.values {
+            record.constants.push(Fixed {
+                name: self.called(&record.full, &value.name, self.words.members),
+                key: &value.name,
+                of: PrimitiveType::Int32,
+                value: ConstantValue::Integer(value.number.into()),
+                doc: &value.doc,
+            });
+        }
+        record.fields.push(Field {
+            name: "value".to_owned(),
+            key: "value",
+            of: Of::Number(PrimitiveType::Int32),
+            named: None,
+            sizes: Vec::new(),
+            written: "int32_t".to_owned(),
+            doc: "",
+            start: it.values.first().map_or(0, |it| it.number),
+            least: 4,
+        });
+    }
+}
+
+/// That no two types or packages have the same name.
+fn apart(records: &[Record<'_>], words: &Words) -> Result<(), GenerateError> {
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    for record in records {
+        for end in 1..=record.package.len() {
+            let package = record.package[..end].join(words.separator);
+            let what = format!("the package {}", record.package[..end].join("."));
+            taken.insert(package, what);
+        }
+    }
+    if words.separator == "_" {
+        // There a package is only the beginning of names.
+        taken.clear();
+    }
+    for record in records {
+        let path = record.path(words.separator);
+        for derived in [""].iter().chain(words.derived) {
+            let called = format!("{path}{derived}");
+            if let Some(first) = taken.insert(called.clone(), record.full.clone()) {
+                let second = record.full.clone();
+                return Err(GenerateError::Collision {
+                    first,
+                    second,
+                    called,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A comment in lines that are safe behind a comment's mark in every language: without control
+/// characters, and without a backslash, which joins lines in C and begins an escape in Java.
+fn comment(doc: &str, instead: &str) -> Vec<String> {
+    let filled = doc.lines().any(|it| !it.trim().is_empty());
+    let text = if filled { doc } else { instead };
+    let clean = |line: &str| {
+        let plain = |it: char| match it {
+            '\\' => '/',
+            it if it.is_control() => ' ',
+            it => it,
+        };
+        line.chars()
+            .map(plain)
+            .collect::<String>()
+            .trim()
+            .to_owned()
+    };
+    text.lines().map(clean).collect()
+}
+
+/// Replaces `@name@` in a template.
+pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = template.to_owned();
+    for (name, value) in values {
+        text = text.replace(&format!("@{name}@"), value);
+    }
+    text
+}
+
+/// Comment lines, each behind a mark.
+pub(super) fn marked(mark: &str, lines: &[String]) -> String {
+    let line = |it: &String| format!("{}\n", format!("{mark} {it}").trim_end());
+    lines.iter().map(line).collect()
+}
