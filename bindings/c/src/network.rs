@@ -1,11 +1,12 @@
 //! EtherCAT: a loop in the background, and cached inputs and outputs.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::sync::Arc;
 
 use kadenz_library::Tuning;
 use kadenz_library::ethercat::{
-    Device, Network, RunningNetwork, SharedInput, SharedOutput, SharedValues, Value,
+    SharedInput, SharedNetwork, SharedNetworkError, SharedNetworkOptions, SharedOutput, Value,
+    ValueType,
 };
 
 use crate::loops::{kadenz_recording, put_text};
@@ -14,15 +15,8 @@ use crate::{answer, behind, free, handle, text, text_or_none, timeout, told};
 /// A segment with its devices. Its values may be read and set by any number of threads.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_network {
-    stage: Stage,
-    values: SharedValues,
+    network: SharedNetwork,
     entries: Vec<Entry>,
-}
-
-enum Stage {
-    BroughtUp(Box<Network<'static>>),
-    Running(RunningNetwork),
-    Ended,
 }
 
 enum Entry {
@@ -47,16 +41,9 @@ pub struct kadenz_network_state {
     pub devices: usize,
 }
 
-const NOT_RUNNING: &str = "the network's loop does not run; call kadenz_network_start";
+const NO_NETWORK: &str = "the network is NULL; the call that opens it failed";
 
 impl kadenz_network {
-    fn running(&self) -> Result<&RunningNetwork, String> {
-        match &self.stage {
-            Stage::Running(running) => Ok(running),
-            _ => Err(NOT_RUNNING.to_owned()),
-        }
-    }
-
     fn entry(&self, value: i32) -> Result<&Entry, String> {
         let entry = usize::try_from(value)
             .ok()
@@ -64,30 +51,6 @@ impl kadenz_network {
         entry.ok_or_else(|| {
             format!("{value} is not a value of this network; ask for one by kadenz_network_input")
         })
-    }
-
-    /// Adds an entry, by what asks for it.
-    fn add(
-        &mut self,
-        device: &CStr,
-        ask: impl FnOnce(&mut SharedValues, &Device<'_>) -> Result<Entry, String>,
-    ) -> Result<i32, String> {
-        let Stage::BroughtUp(network) = &self.stage else {
-            return Err(
-                "the network has started; ask for its values before kadenz_network_start"
-                    .to_owned(),
-            );
-        };
-        let name = device.to_str().map_err(|_| "device is not UTF-8")?;
-        let of_name = network.device(name);
-        let device = match (of_name, name.parse()) {
-            (Ok(device), _) => device,
-            (Err(_), Ok(position)) => network.device_at(position).map_err(told)?,
-            (Err(error), Err(_)) => return Err(told(error)),
-        };
-        let entry = ask(&mut self.values, &device)?;
-        self.entries.push(entry);
-        i32::try_from(self.entries.len() - 1).map_err(told)
     }
 }
 
@@ -118,21 +81,14 @@ pub unsafe extern "C" fn kadenz_network_open(
             priority => Tuning::fifo(priority),
         };
         tuning.lock_memory = lock_memory;
-        let mut builder = Network::open_segment(segment)
-            .map_err(told)?
-            .cycle(cycle)
-            .map_err(told)?;
-        builder = builder.tuned(tuning);
-        if let Some(deadline) = deadline {
-            builder = builder.deadline(deadline).map_err(told)?;
-        }
-        if let Some(esi) = esi {
-            builder = builder.esi(esi).map_err(told)?;
-        }
-        let network = builder.bring_up().map_err(told)?;
+        let options = SharedNetworkOptions {
+            cycle: cycle.to_owned(),
+            deadline: deadline.map(str::to_owned),
+            tuning,
+            esi: esi.map(Into::into),
+        };
         handle(Ok(kadenz_network {
-            stage: Stage::BroughtUp(Box::new(network)),
-            values: SharedValues::default(),
+            network: SharedNetwork::open(segment, &options).map_err(told)?,
             entries: Vec::new(),
         }))
     })
@@ -151,11 +107,9 @@ pub unsafe extern "C" fn kadenz_network_input(
 ) -> i32 {
     // SAFETY: the caller keeps the same promises.
     unsafe {
-        value(network, device, r#type, |values, device, value_type| {
-            values
-                .input(device, (index, subindex), value_type)
+        value(network, device, r#type, |net, device, value_type| {
+            net.input(device, (index, subindex), value_type)
                 .map(Entry::Input)
-                .map_err(told)
         })
     }
 }
@@ -171,11 +125,9 @@ pub unsafe extern "C" fn kadenz_network_output(
 ) -> i32 {
     // SAFETY: the caller keeps the same promises.
     unsafe {
-        value(network, device, r#type, |values, device, value_type| {
-            values
-                .output(device, (index, subindex), value_type)
+        value(network, device, r#type, |net, device, value_type| {
+            net.output(device, (index, subindex), value_type)
                 .map(Entry::Output)
-                .map_err(told)
         })
     }
 }
@@ -186,22 +138,21 @@ unsafe fn value(
     network: *mut kadenz_network,
     device: *const c_char,
     type_name: *const c_char,
-    ask: impl FnOnce(
-        &mut SharedValues,
-        &Device<'_>,
-        Option<kadenz_library::ethercat::ValueType>,
-    ) -> Result<Entry, String>,
+    ask: impl FnOnce(&SharedNetwork, &str, Option<ValueType>) -> Result<Entry, SharedNetworkError>,
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller's promise.
-        let (network, type_name) = unsafe { (behind(network)?, text_or_none(type_name, "type")?) };
-        if device.is_null() {
-            return Err("device is NULL; pass its name or its position".to_owned());
-        }
-        // SAFETY: by the caller's word it ends with a zero.
-        let device = unsafe { CStr::from_ptr(device) };
+        let (network, device, type_name) = unsafe {
+            (
+                behind(network)?,
+                text(device, "device")?,
+                text_or_none(type_name, "type")?,
+            )
+        };
         let value_type = type_name.map(str::parse).transpose().map_err(told)?;
-        network.add(device, |values, device| ask(values, device, value_type))
+        let entry = ask(&network.network, device, value_type).map_err(told)?;
+        network.entries.push(entry);
+        i32::try_from(network.entries.len() - 1).map_err(told)
     })
 }
 
@@ -219,17 +170,8 @@ pub unsafe extern "C" fn kadenz_network_start(
             .map(kadenz_recording::running)
             .transpose()?
             .map(Arc::clone);
-        match std::mem::replace(&mut network.stage, Stage::Ended) {
-            Stage::BroughtUp(brought_up) => {
-                let values = std::mem::take(&mut network.values);
-                network.stage = Stage::Running(brought_up.start(values, run).map_err(told)?);
-                Ok(0)
-            }
-            other => {
-                network.stage = other;
-                Err("the network has started already; open another one".to_owned())
-            }
-        }
+        network.network.start(run).map_err(told)?;
+        Ok(0)
     })
 }
 
@@ -278,7 +220,7 @@ unsafe fn get<T>(
     answer(-1, || {
         // SAFETY: the caller's promise.
         let (network, into) = unsafe { (network.as_ref(), behind(into)?) };
-        *into = of(match network.ok_or(NOT_RUNNING)?.entry(value)? {
+        *into = of(match network.ok_or(NO_NETWORK)?.entry(value)? {
             Entry::Input(input) => input.get(),
             Entry::Output(output) => output.get(),
         });
@@ -314,7 +256,7 @@ pub unsafe extern "C" fn kadenz_network_set_integer(
 unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
     answer(-1, || {
         // SAFETY: the caller's promise.
-        let network = unsafe { network.as_ref() }.ok_or(NOT_RUNNING)?;
+        let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
         match network.entry(value)? {
             Entry::Output(output) => output.set(to).map_err(told)?,
             Entry::Input(_) => {
@@ -335,8 +277,12 @@ pub unsafe extern "C" fn kadenz_network_wait(
 ) -> i64 {
     answer(-1, || {
         // SAFETY: the caller passes a handle.
-        let network = unsafe { network.as_ref() }.ok_or(NOT_RUNNING)?;
-        let cycle = network.running()?.wait_cycle(after, timeout(timeout_ns));
+        let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
+        let cycle = network
+            .network
+            .running()
+            .map_err(told)?
+            .wait_cycle(after, timeout(timeout_ns));
         i64::try_from(cycle.unwrap_or(0)).map_err(told)
     })
 }
@@ -349,8 +295,8 @@ pub unsafe extern "C" fn kadenz_network_get_state(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room.
-        let (network, into) = unsafe { (network.as_ref().ok_or(NOT_RUNNING)?, behind(state)?) };
-        let state = network.running()?.state();
+        let (network, into) = unsafe { (network.as_ref().ok_or(NO_NETWORK)?, behind(state)?) };
+        let state = network.network.running().map_err(told)?.state();
         *into = kadenz_network_state {
             is_running: state.is_running,
             cycles: state.cycles,
@@ -373,8 +319,7 @@ pub unsafe extern "C" fn kadenz_network_stop(
     answer(-1, || {
         // SAFETY: the caller passes a handle.
         let network = unsafe { behind(network) }?;
-        let report = network.running()?.stop();
-        network.stage = Stage::Ended;
+        let report = network.network.stop();
         // SAFETY: the caller says that there is so much room.
         unsafe { put_text(&report.map_err(told)?.to_string(), summary, room) };
         Ok(0)

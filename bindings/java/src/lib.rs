@@ -10,6 +10,8 @@ mod bus;
 #[cfg(target_os = "linux")]
 mod camera;
 mod handles;
+mod log;
+mod network;
 mod periodic;
 mod run;
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use jni::objects::{JClass, JLongArray, JObjectArray, JString};
 use jni::sys::{jboolean, jint, jlong};
@@ -13,12 +13,12 @@ use kadenz::rt::tuning::{CpuSet, Tuning};
 use crate::{Answer, Failure, error, handles, native, optional, span, text, texts, whole};
 
 /// A run while it is written; none when it is finished.
-struct Recording(Mutex<Option<kadenz::Recording>>);
+pub(crate) struct Recording(Mutex<Option<Arc<kadenz::Recording>>>);
 
 impl Recording {
-    fn with<T>(
+    pub(crate) fn with<T>(
         handle: jlong,
-        body: impl FnOnce(&kadenz::Recording) -> Result<T, Failure>,
+        body: impl FnOnce(&Arc<kadenz::Recording>) -> Result<T, Failure>,
     ) -> Answer<T> {
         let recording = handles::of::<Self>(handle)?;
         let recording = handles::lock(&recording.0);
@@ -66,7 +66,9 @@ pub fn create_recording<'local>(
 ) -> jlong {
     native(env, |env| {
         let recording = kadenz::Recording::create(text(env, &folder)?).map_err(error)?;
-        Ok(handles::keep(Recording(Mutex::new(Some(recording)))))
+        Ok(handles::keep(Recording(Mutex::new(Some(Arc::new(
+            recording,
+        ))))))
     })
 }
 
@@ -109,8 +111,13 @@ pub fn finish<'local>(
 ) -> JString<'local> {
     native(env, |env| {
         let recording = handles::of::<Recording>(recording)?;
-        let recording = handles::lock(&recording.0).take().ok_or_else(finished)?;
-        let finished = recording.finish().map_err(error)?;
+        let mut recording = handles::lock(&recording.0);
+        let shared = recording.take().ok_or_else(finished)?;
+        let running = Arc::try_unwrap(shared).map_err(|shared| {
+            *recording = Some(shared);
+            error("a network still records into the run; stop() it first")
+        })?;
+        let finished = running.finish().map_err(error)?;
         Ok(JString::new(env, finished.to_string())?)
     })
 }

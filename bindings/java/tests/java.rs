@@ -130,6 +130,11 @@ fn loops_record_runs_that_are_read() {
 }
 
 #[test]
+fn a_network_shares_values_and_logs_are_read_as_written() {
+    program("Networks");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn frames_lie_in_shared_memory() {
     program("Cameras");
@@ -160,7 +165,7 @@ fn the_programs_on_the_page_run_as_printed() {
     };
     let folder = tempfile::tempdir().unwrap();
     let programs = on_the_page("java");
-    assert_eq!(programs.len(), 5, "a program was added: name it here");
+    assert_eq!(programs.len(), 7, "a program was added: name it here");
     for text in programs {
         let name = text
             .split("public class ")

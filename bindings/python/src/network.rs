@@ -1,12 +1,11 @@
 //! EtherCAT: a loop in the background, and cached inputs and outputs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kadenz::Tuning;
 use kadenz::ethercat::{
-    Device, LookUpError, Network as BroughtUp, RunningNetwork, SharedInput, SharedOutput,
-    SharedValues, Value, ValueType,
+    SharedInput, SharedNetwork, SharedNetworkOptions, SharedOutput, Value, ValueType,
 };
 use pyo3::prelude::*;
 
@@ -14,18 +13,8 @@ use crate::periodic::Recording;
 use crate::{error, timeout, wait};
 
 /// A segment with its devices.
-#[pyclass(module = "kadenz._kadenz")]
-pub(crate) struct Network {
-    stage: Stage,
-    values: SharedValues,
-}
-
-enum Stage {
-    // It belongs to one thread at a time.
-    BroughtUp(Mutex<Box<BroughtUp<'static>>>),
-    Running(RunningNetwork),
-    Ended,
-}
+#[pyclass(frozen, module = "kadenz._kadenz")]
+pub(crate) struct Network(SharedNetwork);
 
 /// An object that a device tells or is told.
 #[pyclass(frozen, module = "kadenz._kadenz")]
@@ -44,35 +33,6 @@ enum Number {
     Float(f64),
 }
 
-impl Network {
-    fn running(&self) -> PyResult<&RunningNetwork> {
-        match &self.stage {
-            Stage::Running(running) => Ok(running),
-            _ => Err(error("the network's loop does not run; call start()")),
-        }
-    }
-
-    fn ask(
-        &mut self,
-        device: &str,
-        ask: impl FnOnce(&mut SharedValues, &Device<'_>) -> Result<Entry, LookUpError>,
-    ) -> PyResult<Cached> {
-        let Stage::BroughtUp(network) = &mut self.stage else {
-            return Err(error(
-                "the network has started; ask for its values before start()",
-            ));
-        };
-        let network = network.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let device = match (network.device(device), device.parse()) {
-            (Ok(device), _) => Ok(device),
-            (Err(_), Ok(position)) => network.device_at(position),
-            (Err(error), Err(_)) => Err(error),
-        };
-        let entry = ask(&mut self.values, &device.map_err(error)?).map_err(error)?;
-        Ok(Cached(entry))
-    }
-}
-
 fn value_type(name: Option<&str>) -> PyResult<Option<ValueType>> {
     name.map(str::parse).transpose().map_err(error)
 }
@@ -84,79 +44,57 @@ impl Network {
         py: Python<'_>,
         segment: &str,
         cycle: &str,
-        deadline: Option<&str>,
+        deadline: Option<String>,
         priority: Option<u8>,
         lock_memory: bool,
         esi: Option<std::path::PathBuf>,
     ) -> PyResult<Self> {
         let mut tuning = priority.map_or_else(Tuning::default, Tuning::fifo);
         tuning.lock_memory = lock_memory;
-        let builder = BroughtUp::open_segment(segment).map_err(error)?;
-        let mut builder = builder.cycle(cycle).map_err(error)?.tuned(tuning);
-        if let Some(deadline) = deadline {
-            builder = builder.deadline(deadline).map_err(error)?;
-        }
-        if let Some(esi) = esi {
-            builder = builder.esi(esi).map_err(error)?;
-        }
-        let network = py.detach(|| builder.bring_up()).map_err(error)?;
-        Ok(Self {
-            stage: Stage::BroughtUp(Mutex::new(Box::new(network))),
-            values: SharedValues::default(),
-        })
+        let options = SharedNetworkOptions {
+            cycle: cycle.to_owned(),
+            deadline,
+            tuning,
+            esi,
+        };
+        let network = py.detach(|| SharedNetwork::open(segment, &options));
+        network.map(Self).map_err(error)
     }
 
     fn input(
-        &mut self,
+        &self,
         device: &str,
         index: u16,
         subindex: u8,
         r#type: Option<&str>,
     ) -> PyResult<Cached> {
-        let value_type = value_type(r#type)?;
-        self.ask(device, |values, device| {
-            values
-                .input(device, (index, subindex), value_type)
-                .map(Entry::Input)
-        })
+        let input = self.0.input(device, (index, subindex), value_type(r#type)?);
+        Ok(Cached(Entry::Input(input.map_err(error)?)))
     }
 
     fn output(
-        &mut self,
+        &self,
         device: &str,
         index: u16,
         subindex: u8,
         r#type: Option<&str>,
     ) -> PyResult<Cached> {
-        let value_type = value_type(r#type)?;
-        self.ask(device, |values, device| {
-            values
-                .output(device, (index, subindex), value_type)
-                .map(Entry::Output)
-        })
+        let output = self
+            .0
+            .output(device, (index, subindex), value_type(r#type)?);
+        Ok(Cached(Entry::Output(output.map_err(error)?)))
     }
 
-    fn start(&mut self, recording: Option<PyRef<'_, Recording>>) -> PyResult<()> {
+    fn start(&self, recording: Option<PyRef<'_, Recording>>) -> PyResult<()> {
         let run = recording
             .map(|it| it.running().map(Arc::clone))
             .transpose()?;
-        match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::BroughtUp(network) => {
-                let network = network.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let values = std::mem::take(&mut self.values);
-                self.stage = Stage::Running(network.start(values, run).map_err(error)?);
-                Ok(())
-            }
-            other => {
-                self.stage = other;
-                Err(error("the network has started already; open another one"))
-            }
-        }
+        self.0.start(run).map_err(error)
     }
 
-    /// The number of a cycle after that one; `None` where none came in time or the loop has ended.
+    /// The number of a cycle after that one; `None` where none came in time.
     fn wait(&self, py: Python<'_>, after: u64, seconds: Option<f64>) -> PyResult<Option<u64>> {
-        let running = self.running()?;
+        let running = self.0.running().map_err(error)?;
         wait(py, timeout(seconds)?, |slice: Duration| {
             match running.wait_cycle(after, slice) {
                 None if !running.state().is_running => {
@@ -169,7 +107,7 @@ impl Network {
 
     /// Whether the loop runs; cycles, lost frames, devices in OP, devices.
     fn state(&self) -> PyResult<(bool, u64, u64, usize, usize)> {
-        let state = self.running()?.state();
+        let state = self.0.running().map_err(error)?.state();
         Ok((
             state.is_running,
             state.cycles,
@@ -179,10 +117,8 @@ impl Network {
         ))
     }
 
-    fn stop(&mut self, py: Python<'_>) -> PyResult<String> {
-        let running = self.running()?;
-        let report = py.detach(|| running.stop());
-        self.stage = Stage::Ended;
+    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+        let report = py.detach(|| self.0.stop());
         report.map(|it| it.to_string()).map_err(error)
     }
 }

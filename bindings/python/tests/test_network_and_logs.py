@@ -34,7 +34,7 @@ def test_a_network_shares_values_and_records_its_loop(tmp_path):
             control.value = 70_000
         with pytest.raises(kadenz.Error, match="output"):
             actual.value = 1
-        with pytest.raises(kadenz.Error, match="before start"):
+        with pytest.raises(kadenz.Error, match="before it starts"):
             net.input("waist yaw", 0x6064)
         with pytest.raises(kadenz.Error, match="stop"):
             run.finish()

@@ -114,6 +114,43 @@ final class Native {
 
     static native String cameraMemory(long camera);
 
+    static native long openNetwork(
+        String segment, String cycle, String deadline, int priority, boolean locksMemory, String esi);
+
+    static native int networkValue(long network, boolean isOutput, String device, int index, int subindex, String type);
+
+    static native void startNetwork(long network, long recording);
+
+    static native double getValue(long network, int value);
+
+    static native long getInteger(long network, int value);
+
+    static native void setValue(long network, int value, double to);
+
+    static native void setInteger(long network, int value, long to);
+
+    static native long waitCycle(long network, long after, long waitNs);
+
+    static native void networkState(long network, long[] into);
+
+    static native String stopNetwork(long network);
+
+    static native long openLog(String path);
+
+    static native boolean nextLogged(long log, long[] times);
+
+    static native String loggedChannel(long log);
+
+    static native byte[] loggedPayload(long log);
+
+    static native void seekLog(long log, long unixNs);
+
+    static native long createLog(String path);
+
+    static native void writeLog(long log, String channel, byte[] data, long unixNs);
+
+    static native void finishLog(long log);
+
     static native long openRun(String path);
 
     static native String[] compare(String baseline, String candidate);

@@ -58,6 +58,7 @@ mod network_loop;
 mod object;
 mod process_image;
 mod recorder;
+mod shared_network;
 
 #[cfg(test)]
 mod tests;
@@ -78,3 +79,4 @@ pub use network_loop::{NetworkLoop, NetworkReport};
 pub use object::{Input, ObjectValue, Output, ParseTypeError, Value, ValueType};
 pub use process_image::Readers;
 pub use recorder::CycleSeries;
+pub use shared_network::{SharedNetwork, SharedNetworkError, SharedNetworkOptions};

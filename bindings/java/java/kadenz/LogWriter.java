@@ -1,0 +1,41 @@
+package kadenz;
+
+import java.nio.ByteBuffer;
+
+/** A log of messages that is written: MCAP where its name ends with .mcap, else LCM's event log. */
+public final class LogWriter extends Handle {
+    private boolean isFinished;
+
+    /** Creates a log, over one that is there. */
+    public LogWriter(String path) {
+        super("log", Native.createLog(path));
+    }
+
+    /** Writes a message that came at a time, in nanoseconds since 1970. */
+    public synchronized void write(String channel, byte[] data, long unixNs) {
+        Native.writeLog(number(), channel, data, unixNs);
+    }
+
+    /** Writes a typed message. */
+    public void write(String channel, Message message, long unixNs) {
+        ByteBuffer buffer = ByteBuffer.allocate(8 + message.encodedSize());
+        buffer.putLong(message.fingerprint());
+        message.encodeTo(buffer);
+        write(channel, buffer.array(), unixNs);
+    }
+
+    /** Brings the file to its end, and closes it. What was written stays readable without it. */
+    public synchronized void finish() {
+        isFinished = true;
+        Native.finishLog(number());
+        super.close();
+    }
+
+    /** Finishes the log where it was not finished. */
+    @Override
+    public synchronized void close() {
+        if (isOpen() && !isFinished) {
+            finish();
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! EtherCAT: a loop in the background, and cached inputs and outputs.
+
+use std::sync::{Arc, RwLock};
+
+use jni::objects::{JClass, JLongArray, JString};
+use jni::sys::{jboolean, jdouble, jint, jlong};
+use jni::{EnvUnowned, jni_mangle};
+use kadenz::Tuning;
+use kadenz::ethercat::{SharedInput, SharedNetwork, SharedNetworkOptions, SharedOutput, Value};
+
+use crate::periodic::Recording;
+use crate::{Answer, error, handles, native, optional, span, text, whole};
+
+/// A segment with its devices.
+struct Network {
+    network: SharedNetwork,
+    entries: RwLock<Vec<Entry>>,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Input(SharedInput),
+    Output(SharedOutput),
+}
+
+impl Network {
+    fn entry(network: jlong, value: jint) -> Answer<Entry> {
+        let network = handles::of::<Self>(network)?;
+        let entries = network
+            .entries
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let entry = usize::try_from(value)
+            .ok()
+            .and_then(|it| entries.get(it).cloned());
+        entry.ok_or_else(|| error("the network has no such value"))
+    }
+}
+
+/// Opens a segment and brings it up. A priority of 0, no deadline and no ESI ask for nothing.
+#[jni_mangle("kadenz.Native")]
+#[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
+pub fn open_network<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    segment: JString<'local>,
+    cycle: JString<'local>,
+    deadline: JString<'local>,
+    priority: jint,
+    locks_memory: jboolean,
+    esi: JString<'local>,
+) -> jlong {
+    native(env, |env| {
+        let mut tuning = match u8::try_from(priority).map_err(error)? {
+            0 => Tuning::default(),
+            priority => Tuning::fifo(priority),
+        };
+        tuning.lock_memory = locks_memory;
+        let options = SharedNetworkOptions {
+            cycle: text(env, &cycle)?,
+            deadline: optional(env, &deadline)?,
+            tuning,
+            esi: optional(env, &esi)?.map(Into::into),
+        };
+        let network = SharedNetwork::open(&text(env, &segment)?, &options).map_err(error)?;
+        Ok(handles::keep(Network {
+            network,
+            entries: RwLock::default(),
+        }))
+    })
+}
+
+/// The number of an object in the inputs or outputs of a device.
+#[jni_mangle("kadenz.Native")]
+#[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
+pub fn network_value<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    is_output: jboolean,
+    device: JString<'local>,
+    index: jint,
+    subindex: jint,
+    value_type: JString<'local>,
+) -> jint {
+    native(env, |env| {
+        let network = handles::of::<Network>(network)?;
+        let device = text(env, &device)?;
+        let value_type = optional(env, &value_type)?;
+        let value_type = value_type.map(|it| it.parse()).transpose().map_err(error)?;
+        let no_object = |_| {
+            error(format!(
+                "{index:#x}:{subindex} is no object; an index has 16 bits, a sub-index 8"
+            ))
+        };
+        let object = (
+            u16::try_from(index).map_err(no_object)?,
+            u8::try_from(subindex).map_err(no_object)?,
+        );
+        let entry = match is_output {
+            true => network
+                .network
+                .output(&device, object, value_type)
+                .map(Entry::Output),
+            false => network
+                .network
+                .input(&device, object, value_type)
+                .map(Entry::Input),
+        };
+        let entry = entry.map_err(error)?;
+        let mut entries = network
+            .entries
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        entries.push(entry);
+        jint::try_from(entries.len() - 1).map_err(error)
+    })
+}
+
+/// Starts the loop; a recording of 0 is none.
+#[jni_mangle("kadenz.Native")]
+pub fn start_network<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    recording: jlong,
+) {
+    native(env, |_| {
+        let run = match recording {
+            0 => None,
+            recording => Some(Recording::with(recording, |it| Ok(Arc::clone(it)))?),
+        };
+        handles::of::<Network>(network)?
+            .network
+            .start(run)
+            .map_err(error)
+    });
+}
+
+fn get(network: jlong, value: jint) -> Answer<Value> {
+    Ok(match Network::entry(network, value)? {
+        Entry::Input(input) => input.get(),
+        Entry::Output(output) => output.get(),
+    })
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn get_value<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    value: jint,
+) -> jdouble {
+    native(env, |_| {
+        Ok(match get(network, value)? {
+            Value::Bool(it) => it.into(),
+            Value::Integer(it) => it as jdouble,
+            Value::Float(it) => it,
+        })
+    })
+}
+
+/// A float loses its fraction, a 64-bit unsigned one above the largest `long` becomes negative.
+#[jni_mangle("kadenz.Native")]
+pub fn get_integer<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    value: jint,
+) -> jlong {
+    native(env, |_| {
+        Ok(match get(network, value)? {
+            Value::Bool(it) => it.into(),
+            Value::Integer(it) => it as jlong,
+            Value::Float(it) => it as jlong,
+        })
+    })
+}
+
+fn set(network: jlong, value: jint, to: Value) -> Answer<()> {
+    match Network::entry(network, value)? {
+        Entry::Output(output) => output.set(to).map_err(error),
+        Entry::Input(_) => Err(error("an input cannot be set; ask for an output")),
+    }
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn set_value<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    value: jint,
+    to: jdouble,
+) {
+    native(env, |_| set(network, value, Value::Float(to)));
+}
+
+#[jni_mangle("kadenz.Native")]
+pub fn set_integer<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    value: jint,
+    to: jlong,
+) {
+    native(env, |_| set(network, value, Value::Integer(to.into())));
+}
+
+/// The number of a cycle after that one; 0 where none came in time.
+#[jni_mangle("kadenz.Native")]
+pub fn wait_cycle<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    after: jlong,
+    wait_ns: jlong,
+) -> jlong {
+    native(env, |_| {
+        let running = handles::of::<Network>(network)?
+            .network
+            .running()
+            .map_err(error)?;
+        let cycle = running.wait_cycle(after.try_into().unwrap_or(0), span(wait_ns));
+        if cycle.is_none() && !running.state().is_running {
+            return Err(error("the loop has ended; stop() says why"));
+        }
+        Ok(cycle.map_or(0, whole))
+    })
+}
+
+/// Whether the loop runs, cycles, lost frames, devices in OP, devices.
+#[jni_mangle("kadenz.Native")]
+pub fn network_state<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+    into: JLongArray<'local>,
+) {
+    native(env, |env| {
+        let running = handles::of::<Network>(network)?
+            .network
+            .running()
+            .map_err(error)?;
+        let state = running.state();
+        let facts = [
+            state.is_running.into(),
+            whole(state.cycles),
+            whole(state.lost),
+            whole(state.operational as u64),
+            whole(state.devices as u64),
+        ];
+        Ok(into.set_region(env, 0, &facts)?)
+    });
+}
+
+/// Ends the loop; a line of what came of it.
+#[jni_mangle("kadenz.Native")]
+pub fn stop_network<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    network: jlong,
+) -> JString<'local> {
+    native(env, |env| {
+        let report = handles::of::<Network>(network)?
+            .network
+            .stop()
+            .map_err(error)?;
+        Ok(JString::new(env, report.to_string())?)
+    })
+}

@@ -1,0 +1,192 @@
+//! A network by one handle from its opening to its end, for languages whose types do not say which calls come when.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_rt::tuning::Tuning;
+
+use super::background::{RunningNetwork, SharedInput, SharedOutput, SharedValues};
+use super::device::Device;
+use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
+use super::network::Network;
+use super::network_loop::NetworkReport;
+use super::object::ValueType;
+use crate::recording::Recording;
+
+/// What a [`SharedNetwork`] asks for.
+#[derive(Debug, Clone, Default)]
+pub struct SharedNetworkOptions {
+    /// A rate, as `1kHz`; that where it is empty.
+    pub cycle: String,
+    /// How late the loop may be, as `400us`.
+    pub deadline: Option<String>,
+    /// What the loop asks of the machine.
+    pub tuning: Tuning,
+    /// A file or folder of vendors' descriptions.
+    pub esi: Option<PathBuf>,
+}
+
+/// A segment that is brought up, then a loop in the background, then neither. Any thread may use it; no method is for a
+/// real-time path, but the values that it gives are.
+///
+/// ```
+/// use kadenz::ethercat::{SharedNetwork, SharedNetworkOptions};
+///
+/// let net = SharedNetwork::open("sim:8", &SharedNetworkOptions::default())?;
+/// let actual = net.input("waist yaw", 0x6064, None)?;
+/// net.start(None)?;
+/// net.running()?.wait_cycle(10, std::time::Duration::from_secs(10));
+/// println!("{:?}", actual.get());
+/// println!("{}", net.stop()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SharedNetwork(Mutex<Stage>);
+
+#[derive(Debug)]
+enum Stage {
+    BroughtUp(Box<Network<'static>>, SharedValues),
+    Running(Arc<RunningNetwork>),
+    Ended,
+}
+
+/// Why a [`SharedNetwork`] did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum SharedNetworkError {
+    /// The segment or an option is not there.
+    #[error(transparent)]
+    Open(#[from] OpenNetworkError),
+    /// The segment does not come up.
+    #[error(transparent)]
+    BringUp(#[from] BringUpNetworkError),
+    /// There is no such device or object.
+    #[error(transparent)]
+    LookUp(#[from] LookUpError),
+    /// The loop does not run, or did not.
+    #[error(transparent)]
+    Run(#[from] RunNetworkError),
+    /// It has started.
+    #[error(
+        "the network has started; ask for its values before it starts, and open another one to start anew"
+    )]
+    HasStarted,
+    /// It has not started, or has ended.
+    #[error("the network's loop does not run; start it")]
+    DoesNotRun,
+}
+
+impl SharedNetwork {
+    /// Opens a segment by its text, as [`Network::open_segment`], and brings it up.
+    ///
+    /// # Errors
+    /// [`SharedNetworkError`] where an option is not valid or the segment does not come up.
+    pub fn open(segment: &str, options: &SharedNetworkOptions) -> Result<Self, SharedNetworkError> {
+        let mut builder = Network::open_segment(segment)?.tuned(options.tuning.clone());
+        if !options.cycle.is_empty() {
+            builder = builder.cycle(&options.cycle)?;
+        }
+        if let Some(deadline) = &options.deadline {
+            builder = builder.deadline(deadline)?;
+        }
+        if let Some(esi) = &options.esi {
+            builder = builder.esi(esi)?;
+        }
+        let network = Box::new(builder.bring_up()?);
+        Ok(Self(Mutex::new(Stage::BroughtUp(
+            network,
+            SharedValues::default(),
+        ))))
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An object in the inputs of a device, by the device's name or position; see [`SharedValues::input`].
+    ///
+    /// # Errors
+    /// [`SharedNetworkError`] where there is no such object, or the loop has started.
+    pub fn input(
+        &self,
+        device: &str,
+        object: impl Into<Address>,
+        value_type: Option<ValueType>,
+    ) -> Result<SharedInput, SharedNetworkError> {
+        self.ask(device, |values, device| {
+            values.input(device, object, value_type)
+        })
+    }
+
+    /// An object in the outputs of a device, as [`input`](Self::input).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn output(
+        &self,
+        device: &str,
+        object: impl Into<Address>,
+        value_type: Option<ValueType>,
+    ) -> Result<SharedOutput, SharedNetworkError> {
+        self.ask(device, |values, device| {
+            values.output(device, object, value_type)
+        })
+    }
+
+    fn ask<T>(
+        &self,
+        device: &str,
+        ask: impl FnOnce(&mut SharedValues, &Device<'_>) -> Result<T, LookUpError>,
+    ) -> Result<T, SharedNetworkError> {
+        let mut stage = self.stage();
+        let Stage::BroughtUp(network, values) = &mut *stage else {
+            return Err(SharedNetworkError::HasStarted);
+        };
+        let device = match (network.device(device), device.parse()) {
+            (Ok(device), _) => device,
+            (Err(_), Ok(position)) => network.device_at(position)?,
+            (Err(error), Err(_)) => return Err(error.into()),
+        };
+        Ok(ask(values, &device)?)
+    }
+
+    /// Starts the loop, as [`Network::start`].
+    ///
+    /// # Errors
+    /// [`SharedNetworkError`] where it has started before, or there is no thread.
+    pub fn start(&self, run: Option<Arc<Recording>>) -> Result<(), SharedNetworkError> {
+        let mut stage = self.stage();
+        match std::mem::replace(&mut *stage, Stage::Ended) {
+            Stage::BroughtUp(network, values) => {
+                *stage = Stage::Running(Arc::new(network.start(values, run)?));
+                Ok(())
+            }
+            other => {
+                *stage = other;
+                Err(SharedNetworkError::HasStarted)
+            }
+        }
+    }
+
+    /// The loop while it runs.
+    ///
+    /// # Errors
+    /// [`SharedNetworkError::DoesNotRun`] before the start and after the stop.
+    pub fn running(&self) -> Result<Arc<RunningNetwork>, SharedNetworkError> {
+        match &*self.stage() {
+            Stage::Running(running) => Ok(Arc::clone(running)),
+            _ => Err(SharedNetworkError::DoesNotRun),
+        }
+    }
+
+    /// Ends the loop, as [`RunningNetwork::stop`].
+    ///
+    /// # Errors
+    /// [`SharedNetworkError`] where it does not run, or ended by itself for want of time.
+    pub fn stop(&self) -> Result<NetworkReport, SharedNetworkError> {
+        let running = self.running()?;
+        let report = running.stop();
+        *self.stage() = Stage::Ended;
+        Ok(report?)
+    }
+}
