@@ -1,5 +1,6 @@
 package kadenz;
 
+import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
 
 /**
@@ -63,7 +64,12 @@ public final class Bus extends Handle {
         }
         encoded.clear();
         encoded.putLong(message.fingerprint());
-        message.encodeTo(encoded);
+        try {
+            message.encodeTo(encoded);
+        } catch (IllegalArgumentException | BufferOverflowException error) {
+            throw new KadenzException("the " + message.getClass().getName() + " cannot be encoded: " + error.getMessage()
+                + "; let its arrays be as long as their lengths say", error);
+        }
         Native.publishBuffer(number(), channel, encoded, encoded.position());
     }
 

@@ -40,6 +40,9 @@ public final class Camera extends Handle {
     }
 
     private static long open(String nameOrUrl, String layout, long timeoutMs) throws InterruptedException {
+        if (!Native.platform().startsWith("linux")) {
+            throw new KadenzException("cameras share memory as Linux does; open them there, and publish what you need");
+        }
         long opening = Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left());
         try {
             while (true) {

@@ -8,4 +8,8 @@ public final class KadenzException extends RuntimeException {
     public KadenzException(String text) {
         super(text);
     }
+
+    KadenzException(String text, Throwable cause) {
+        super(text, cause);
+    }
 }

@@ -50,7 +50,7 @@ final class Native {
     }
 
     /** As the builder of the jar names it: linux-x86_64, linux-aarch64, macos-aarch64, windows-x86_64. */
-    private static String platform() {
+    static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         String os = system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : system;
         String arch = System.getProperty("os.arch");

@@ -31,8 +31,14 @@ public final class Recording extends Handle {
     /** Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings. */
     public synchronized String finish() {
         if (summary == null) {
-            summary = Native.finish(number());
-            close();
+            try {
+                summary = Native.finish(number());
+            } finally {
+                for (Durations it : series.values()) {
+                    it.close();
+                }
+                super.close();
+            }
         }
         return summary;
     }
@@ -40,15 +46,8 @@ public final class Recording extends Handle {
     /** Ends the run where it was not finished. */
     @Override
     public synchronized void close() {
-        if (!isOpen()) {
-            return;
+        if (isOpen()) {
+            finish();
         }
-        if (summary == null) {
-            summary = Native.finish(number());
-        }
-        for (Durations it : series.values()) {
-            it.close();
-        }
-        super.close();
     }
 }

@@ -186,9 +186,7 @@ public final class Subscription<T extends Message> extends Handle {
         Message message = types.create(channel, buffer.getLong());
         try {
             message.decodeFrom(buffer);
-        } catch (IllegalArgumentException error) {
-            throw malformed(message, length, error);
-        } catch (BufferUnderflowException error) {
+        } catch (IllegalArgumentException | BufferUnderflowException error) {
             throw malformed(message, length, error);
         }
         if (buffer.hasRemaining()) {
@@ -199,9 +197,7 @@ public final class Subscription<T extends Message> extends Handle {
 
     private KadenzException malformed(Message message, int length, RuntimeException cause) {
         String why = cause == null ? buffer.remaining() + " bytes follow it" : String.valueOf(cause.getMessage());
-        KadenzException error = new KadenzException("a message of " + length + " bytes on " + channel + " is no "
-            + message.getClass().getName() + ": " + why + "; publish and subscribe the same type");
-        error.initCause(cause);
-        return error;
+        return new KadenzException("a message of " + length + " bytes on " + channel + " is no "
+            + message.getClass().getName() + ": " + why + "; publish and subscribe the same type", cause);
     }
 }

@@ -18,6 +18,7 @@ public final class Loops {
     public static void main(String[] arguments) throws Exception {
         String folder = arguments[0];
         recorded(folder + "/run");
+        withoutGarbage();
         threads();
         slow();
         refused();
@@ -80,6 +81,22 @@ public final class Loops {
         }
         try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(file.toByteArray()))) {
             Check.same(lateness.maxNs, ((Run) in.readObject()).series("lateness").maxNs);
+        }
+    }
+
+    private static void withoutGarbage() throws Exception {
+        com.sun.management.ThreadMXBean threads =
+            (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
+        long self = Thread.currentThread().getId();
+        try (Periodic loop = new Periodic("1kHz")) {
+            Tick tick = new Tick();
+            loop.next(tick);
+            long before = threads.getThreadAllocatedBytes(self);
+            for (int i = 0; i < 200; i++) {
+                loop.next(tick);
+            }
+            long allocated = threads.getThreadAllocatedBytes(self) - before;
+            Check.that(allocated < 200, allocated + " bytes for 200 ticks");
         }
     }
 

@@ -172,6 +172,9 @@ public final class Messages {
             Check.raises("19 bytes on ARM is no robot.state_t", () -> arm.getNextMessage(Check.LONG_MS));
             bus.publish("ARM", Arrays.copyOf(torn, 21));
             Check.raises("1 bytes follow it", () -> arm.getNextMessage(Check.LONG_MS));
+            state_t wrong = state(1);
+            wrong.n = 2;
+            Check.raises("cannot be encoded: position", () -> bus.publish("ARM", wrong));
             bus.publish("ARM", state(1));
             Check.same(1, arm.getNextMessage(Check.LONG_MS).message.n);
         }

@@ -19,6 +19,9 @@ public final class state_t implements kadenz.Message {
     }
 
     public void encodeTo(ByteBuffer buffer) {
+        if (n != position.length) {
+            throw new IllegalArgumentException("position holds " + position.length + " elements, but is to hold " + n);
+        }
         buffer.putLong(utime).putInt(n);
         for (double it : position) {
             buffer.putDouble(it);
