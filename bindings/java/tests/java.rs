@@ -5,6 +5,11 @@
 
 #[path = "../jar.rs"]
 mod jar;
+#[path = "../../../examples/hardware-in-the-loop/tried.rs"]
+mod tried;
+
+use kadenz as library;
+use library::msg::generate::Language;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -132,6 +137,27 @@ fn loops_record_runs_that_are_read() {
 #[test]
 fn a_network_shares_values_and_logs_are_read_as_written() {
     program("Networks");
+}
+
+#[test]
+fn a_controller_in_java_holds_the_arm() {
+    let Some(kit) = kit("a_controller_in_java_holds_the_arm") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (types, classes) = (folder.path().join("types"), folder.path().join("classes"));
+    tried::types(Language::Java, &types);
+    let mut sources = jar::java_files(&types.join("arm")).unwrap();
+    sources.extend(jar::java_files(&types.join("kadenz/generated")).unwrap());
+    sources.push(tried::example().join("Controller.java"));
+    compile(&[&kit.jar], &sources, &classes);
+    let run = folder.path().join("run");
+    tried::hold(&run, |url| {
+        let mut controller = Command::new("java");
+        controller.arg("-cp").arg(class_path(&[&kit.jar, &classes]));
+        controller.arg("Controller").arg(&run).arg(url);
+        controller
+    });
 }
 
 #[test]

@@ -44,7 +44,10 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
         &fresh,
         &["-m", "pytest", "-q", "-p", "no:cacheprovider"],
     );
-    let success = steps::watch(tested.arg(tests), tally)?;
+    let arm = repository
+        .target()
+        .join("debug/examples/hardware_in_the_loop");
+    let success = steps::watch(tested.arg(tests).env("KADENZ_ARM", arm), tally)?;
     tally.count(success);
     let mut typed = run(repository, &fresh, &["-m", "mypy", "--strict"]);
     typed.args(["--cache-dir", "/dev/null", "--package", "kadenz"]);

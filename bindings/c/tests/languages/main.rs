@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod c_and_cpp;
+mod hardware_in_the_loop;
 mod octave;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::{HOME, has, install, programs, sh};
 
 /// Installs the library, builds the bridge in a copy of the toolbox, and gives what goes before each script.
-fn toolbox(folder: &Path) -> Option<String> {
+pub(crate) fn toolbox(folder: &Path) -> Option<String> {
     if !(has("octave-cli", "the toolbox for MATLAB") && has("mkoctfile", "the toolbox for MATLAB"))
     {
         return None;
