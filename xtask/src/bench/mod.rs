@@ -13,6 +13,7 @@ mod languages;
 mod messages;
 mod python;
 mod quantile;
+mod record_c;
 mod udp;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ Take one of the figures in docs/benchmarks.md: prints JSON, then a row for its t
 Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--seconds N] [--samples N]
 
   record        cost of one record beside a bare hdrhistogram
+  record-c      the same from C beside Rust, interleaved
   cyclic        lateness beside cyclictest, interleaved, both with idle states held off (needs root)
   cyclic-idle   the same with idle states left alone by both (cyclictest --default-system)
   udp           round trips beside sockperf and irtt, interleaved (needs root, sockperf and irtt)
@@ -111,6 +113,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "camera-layout" => camera_layout::take,
         "languages" => languages::take,
         "python" => python::take,
+        "record-c" => record_c::take,
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };

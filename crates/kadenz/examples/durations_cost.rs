@@ -1,0 +1,24 @@
+//! What a record into a series of durations costs, in nanoseconds: the twin of xtask/peers/languages/record.c.
+
+use std::hint::black_box;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use kadenz::rt::clock::MonotonicTime;
+
+const RECORDS: u64 = 20_000_000;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+    let folder = std::env::temp_dir().join(format!("kadenz-durations-cost-{since}"));
+    let run = kadenz::Recording::create(&folder)?;
+    let mut series = run.durations("control")?;
+    let start = kadenz::rt::clock::now().as_ns();
+    let begin = Instant::now();
+    for i in 0..RECORDS {
+        let from = MonotonicTime::from_ns(black_box(start + i));
+        series.record(from, MonotonicTime::from_ns(start + i + (i & 1023)));
+    }
+    println!("{}", begin.elapsed().as_secs_f64() * 1e9 / RECORDS as f64);
+    run.finish()?;
+    Ok(std::fs::remove_dir_all(folder)?)
+}
