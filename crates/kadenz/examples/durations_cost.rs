@@ -1,15 +1,14 @@
 //! What a record into a series of durations costs, in nanoseconds: the twin of xtask/peers/languages/record.c.
 
 use std::hint::black_box;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use kadenz::rt::clock::MonotonicTime;
 
 const RECORDS: u64 = 20_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
-    let folder = std::env::temp_dir().join(format!("kadenz-durations-cost-{since}"));
+    let folder = std::env::temp_dir().join(format!("kadenz-durations-cost-{}", std::process::id()));
     let run = kadenz::Recording::create(&folder)?;
     let mut series = run.durations("control")?;
     let start = kadenz::rt::clock::now().as_ns();

@@ -53,8 +53,8 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     };
     let mut pairs = Vec::new();
     for round in 0..wishes.rounds.unwrap_or(ROUNDS) {
-        let mut of_rust = || cost(&mut Command::new(&rust));
-        let mut of_c = || cost(Command::new(&program).arg(absent(&home.join("run"))?));
+        let of_rust = || cost(&mut Command::new(&rust));
+        let of_c = || cost(Command::new(&program).arg(absent(&home.join("run"))?));
         // Each round begins with the other of them.
         pairs.push(match round % 2 {
             0 => (of_rust()?, of_c()?),
