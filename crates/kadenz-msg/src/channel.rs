@@ -136,7 +136,7 @@ pub struct Pattern {
 
 /// A pattern that is no regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the channel pattern {pattern:?} is no regular expression: {reason}")]
+#[error("the channel pattern {pattern:?} is not a regular expression: {reason}")]
 pub struct PatternError {
     /// What was given.
     pub pattern: String,

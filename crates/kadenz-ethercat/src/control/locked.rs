@@ -83,7 +83,7 @@ impl Locked {
     }
 
     /// Posts bytes; how many readers it waited for, which were in the lock when it asked or got in before
-    /// it: 0 or 1. Real-time safe but for the wait for that one reader, which copies a post. Bytes beyond a post's
+    /// it: 0 or 1. Real-time safe except for the wait for that one reader, which copies a post. Bytes beyond a post's
     /// are left out, missing ones stay as they were.
     pub fn post(&self, bytes: &[u8]) -> u64 {
         self.asking.fetch_add(1, Ordering::SeqCst);

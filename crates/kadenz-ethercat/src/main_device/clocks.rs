@@ -227,7 +227,7 @@ impl Clocks {
         self.devices.iter().filter(|it| it.width.is_some())
     }
 
-    /// Writes delays and offsets, so that all clocks show the same but for how they drift, and resets the
+    /// Writes delays and offsets, so that all clocks show the same except for how they drift, and resets the
     /// loops that hold them there. Waits.
     ///
     /// # Errors

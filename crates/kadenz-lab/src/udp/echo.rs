@@ -74,7 +74,7 @@ const SLOTS: usize = 64;
 /// What a device that anticipates rehearses its answer with.
 const REHEARSED_BYTES: usize = 256;
 /// A blocked device looks this often whether it shall stop.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A device that is ready to answer.
 pub struct EchoDevice {
@@ -124,7 +124,7 @@ impl EchoDevice {
     pub fn run(&mut self, stop: &Stop) {
         while !stop.requested() {
             match self.listening {
-                Listening::Blocking => self.listen(Wait::Until(clock::now() + LOOK_EVERY)),
+                Listening::Blocking => self.listen(Wait::Until(clock::now() + POLL_INTERVAL)),
                 Listening::Anticipating => self.anticipate(),
                 Listening::BusyPoll => self.listen(Wait::Poll),
             }
@@ -153,8 +153,8 @@ impl EchoDevice {
                 // Whoever asks may need this CPU.
                 std::thread::yield_now();
             }
-            Some(expected) => self.listen(Wait::Until(expected.from.min(now + LOOK_EVERY))),
-            None => self.listen(Wait::Until(now + LOOK_EVERY)),
+            Some(expected) => self.listen(Wait::Until(expected.from.min(now + POLL_INTERVAL))),
+            None => self.listen(Wait::Until(now + POLL_INTERVAL)),
         }
     }
 

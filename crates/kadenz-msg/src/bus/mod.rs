@@ -195,7 +195,7 @@ impl Bus {
     }
 
     /// Publishes a message. The first one to a channel opens an outlet for it; later ones are
-    /// real-time safe as [`Publisher::publish`], but for a priority-inheriting lock among the
+    /// real-time safe as [`Publisher::publish`], except for a priority-inheriting lock among the
     /// threads that publish on this bus by this function.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl Percent {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// What is left to one: 0.0001 for 99.99 %, exact but for one rounding.
+    /// What is left to one: 0.0001 for 99.99 %, exact except for one rounding.
     #[must_use]
     pub fn complement(self) -> f64 {
         (WHOLE - self.0) as f64 / WHOLE as f64
@@ -104,10 +104,10 @@ impl fmt::Display for Percent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePercentError {
     /// Not a decimal number.
-    #[error("`{0}` is no percentage; write a decimal number such as 99.9")]
+    #[error("`{0}` is not a valid percentage; write a decimal number such as 99.9")]
     NotANumber(String),
     /// 0, 100 or beyond.
-    #[error("{0} % is no percentile; it lies above 0 and below 100 (for the ends use min and max)")]
+    #[error("{0} % is not a valid percentile; it lies above 0 and below 100 (for the ends use min and max)")]
     OutOfRange(String),
     /// More than nine digits after the point.
     #[error("`{0}` has more than nine digits after the point; nine are kept")]

@@ -121,7 +121,7 @@ impl fmt::Display for ClockKind {
 
 /// A word that names no clock.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no clock; write monotonic, monotonic-raw or tsc")]
+#[error("`{0}` is not a valid clock; write monotonic, monotonic-raw or tsc")]
 pub struct ParseClockKindError(String);
 
 impl FromStr for ClockKind {
@@ -256,7 +256,7 @@ pub enum Synchronisation {
         /// saw-tooth, and only says that the clock is kept.
         within_ns: u64,
     },
-    /// Nobody does: it runs as its quartz does.
+    /// Nobody does: it runs as its oscillator does.
     Free,
     /// The system does not say.
     Unknown,

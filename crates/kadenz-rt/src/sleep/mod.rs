@@ -298,7 +298,7 @@ impl fmt::Display for SleeperKind {
 
 /// A word that names no sleeper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no sleeper; write one of {}", words())]
+#[error("`{word}` is not a valid sleeper; write one of {}", words())]
 pub struct ParseSleeperKindError {
     word: String,
 }

@@ -24,7 +24,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Windows of a second, clocks that count nanoseconds, and a wander of 100 ppb: a plain quartz
+    /// Windows of a second, clocks that count nanoseconds, and a wander of 100 ppb: a plain crystal
     /// whose temperature changes by a degree or so meanwhile.
     fn default() -> Self {
         Self {

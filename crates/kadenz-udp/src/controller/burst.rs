@@ -42,7 +42,7 @@ impl fmt::Display for NoPlace {
                 "the answer is to another broadcast: wait longer before the next"
             }
             Self::Again => "the device answered this broadcast before",
-            Self::Stranger => "the device is not among those who were asked: add it to the roster",
+            Self::Stranger => "the device is not among those who were asked: add it to the device table",
         })
     }
 }

@@ -31,7 +31,7 @@ pub enum InsideError {
         source: std::io::Error,
     },
     /// It is none.
-    #[error("the testbed's {} is no topology: {source}", path.display())]
+    #[error("the testbed's {} is not a valid topology: {source}", path.display())]
     Topology {
         /// The file.
         path: PathBuf,

@@ -166,7 +166,7 @@ impl Options {
         let remedy =
             "give one of 224.0.0.0 to 239.255.255.255, or of ff00::/8; LCM's is 239.255.76.67";
         if !group.ip().is_multicast() {
-            return Err(address.wrong(format!("{} is no multicast group", group.ip()), remedy));
+            return Err(address.wrong(format!("{} is not a multicast group", group.ip()), remedy));
         }
         let mut given = address.parameters();
         let limits = Limits::default();

@@ -96,7 +96,7 @@ fn check_regular(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() {
         return Ok(());
     }
-    let cause = "it is no regular file";
+    let cause = "it is not a regular file";
     Err(io::Error::new(io::ErrorKind::InvalidInput, cause))
 }
 

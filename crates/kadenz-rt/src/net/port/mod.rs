@@ -182,7 +182,7 @@ impl UdpPort {
     }
 
     /// Waits until the send buffer has room again after [`SendError::BufferFull`], no longer than a
-    /// span; whether it has. Real-time safe but for the wait: one system call.
+    /// span; whether it has. Real-time safe except for the wait: one system call.
     pub fn wait_for_room(&mut self, at_most: Duration) -> bool {
         self.system.wait_for_room(at_most)
     }

@@ -24,7 +24,7 @@ use crate::os::linux::udp::socket::{self, Event, Socket};
 /// beats of 100 Hz be waited for with it where the tick is 4 ms.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// The longest that a slice lasts, but for the scheduler: the kernel rounds it up to whole ticks and
+/// The longest that a slice lasts, except for the scheduler: the kernel rounds it up to whole ticks and
 /// adds the one that has begun (`sock_set_timeout`, net/core/sock.c; `calc_index`, kernel/time/timer.c).
 fn longest_slice(tick: Duration) -> Duration {
     let ticks = SLICE.as_nanos().div_ceil(tick.as_nanos().max(1)) + 1;
