@@ -126,7 +126,10 @@ const REFUSED: &[(&str, &str)] = &[
         "constant-real-for-integer.lcm",
         "2:23: 3.5 is not a valid value of int32_t",
     ),
-    ("constant-plus.lcm", "2:22: 1e is not a valid value of double"),
+    (
+        "constant-plus.lcm",
+        "2:22: 1e is not a valid value of double",
+    ),
     ("semicolon-after-brace.lcm", "3:2: no ';' after '}'"),
     ("glued-brace.lcm", "1:9: put a space beside '{'"),
     (

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use kadenz_udp::controller::{
-    Burst, BurstSlot, DeviceId, DeviceKey, NoPlace, Outstanding, OutstandingSlot, Place, DeviceTable,
-    DeviceTableFull, DeviceTableSlot, Sending, Untrue,
+    Burst, BurstSlot, DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot, NoPlace,
+    Outstanding, OutstandingSlot, Place, Sending, Untrue,
 };
 use kadenz_udp::wire::{Packet, Probe, RunId, Sequence, Stamp};
 use proptest::prelude::*;

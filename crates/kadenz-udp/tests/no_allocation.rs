@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 use allocation_counter::measure;
 use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
 use kadenz_udp::controller::{
-    Burst, BurstSlot, DeviceKey, Outstanding, OutstandingSlot, DeviceTable, DeviceTableSlot, Sending,
-    TrackWord, Tracker,
+    Burst, BurstSlot, DeviceKey, DeviceTable, DeviceTableSlot, Outstanding, OutstandingSlot,
+    Sending, TrackWord, Tracker,
 };
 use kadenz_udp::device::{Answer, Echo, PerSecond, Policy};
 use kadenz_udp::record::{

@@ -287,7 +287,10 @@ mod tests {
         let refused = all
             .output(input.device, input.index, input.sub)
             .unwrap_err();
-        assert!(refused.to_string().contains("is not an output"), "{refused}");
+        assert!(
+            refused.to_string().contains("is not an output"),
+            "{refused}"
+        );
     }
 
     #[test]

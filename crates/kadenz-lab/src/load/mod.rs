@@ -33,8 +33,9 @@
 //! # Ok::<(), kadenz_lab::load::StartLoadError>(())
 //! ```
 //!
-//! Real-time safety: none of this belongs on a real-time path. Generators run at the ordinary
-//! priority, also when the thread that starts them has a real-time one.
+//! # Real-time safety
+//! None of this belongs on a real-time path. Generators run at the ordinary priority, also when the thread that
+//! starts them has a real-time one.
 
 mod cpu;
 mod disk;

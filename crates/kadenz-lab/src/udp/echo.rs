@@ -34,6 +34,9 @@ pub enum StampClock {
 }
 
 impl StampClock {
+    /// The time of this clock.
+    ///
+    /// # Real-time safety
     /// Real-time safe: one or two readings of a clock.
     fn now_ns(self) -> u64 {
         match self {
@@ -120,6 +123,7 @@ impl EchoDevice {
 
     /// Answers until somebody stops it.
     ///
+    /// # Real-time safety
     /// Real-time safe: allocates nothing and takes no lock; two system calls a question, or fewer.
     pub fn run(&mut self, stop: &Stop) {
         while !stop.requested() {
@@ -209,6 +213,7 @@ const MAX: Duration = Duration::from_micros(500);
 
 /// The beat of the questions.
 ///
+/// # Real-time safety
 /// Real-time safe: some integers, no clock read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anticipation {

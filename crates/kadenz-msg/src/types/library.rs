@@ -12,6 +12,7 @@ use crate::message::Fingerprint;
 
 /// What some `.lcm` texts describe, each type's name resolved.
 ///
+/// # Real-time safety
 /// Allocates; not for a real-time path.
 #[derive(Debug, Clone, Default)]
 pub struct Types {

@@ -107,7 +107,9 @@ pub enum ParsePercentError {
     #[error("`{0}` is not a valid percentage; write a decimal number such as 99.9")]
     NotANumber(String),
     /// 0, 100 or beyond.
-    #[error("{0} % is not a valid percentile; it lies above 0 and below 100 (for the ends use min and max)")]
+    #[error(
+        "{0} % is not a valid percentile; it lies above 0 and below 100 (for the ends use min and max)"
+    )]
     OutOfRange(String),
     /// More than nine digits after the point.
     #[error("`{0}` has more than nine digits after the point; nine are kept")]

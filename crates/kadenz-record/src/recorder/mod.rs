@@ -140,7 +140,10 @@ const ROUNDS: u64 = 9;
 const VALUES: u64 = 10_000;
 
 /// What recording one value costs on this machine, in nanoseconds: the median over nine rounds of ten
-/// thousand values, which take about a millisecond. Not for a real-time path.
+/// thousand values, which take about a millisecond.
+///
+/// # Real-time safety
+/// Not for a real-time path.
 #[must_use]
 pub fn cost_ns() -> f64 {
     let (mut writer, _reader) = pair(None);

@@ -27,6 +27,7 @@ use crate::units::Decimal;
 /// stays visible as many late cycles (no coordinated omission). [`Beat::skip_to`] is there for
 /// loops that must not catch up; it says how many beats it left out.
 ///
+/// # Real-time safety
 /// Real-time safe: no allocation, no division in [`Beat::next`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beat {

@@ -61,10 +61,14 @@ impl fmt::Display for Policy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
     /// No policy goes by that name.
-    #[error("`{0}` is not a valid scheduling policy; write other, fifo:80, rr:80 or deadline:200us/1ms")]
+    #[error(
+        "`{0}` is not a valid scheduling policy; write other, fifo:80, rr:80 or deadline:200us/1ms"
+    )]
     Unknown(String),
     /// Not a number from 1 to 99.
-    #[error("`{0}` is not a valid real-time priority; write a number from 1 (lowest) to 99 (highest)")]
+    #[error(
+        "`{0}` is not a valid real-time priority; write a number from 1 (lowest) to 99 (highest)"
+    )]
     Priority(String),
     /// Not two or three times.
     #[error(

@@ -51,8 +51,6 @@ impl core::error::Error for DeviceTableFull {}
 /// place, so that a stranger cannot fill the table. Half as many devices as slots have room, and at
 /// most 32,767.
 ///
-/// Real-time safe: a look-up follows a short chain and allocates nothing.
-///
 /// ```
 /// use kadenz_udp::controller::{DeviceId, DeviceKey, DeviceTable, DeviceTableSlot};
 ///
@@ -64,6 +62,9 @@ impl core::error::Error for DeviceTableFull {}
 /// assert_eq!((table.len(), table.strangers()), (1, 1));
 /// # Ok::<(), kadenz_udp::controller::DeviceTableFull>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: a look-up follows a short chain and allocates nothing.
 #[derive(Clone, Debug)]
 pub struct DeviceTable<M> {
     slots: M,

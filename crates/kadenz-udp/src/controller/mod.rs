@@ -50,13 +50,13 @@
 //! ```
 
 mod burst;
+mod device_table;
 mod outstanding;
 mod reply_order;
-mod device_table;
 mod tracker;
 
 pub use burst::{Burst, BurstSlot, NoPlace, Place};
+pub use device_table::{DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot};
 pub use outstanding::{Outstanding, OutstandingSlot, Sending, Untrue};
 pub use reply_order::{OrderSlot, Places, ReplyOrder};
-pub use device_table::{DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot};
 pub use tracker::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::wire::rtp::rtcp::{Reports, Said, said};
-use crate::wire::rtp::{Counts, Packet, ReorderLimits, Reorder, is_rtcp};
+use crate::wire::rtp::{Counts, Packet, Reorder, ReorderLimits, is_rtcp};
 use crate::wire::rtsp::{Granted, Transport};
 use crate::wire::sdp::{Encoding, Video};
 use crate::wire::video::{Depacketizer, Encoded};

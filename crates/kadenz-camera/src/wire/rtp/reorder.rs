@@ -103,10 +103,7 @@ impl Reorder {
         let mut places = Vec::new();
         places.resize_with(PLACES, Place::default);
         Self {
-            limits: ReorderLimits {
-                packets,
-                ..limits
-            },
+            limits: ReorderLimits { packets, ..limits },
             places: places.into(),
             expected: None,
             ssrc: 0,

@@ -40,6 +40,7 @@ pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
 /// run that was taken in another.
 pub(super) fn with_text(named: &str) -> anyhow::Result<(String, Topology)> {
     let text = text(named)?;
-    let topology = Topology::parse(&text).with_context(|| format!("{named} is not a valid topology"))?;
+    let topology =
+        Topology::parse(&text).with_context(|| format!("{named} is not a valid topology"))?;
     Ok((text, topology))
 }

@@ -297,7 +297,9 @@ impl ControlServer {
                     Line::Whole(line) => match serde_json::from_slice::<Question>(&line) {
                         Ok(question) => question,
                         Err(error) => {
-                            lines.send(&Reply::Error(format!("this is not a valid request: {error}")))?;
+                            lines.send(&Reply::Error(format!(
+                                "this is not a valid request: {error}"
+                            )))?;
                             since = Instant::now();
                             continue;
                         }

@@ -95,9 +95,11 @@ impl Checker<'_> {
             }
         }
         match &fault.chance {
-            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => {
-                Err(self.error(Some(chance.span()), "it is not a valid probability", "write 0 to 1"))
-            }
+            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => Err(self.error(
+                Some(chance.span()),
+                "it is not a valid probability",
+                "write 0 to 1",
+            )),
             _ => Ok(()),
         }
     }

@@ -60,10 +60,13 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Reads what the two variables name. Not real-time safe.
+    /// Reads what the two variables name.
     ///
     /// # Errors
     /// [`InsideError`].
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn read(folder: &Path, host: &str) -> Result<Self, InsideError> {
         let path = folder.join(TOPOLOGY_FILE);
         let text = match bounded(&path) {

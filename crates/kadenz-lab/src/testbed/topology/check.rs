@@ -116,7 +116,10 @@ impl Checker<'_> {
         if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
             return Err(self.refuse(
                 at,
-                format!("`{}` is not a valid name", name.chars().take(40).collect::<String>()),
+                format!(
+                    "`{}` is not a valid name",
+                    name.chars().take(40).collect::<String>()
+                ),
                 format!("write 1 to {} of a-z, 0-9 and -", limits::NAME),
             ));
         }

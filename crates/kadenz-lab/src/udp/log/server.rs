@@ -73,8 +73,9 @@ impl Server {
 
     /// Receives until somebody stops it, or all streams that are waited for have ended.
     ///
-    /// Real-time safety: waits for no disk and takes no lock. It allocates for a device or a stream
-    /// that is heard for the first time, and for nothing else.
+    /// # Real-time safety
+    /// Waits for no disk and takes no lock. It allocates for a device or a stream that is heard for
+    /// the first time, and for nothing else.
     pub(super) fn run(&mut self, context: &mut LoopContext<'_>) {
         while !context.stop.requested() && !self.is_done() {
             let until = context.clock.now() + POLL_INTERVAL;

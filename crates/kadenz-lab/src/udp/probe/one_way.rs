@@ -42,6 +42,7 @@ pub(super) struct Exchanges {
 impl Exchanges {
     /// Tells of an answer with device stamps; what finds no room is not settled, and counted.
     ///
+    /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no system call.
     pub(super) fn tell(&mut self, reply: &Reply) {
         let Some(stamps) = reply.device_stamps else {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use kadenz_record::run::network::{Broadcasts, Flow};
 use kadenz_udp::controller::{
-    Arrival, Counts, DeviceId, DeviceKey, Order, Outstanding, OutstandingSlot, DeviceTable, DeviceTableSlot,
-    Sending, Timing, TrackWord, Tracker,
+    Arrival, Counts, DeviceId, DeviceKey, DeviceTable, DeviceTableSlot, Order, Outstanding,
+    OutstandingSlot, Sending, Timing, TrackWord, Tracker,
 };
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
 
@@ -45,7 +45,10 @@ pub struct Reply {
 
 /// The controller's counts: every packet to every device, and what became of it.
 ///
-/// Memory is taken when it is made. Real-time safety: no allocation, lock or system call after.
+/// Memory is taken when it is made.
+///
+/// # Real-time safety
+/// No allocation, lock or system call after.
 #[derive(Debug)]
 pub struct PacketCounts {
     token: Option<Token>,

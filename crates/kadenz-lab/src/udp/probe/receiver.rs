@@ -107,7 +107,8 @@ impl Receiver {
 
     /// Receives until nothing more is sent and nothing more is waited for.
     ///
-    /// Real-time safety: no allocation and no lock; its system calls are the port's.
+    /// # Real-time safety
+    /// No allocation and no lock; its system calls are the port's.
     pub(super) fn run(&mut self, clock: &dyn Clock) {
         while !self.is_done(clock) {
             self.receive(clock, clock.now() + POLL_INTERVAL);

@@ -291,7 +291,10 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Udpm {
     /// Sends on LCM's own channel for this, which every LCM program ignores, and listens; up to a
-    /// second. Not real-time safe.
+    /// second.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn self_test(&self) -> SelfTest {
         self.try_self_test()

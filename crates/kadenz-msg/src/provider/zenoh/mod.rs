@@ -101,7 +101,7 @@ fn patient() -> Result<Config, zenoh::Error> {
 }
 
 impl Zenoh {
-    /// Joins the network. Not real-time safe; starts Zenoh's threads.
+    /// Joins the network.
     ///
     /// ```no_run
     /// use kadenz_msg::provider::{Provider, parameters::Address, zenoh::Zenoh};
@@ -114,6 +114,9 @@ impl Zenoh {
     /// # Errors
     /// Where a parameter is none, the configuration's file cannot be read, or nobody is reached that
     /// must be.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe; starts Zenoh's threads.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let mut parameters = address.parameters();
         let mut config = match parameters.text("config") {

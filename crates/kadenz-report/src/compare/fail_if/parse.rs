@@ -37,13 +37,17 @@ pub enum ParseFailIfError {
         limit: String,
     },
     /// A duration for a figure that is none.
-    #[error("`{figure}` is not a valid duration; write a plain number, a ratio (1.2x) or a change (10%)")]
+    #[error(
+        "`{figure}` is not a valid duration; write a plain number, a ratio (1.2x) or a change (10%)"
+    )]
     NotADuration {
         /// The figure.
         figure: Metric,
     },
     /// A ratio below zero.
-    #[error("`{0}` is not a valid ratio: it must be above 0; for a decrease write `< 0.9x` or `< -10%`")]
+    #[error(
+        "`{0}` is not a valid ratio: it must be above 0; for a decrease write `< 0.9x` or `< -10%`"
+    )]
     RatioNotPositive(String),
     /// `significantly` with an absolute limit.
     #[error(

@@ -65,13 +65,19 @@ fn wrong_expressions_say_what_is_wrong_and_what_to_write() {
             "`p99.9` has no operator; write it as `p99.9 > 1.2x`",
         ),
         ("p99.9 = 2ms", "has no operator"),
-        ("latency > 2ms", "`latency` is not a valid figure; there are p50"),
+        (
+            "latency > 2ms",
+            "`latency` is not a valid figure; there are p50",
+        ),
         ("p > 2ms", "`p` is not a valid figure"),
         (
             "p100 > 2ms",
             "100 % is not a valid percentile; it lies above 0 and below 100",
         ),
-        ("p99.9 > fast", "`fast` is not a valid limit; write a ratio (1.2x)"),
+        (
+            "p99.9 > fast",
+            "`fast` is not a valid limit; write a ratio (1.2x)",
+        ),
         ("p99.9 >", "`` is not a valid limit"),
         (
             "p99.9 > 2",

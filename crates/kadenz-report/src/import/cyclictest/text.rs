@@ -230,7 +230,9 @@ fn number(word: &str) -> Result<u64, String> {
 
 fn too_many(column: usize) -> String {
     if column > MAX_COLUMNS {
-        return format!("more than {MAX_COLUMNS} counts in a row: this is not an output of cyclictest");
+        return format!(
+            "more than {MAX_COLUMNS} counts in a row: this is not an output of cyclictest"
+        );
     }
     format!("{column} counts or more in a row, fewer in the first: a row has a count a thread")
 }

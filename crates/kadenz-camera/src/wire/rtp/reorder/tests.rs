@@ -114,7 +114,10 @@ fn a_long_gap_loses_only_what_did_not_come() {
 
 #[test]
 fn another_stream_begins_anew_and_a_single_stray_does_not() {
-    let (out, counts) = given(ReorderLimits::UDP, &[1, 2, 40_000, 3, 20_000, 20_001, 20_002]);
+    let (out, counts) = given(
+        ReorderLimits::UDP,
+        &[1, 2, 40_000, 3, 20_000, 20_001, 20_002],
+    );
     assert_eq!(numbers(&out), [1, 2, 3, 20_001, 20_002]);
     assert_eq!((counts.restarts, counts.lost), (1, 0));
     let mut reorder = Reorder::new(ReorderLimits::UDP);

@@ -363,7 +363,9 @@ impl<'w> Words<'w> {
         let word = self.need("parts per million")?;
         let ppm = word.parse::<f64>().ok().filter(|it| it.abs() <= 10_000.0);
         ppm.ok_or_else(|| {
-            format!("`{word}` is not a valid drift; oscillators are within 100 ppm, here up to 10000")
+            format!(
+                "`{word}` is not a valid drift; oscillators are within 100 ppm, here up to 10000"
+            )
         })
     }
 }
