@@ -115,7 +115,7 @@ mod tests {
             read(Path::new("/dev/zero"), 5)
                 .unwrap_err()
                 .to_string()
-                .contains("no file")
+                .contains("not a file")
         );
     }
 

@@ -94,7 +94,7 @@ mod tests {
         ]);
         assert_eq!(
             places(&found),
-            ["crates/a/src/lib.rs:1", "crates/a/src/lib.rs:13"]
+            ["crates/a/src/lib.rs:1", "crates/a/src/lib.rs:12"]
         );
     }
     use crate::tidy::samples::{file, places};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Units of a billionth of a percent: as many as eleven nines can be told apart.
 const UNITS_PER_PERCENT: u64 = 1_000_000_000;
 const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
@@ -19,7 +21,10 @@ const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
 /// assert!(!p.is_carried_by(999));
 /// # Ok::<(), kadenz_record::histogram::ParsePercentError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100)))]
 pub struct Percent(u64);
 
 impl Percent {
@@ -114,6 +119,20 @@ pub enum ParsePercentError {
     /// More than nine digits after the point.
     #[error("`{0}` has more than nine digits after the point; nine are kept")]
     TooFine(String),
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> Self {
+        percent.percent()
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = ParsePercentError;
+
+    fn try_from(percent: f64) -> Result<Self, ParsePercentError> {
+        percent.to_string().parse()
+    }
 }
 
 impl FromStr for Percent {

@@ -88,7 +88,7 @@ impl Udpm {
     ///
     /// Udpm::open(&Address::parse("udpm://239.255.76.67:7667?ttl=1&iface=eth0&dscp=46")?)?;
     /// let error = Udpm::open(&Address::parse("udpm://10.0.0.1:7667")?).unwrap_err();
-    /// assert!(error.to_string().contains("no multicast group"));
+    /// assert!(error.to_string().contains("not a multicast group"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -58,14 +58,11 @@ fn run(cells: impl IntoIterator<Item = [SeriesSummary; 2]>) -> Summary {
     let mut run = run_of("tune", cells.into_iter().flatten().collect());
     run.run.experiment = EXPERIMENT.into();
     run.run.host.cpus = 4;
-    run.run.parameters = [
-        ("loads", "unloaded,heavy".into()),
-        ("confidence", "99.99".into()),
-        ("priority", 80.into()),
-        ("shield", "1".into()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
+    run.run.tune = Some(Tune {
+        loads: Load::ALL.to_vec(),
+        shield: [1].into(),
+        ..Tune::default()
+    });
     run
 }
 
@@ -377,15 +374,7 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
         run.series
             .push(series_of(named(name, Kind::Lateness), &[(1, 1)]));
     }
-    run.run
-        .parameters
-        .insert("shield".into(), "1; reboot".into());
-    run.run
-        .parameters
-        .insert("confidence".into(), "</script>".into());
-    run.run
-        .parameters
-        .insert("loads".into(), serde_json::json!([1]));
+    run.run.tune = None;
     let matrix = Matrix::of(&run).unwrap();
     assert_eq!(matrix.cells.len(), 2);
     assert_eq!(matrix.others(&run).count(), 5);
