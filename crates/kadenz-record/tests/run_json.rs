@@ -9,11 +9,13 @@ use std::path::Path;
 use common::{INTERVAL, numbered, run, spec};
 use kadenz_record::run::camera::Camera;
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::matrix::{Load, Measure};
 use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::model::{
     Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
     Warning,
 };
+use kadenz_record::run::tune::{NotGranted, Tune};
 use networks::{network, networks};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -143,6 +145,15 @@ fn full() -> Run {
         network: Some(network()),
         messages: Some(messages()),
         camera: Some(camera()),
+        tune: Some(Tune {
+            shield: [1].into(),
+            loads: Load::ALL.to_vec(),
+            not_granted: vec![NotGranted {
+                measure: Measure::Idle,
+                sentence: text(),
+            }],
+            ..Tune::default()
+        }),
         warnings: vec![Warning {
             id: text(),
             text: text(),
@@ -481,6 +492,7 @@ fn runs() -> impl Strategy<Value = Run> {
             network: machine.2,
             messages: machine.3,
             camera: None,
+            tune: None,
             series,
             warnings,
         },

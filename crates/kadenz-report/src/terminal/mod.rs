@@ -76,7 +76,7 @@ impl Style {
 pub fn summary(summary: &Summary, style: Style) -> Text {
     let mut parts: Vec<Text> = vec![heading(summary, style).into()];
     if let Some(matrix) = Matrix::of(summary) {
-        parts.push(matrix::terminal(&matrix, style));
+        parts.extend(matrix::document(&matrix).parts(style));
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));

@@ -57,5 +57,6 @@ pub(super) fn plan(options: &Options) -> Plan {
 
 fn tables(runs: &[Summary]) -> String {
     let matrices = runs.iter().filter_map(Matrix::of);
-    matrices.map(|matrix| matrix::markdown(&matrix)).collect()
+    let document = |it: Matrix| matrix::document(&it).and(matrix::beside_the_paper(&it));
+    matrices.map(|it| document(it).markdown()).collect()
 }
