@@ -165,8 +165,9 @@ impl Document {
         self.push(Block::Listing(text.into()))
     }
 
-    /// Adds the title of a part.
-    pub(crate) fn heading(self, text: impl Into<String>) -> Self {
+    /// Adds the title of a part, which a terminal leaves out.
+    #[must_use]
+    pub fn heading(self, text: impl Into<String>) -> Self {
         self.push(Block::Heading(text.into()))
     }
 

@@ -9,6 +9,8 @@ mod sheet;
 pub(crate) mod table;
 pub(crate) mod text;
 
+use std::io::IsTerminal as _;
+
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
 pub use brief::{Aside, brief, headline};
@@ -53,12 +55,13 @@ impl Style {
     /// rich, or plain, whatever it is.
     #[must_use]
     pub fn of_stdout(colour: Option<bool>) -> Self {
-        let table = comfy_table::Table::new();
+        let stdout = std::io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
         // A pseudo-terminal whose size nobody set has no columns.
-        let width = table.width().filter(|it| table.is_tty() && *it > 0);
+        let width = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
         Self {
             width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),
-            rich: colour.unwrap_or_else(|| table.is_tty()),
+            rich: colour.unwrap_or_else(|| stdout.is_terminal()),
         }
     }
 }

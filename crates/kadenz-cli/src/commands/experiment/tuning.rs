@@ -2,6 +2,7 @@
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
+use kadenz_report::document::Document;
 use kadenz_report::matrix::{self, Combination, Matrix};
 use kadenz_report::summary::Summary;
 
@@ -55,8 +56,8 @@ pub(super) fn plan(options: &Options) -> Plan {
     }
 }
 
-fn tables(runs: &[Summary]) -> String {
+fn tables(runs: &[Summary]) -> Document {
     let matrices = runs.iter().filter_map(Matrix::of);
     let document = |it: Matrix| matrix::document(&it).and(matrix::beside_the_paper(&it));
-    matrices.map(|it| document(it).markdown()).collect()
+    matrices.map(document).fold(Document::new(), Document::and)
 }
