@@ -33,7 +33,7 @@ use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
-/// Which real-time measure buys what on this machine?
+/// Measure which real-time measure buys what on this machine
 ///
 /// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded),
 /// S (spinning sleep) and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on
