@@ -49,9 +49,9 @@ fn paths_lead_to_members_elements_and_rows() {
         ("one.w", "one has no member w; it has v, s"),
         ("big[0]", "big is not an array"),
         ("grid.x", "grid has no member x"),
-        ("grid[", "no path"),
-        ("", "no path"),
-        ("grid[-1]", "no path"),
+        ("grid[", "is not a valid path"),
+        ("", "is not a valid path"),
+        ("grid[-1]", "is not a valid path"),
     ] {
         let said = value.get(path).unwrap_err().to_string();
         assert!(said.contains(word), "{path}: {said}");
