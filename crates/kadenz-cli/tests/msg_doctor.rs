@@ -40,7 +40,7 @@ fn what_is_no_multicast_is_refused() {
         ("memq://", "begins with udpm://"),
         ("udpm://10.0.0.1:7667", "not a multicast group"),
         ("udpm://?tll=1", "it knows ttl"),
-        ("nonsense", "not a valid scheme"),
+        ("nonsense", "no scheme"),
     ] {
         let said = run(&["msg", "doctor", url]);
         assert_eq!(said.code, 2, "{}", said.out);
