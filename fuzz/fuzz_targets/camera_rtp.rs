@@ -1,7 +1,7 @@
 //! Packets of RTP on their way to pictures: H.264, H.265 and JPEG.
 #![no_main]
 
-use kadenz_camera::wire::rtp::{Patience, Reorder, rtcp};
+use kadenz_camera::wire::rtp::{ReorderLimits, Reorder, rtcp};
 use kadenz_camera::wire::sdp::{Encoding, Video};
 use kadenz_camera::wire::video::{Depacketizer, MAX_PICTURE};
 use kadenz_rt::clock::MonotonicTime;
@@ -19,12 +19,12 @@ fuzz_target!(|bytes: &[u8]| {
         session_control: None,
         parameter_sets: Vec::new(),
     };
-    let patience = if kind & 0x80 == 0 {
-        Patience::UDP
+    let limits = if kind & 0x80 == 0 {
+        ReorderLimits::UDP
     } else {
-        Patience::NONE
+        ReorderLimits::NONE
     };
-    let (mut reorder, mut depacketizer) = (Reorder::new(patience), Depacketizer::new(&video));
+    let (mut reorder, mut depacketizer) = (Reorder::new(limits), Depacketizer::new(&video));
     let (mut now, mut pushed, mut given) = (0, 0, 0);
     // A length, a time in milliseconds, and a packet.
     while let [length, ms, after @ ..] = rest {

@@ -21,7 +21,7 @@ pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it looks whether a ring is there.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How often it looks whether the camera has failed, while it waits for the first frame.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const FAILURE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Where nothing was published for so long, the camera may have another ring.
 const QUIET: Duration = Duration::from_millis(200);
 
@@ -178,7 +178,7 @@ impl Camera {
                 Some(server) => Some(server.status()),
                 None => status::read(name),
             };
-            let wait = end.remaining(clock::now()).min(LOOK_INTERVAL);
+            let wait = end.remaining(clock::now()).min(FAILURE_POLL_INTERVAL);
             match RingReader::open(&memory) {
                 Ok(ring) if ring.state() == RingState::InUse && ring.wait_beyond(0, wait) => {
                     return Ok(Self {

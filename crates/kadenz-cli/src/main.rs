@@ -29,6 +29,14 @@ use crate::output::OutputOptions;
     max_term_width = 100
 )]
 #[command(after_help = "\
+By what they are for:
+  measure     check, hiccup, timer, udp, wire, testbed, camera, experiment, load
+  fix         doctor, tune, run
+  fieldbus    ethercat
+  messages    msg, log
+  data        show, report, compare, modes, import, export
+  help        completions, man, help
+
 Examples:
   kadenz check --rate 1kHz --deadline 400us    one minute, one answer
   kadenz doctor                                what spoils real time here, and how to mend it
@@ -70,6 +78,23 @@ fn main() -> ExitCode {
         Err(error) => {
             output::error(&error);
             ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn help_says_of_each_command_what_it_is_for() {
+        let command = super::command();
+        let help = command.get_after_help().expect("groups").to_string();
+        let (groups, _) = help.split_once("\n\n").expect("groups, then examples");
+        let words: Vec<&str> = groups.split([' ', ',', '\n']).collect();
+        for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let name = it.get_name();
+            let times = words.iter().filter(|word| **word == name).count();
+            // `help` is a group, too.
+            assert_eq!(times, if name == "help" { 2 } else { 1 }, "{name}");
         }
     }
 }

@@ -85,9 +85,9 @@ pub(crate) fn is_verbose() -> bool {
 pub(crate) fn width_of_notes() -> usize {
     const WITHOUT: u16 = 100;
     const MIN: u16 = 32;
-    let size = crossterm::terminal::size().ok();
-    let size = size.filter(|(columns, _)| is_read_now() && *columns > 0);
-    usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(MIN))
+    let size = terminal_size::terminal_size_of(io::stderr());
+    let columns = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
+    usize::from(columns.unwrap_or(WITHOUT).max(MIN))
 }
 
 /// How to draw on standard output.

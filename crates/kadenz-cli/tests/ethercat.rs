@@ -309,7 +309,7 @@ fn devices_are_configured_as_their_vendors_file_says() {
     ] {
         assert!(said.err.contains(part), "{}", said.err);
     }
-    for (esi, part) in [("one.toml", "it is no XML"), ("none", "none")] {
+    for (esi, part) in [("one.toml", "it is not valid XML"), ("none", "none")] {
         let file = path(esi);
         let said = words(&["pdo", "--sim", text(&sim), "--esi", text(&file)]);
         assert_eq!(said.code, 2);

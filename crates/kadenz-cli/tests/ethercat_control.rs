@@ -234,9 +234,9 @@ fn outputs_that_no_axis_has_are_set_while_the_loop_runs() {
     );
     for (arguments, word) in [
         (["left knee", "0x607A", "5"], "belongs to an axis"),
-        (["left knee", "0x6064", "5"], "is no output"),
+        (["left knee", "0x6064", "5"], "is not an output"),
         (["EL2889", "0x7090:1", "2"], "write true or false"),
-        (["EL2889", "0x7777:1", "1"], "is no output"),
+        (["EL2889", "0x7777:1", "1"], "is not an output"),
     ] {
         let refused = robot.say(&[&["output"], &arguments[..]].concat());
         assert_eq!(refused.code, 2, "{arguments:?}");

@@ -120,7 +120,7 @@ fn a_pipe_in_the_place_of_a_file_hangs_no_command() {
         for command in ["show", "compare", "report"] {
             let said = run_unless_it_hangs(&mut kadenz(&[command, text(&run_folder)]));
             assert_eq!(said.code, 2, "{command}, {pipe}: {}", said.err);
-            assert!(said.err.contains("no regular file"), "{}", said.err);
+            assert!(said.err.contains("not a regular file"), "{}", said.err);
         }
     }
 }

@@ -59,7 +59,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// A run with a series of that name whose words are all hostile, but for those that name its files.
+    /// A run with a series of that name whose words are all hostile, except for those that name its files.
     fn run(&self, name: &str, series: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/runs/complete");
         let to = self.at(name);

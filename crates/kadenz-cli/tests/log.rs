@@ -41,7 +41,7 @@ fn info_tells_of_every_format_and_damage_is_exit_code_1() {
     assert!(said.out.contains("DAMAGED at 3 places"), "{}", said.out);
     let said = run(&["log", "info", text(&golden("README.md"))]);
     assert_eq!(said.code, 2);
-    assert!(said.err.contains("is no log"), "{}", said.err);
+    assert!(said.err.contains("is not a valid log"), "{}", said.err);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_bus_that_works_and_one_that_does_not_are_told_apart() {
 fn what_is_no_multicast_is_refused() {
     for (url, words) in [
         ("memq://", "begins with udpm://"),
-        ("udpm://10.0.0.1:7667", "no multicast group"),
+        ("udpm://10.0.0.1:7667", "not a multicast group"),
         ("udpm://?tll=1", "it knows ttl"),
         ("nonsense", "no scheme"),
     ] {

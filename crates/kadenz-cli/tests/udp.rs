@@ -407,7 +407,10 @@ fn wrong_arguments_are_refused_with_a_remedy() {
         assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
     };
     refused(&["udp", "send"], "--to");
-    refused(&["udp", "send", "--to", "10.0.0.5:99999"], "is no address");
+    refused(
+        &["udp", "send", "--to", "10.0.0.5:99999"],
+        "is not a valid address",
+    );
     refused(&["udp", "send", "--to", "127.0.0.1,127.0.0.1"], "twice");
     refused(&["udp", "send", "--to", "127.0.0.1,::1"], "IPv4");
     refused(&["udp", "send", "--to", "127.0.0.1", "--size", "17B"], "18");

@@ -20,7 +20,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 const MS: u64 = 1_000_000;
 
-/// A humanoid whose quartzes are within so many ppm, and whose hops jitter by so many ns.
+/// A humanoid whose oscillators are within so many ppm, and whose hops jitter by so many ns.
 struct Wire {
     devices: usize,
     ppm: f64,
@@ -140,7 +140,7 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!(
-        "devices, quartzes within ppm, jitter of a hop in ns; largest error of a delay in ns; frames"
+        "devices, oscillators within ppm, jitter of a hop in ns; largest error of a delay in ns; frames"
     );
     println!(
         "until aligned; clocks apart in 10 s of cycles, ns; cycles until the loop was locked; its"

@@ -70,7 +70,7 @@ pub(crate) fn read(path: &Path, longest: u64) -> IoResult<String> {
 pub(crate) fn bytes(path: &Path, longest: u64) -> IoResult<Vec<u8>> {
     // Before it is opened: to open a pipe waits for its other end.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is no file"));
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
     let mut bytes = Vec::new();
     let read = File::open(path)?
@@ -115,7 +115,7 @@ mod tests {
             read(Path::new("/dev/zero"), 5)
                 .unwrap_err()
                 .to_string()
-                .contains("no file")
+                .contains("not a file")
         );
     }
 

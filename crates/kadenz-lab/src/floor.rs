@@ -55,7 +55,10 @@ impl GapMeter {
         }
     }
 
-    /// Takes the next reading. Real-time safety: no allocation, lock or system call.
+    /// Takes the next reading.
+    ///
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     pub fn read(&mut self, now: MonotonicTime) {
         let gap_ns = now.since(self.previous);
         if gap_ns > self.longest_ns {
@@ -73,7 +76,8 @@ impl GapMeter {
 
 /// Probes the noise floor from `start` on.
 ///
-/// Real-time safety: after the call it allocates nothing and takes no lock.
+/// # Real-time safety
+/// After the call it allocates nothing and takes no lock.
 pub fn floor(plan: &FloorPlan, context: &mut LoopContext<'_>, recorder: &mut SeriesRecorder) {
     context.sleeper.sleep_until(context.start);
     let end = context.start + plan.duration;

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Asks every loop that holds a clone of it to end after its present cycle.
 ///
-/// Real-time safety: reading and setting it is one atomic access.
-///
 /// ```
 /// let stop = kadenz_lab::stop::Stop::default();
 /// assert!(!stop.requested());
 /// stop.request();
 /// assert!(stop.clone().requested());
 /// ```
+///
+/// # Real-time safety
+/// Reading and setting it is one atomic access.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

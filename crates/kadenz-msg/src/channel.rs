@@ -41,7 +41,7 @@ pub enum ChannelError {
 }
 
 impl Channel {
-    /// A channel of that name. Allocates only for the error. Real-time safe where the name is good.
+    /// A channel of that name. Allocates only for the error.
     ///
     /// # Errors
     /// Where the name is empty, longer than 63 bytes or holds a NUL.
@@ -53,6 +53,9 @@ impl Channel {
     /// assert!(Channel::new(&"x".repeat(64)).is_err());
     /// # Ok::<(), kadenz_msg::channel::ChannelError>(())
     /// ```
+    ///
+    /// # Real-time safety
+    /// Real-time safe where the name is good.
     pub fn new(name: &str) -> Result<Self, ChannelError> {
         if name.is_empty() {
             return Err(ChannelError::Empty);
@@ -136,7 +139,7 @@ pub struct Pattern {
 
 /// A pattern that is no regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the channel pattern {pattern:?} is no regular expression: {reason}")]
+#[error("the channel pattern {pattern:?} is not a regular expression: {reason}")]
 pub struct PatternError {
     /// What was given.
     pub pattern: String,

@@ -17,9 +17,11 @@ impl fmt::Display for Fingerprint {
 
 /// A message: something with a fingerprint that is encoded after it.
 ///
-/// `kadenz msg gen --lang rust` writes implementations of it. Real-time safety: encoding allocates
-/// nothing; [`Message::decode_from`] allocates only where a string or a variable array is longer than
-/// it was in the value that is overwritten.
+/// `kadenz msg gen --lang rust` writes implementations of it.
+///
+/// # Real-time safety
+/// Encoding allocates nothing; [`Message::decode_from`] allocates only where a string or a variable
+/// array is longer than it was in the value that is overwritten.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message",
     note = "derive it with `#[derive(kadenz::Message)]`, or write it from its .lcm file with `kadenz msg gen`",

@@ -21,8 +21,8 @@ use kadenz_rt::pi_mutex::PiMutex;
 
 /// Mutual exclusion with priority inheritance where the system has it, else an ordinary mutex.
 ///
-/// Real-time safety: as [`PiMutex`]; every critical section of the bus is a few pushes and copies of
-/// one message.
+/// # Real-time safety
+/// As [`PiMutex`]; every critical section of the bus is a few pushes and copies of one message.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
     inner: Inner<T>,

@@ -116,17 +116,20 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "constant-out-of-range.lcm",
-        "2:22: 128 is no value of int8_t",
+        "2:22: 128 is not a valid value of int8_t",
     ),
     (
         "constant-no-number.lcm",
-        "2:23: three is no value of int32_t; write a whole number",
+        "2:23: three is not a valid value of int32_t; write a whole number",
     ),
     (
         "constant-real-for-integer.lcm",
-        "2:23: 3.5 is no value of int32_t",
+        "2:23: 3.5 is not a valid value of int32_t",
     ),
-    ("constant-plus.lcm", "2:22: 1e is no value of double"),
+    (
+        "constant-plus.lcm",
+        "2:22: 1e is not a valid value of double",
+    ),
     ("semicolon-after-brace.lcm", "3:2: no ';' after '}'"),
     ("glued-brace.lcm", "1:9: put a space beside '{'"),
     (
@@ -145,7 +148,7 @@ const REFUSED: &[(&str, &str)] = &[
         "inline-struct.lcm",
         "2:5: a struct within a struct is not possible",
     ),
-    ("bad-name.lcm", "2:12: '2x' is no name"),
+    ("bad-name.lcm", "2:12: '2x' is not a valid name"),
     ("open-comment.lcm", "2:5: this comment has no end"),
     (
         "stray-word.lcm",

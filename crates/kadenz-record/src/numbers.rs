@@ -188,7 +188,7 @@ fn round_up_to_two_digits(number: f64) -> f64 {
         return 0.0;
     }
     let step = 10_f64.powf(number.log10().floor() - 1.0);
-    // A bound that is a round number but for the last bit of an `f64` stays that number.
+    // A bound that is a round number except for the last bit of an `f64` stays that number.
     (number / step - 1e-9).ceil() * step
 }
 

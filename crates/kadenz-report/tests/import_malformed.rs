@@ -28,7 +28,7 @@ fn csv() {
     refused("time_ns,value_ns\n", "it holds no row after its header");
     refused(
         "1,2\n3,4\n",
-        "line 1: \"1\" is no known column; the first line must name",
+        "line 1: \"1\" is not a known column; the first line must name",
     );
     refused(
         "time_ns,time_ns\n",
@@ -40,11 +40,11 @@ fn csv() {
     );
     refused(
         "# c\ntime_ns,value_ns\n0,1\n1,x\n",
-        "line 4: value_ns \"x\" is no whole number",
+        "line 4: value_ns \"x\" is not a whole number",
     );
     refused(
         "time_ns,value_ns\n0,1.5\n",
-        "line 2: value_ns \"1.5\" is no whole number of nanoseconds",
+        "line 2: value_ns \"1.5\" is not a whole number of nanoseconds",
     );
     refused(
         "time_ns,value_ns\n0,99999999999999999999\n",
@@ -74,7 +74,7 @@ fn cyclictest_text() {
     refused("", "it holds no histogram; cyclictest keeps one with -h");
     refused(
         "000001 000002\n000002 00000x\n",
-        "line 2: \"00000x\" is no count",
+        "line 2: \"00000x\" is not a count",
     );
     refused(
         "000001 000002\n000002\n",
@@ -90,12 +90,12 @@ fn cyclictest_text() {
     );
     refused(
         "99999999999999999999 1\n",
-        "line 1: \"99999999999999999999\" is no count",
+        "line 1: \"99999999999999999999\" is not a count",
     );
     refused("9223372036854775807 1\n", "is more than any latency");
     refused(
         "000001 1\n# Min Latencies: x\n",
-        "line 2: \"x\" is no count",
+        "line 2: \"x\" is not a count",
     );
 }
 
@@ -142,7 +142,7 @@ fn cyclictest_json_fields() {
     );
     refused(
         &cyclictest_json("{\"histogram\": {\"5.5\": 2}, \"cycles\": 2}"),
-        "thread.0.histogram.5.5: it is no whole number",
+        "thread.0.histogram.5.5: it is not a whole number",
     );
     refused(
         &cyclictest_json("{\"histogram\": {\"5\": 2}, \"cycles\": 2, \"max\": 4}"),
@@ -194,7 +194,7 @@ fn jitterdebugger() {
     );
     refused(
         file(3, 0, good),
-        "sysinfo.resolution_in_ns: 0 is no resolution",
+        "sysinfo.resolution_in_ns: 0 is not a valid resolution",
     );
     refused(
         file(3, 1000, &good.replace("\"count\": 3", "\"count\": 2")),
@@ -202,7 +202,7 @@ fn jitterdebugger() {
     );
     refused(
         file(3, 1000, &good.replace("\"7\"", "\"x\"")),
-        "cpu.1.histogram.x: it is no whole number",
+        "cpu.1.histogram.x: it is not a whole number",
     );
     let nothing = "{\"histogram\": {}, \"count\": 0, \"min\": 18446744073709551615, \"max\": 0, \"avg\": -nan}";
     refused(
@@ -231,11 +231,11 @@ fn sockperf() {
     );
     refused(
         &row("x, 1.0, 2.0, 3.0"),
-        "line 2: packet \"x\" is no whole number",
+        "line 2: packet \"x\" is not a whole number",
     );
     refused(
         &row("0, 1.0, inf, 3.0"),
-        "line 2: rxTime \"inf\" is no number",
+        "line 2: rxTime \"inf\" is not a number",
     );
     refused(&row("0, 99999999999999999999, 1, 3.0"), "line 2: txTime");
 }
@@ -271,14 +271,14 @@ fn bmwcarit() {
         "# Plot data for gnuplot\nend\n",
         "it holds no row with a count",
     );
-    refused("000001 \tx\n", "line 1: \"x\" is no count");
+    refused("000001 \tx\n", "line 1: \"x\" is not a count");
     refused(
         "000001 \t1 \t1\n",
         "line 1: a row is a value in microseconds and a count",
     );
     refused(
         "-99999999999999999999 \t1\n",
-        "line 1: \"-99999999999999999999\" is no whole number",
+        "line 1: \"-99999999999999999999\" is not a whole number",
     );
     refused("#-9223372036854775807 \t1\n", "is more than any latency");
 }

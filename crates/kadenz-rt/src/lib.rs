@@ -24,7 +24,6 @@ pub mod pi_mutex;
 pub mod shared;
 pub mod shield;
 pub mod sleep;
-#[cfg(target_os = "linux")]
 pub mod terminal;
 #[cfg(test)]
 mod testing;

@@ -2,7 +2,51 @@
 
 use std::io;
 
+#[cfg(target_os = "linux")]
 use crate::os::linux::signals;
+#[cfg(unix)]
+use rustix::termios::{self, OptionalActions, SpecialCodeIndex, Termios};
+
+/// Standard input as a terminal that gives each key as it is pressed and shows none of them. Reading it gives no
+/// bytes where no key was pressed. Dropping this puts it back.
+#[derive(Debug)]
+pub struct RawMode {
+    #[cfg(unix)]
+    before: Termios,
+}
+
+impl RawMode {
+    /// Switches it.
+    ///
+    /// # Errors
+    /// Where standard input is not a terminal, and on systems other than Unix.
+    #[cfg(unix)]
+    pub fn enable() -> io::Result<Self> {
+        let before = termios::tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        Ok(Self { before })
+    }
+
+    /// Fails: there is none here.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(unix))]
+    pub fn enable() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(unix)]
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
 
 /// Lets this process go on in the background (`PROGRAM &`, or Ctrl-Z and `bg`) when it reads from its
 /// terminal: the read fails then ([`is_background`]), where otherwise the kernel stops the process
@@ -15,18 +59,20 @@ use crate::os::linux::signals;
 ///
 /// # Errors
 /// When the kernel refuses, which it does not on Linux.
+#[cfg(target_os = "linux")]
 pub fn read_without_stopping() -> io::Result<()> {
     signals::ignore(libc::SIGTTIN)
 }
 
 /// Whether a read of a terminal failed because this process is in the background, as it may not be for
 /// ever: try again later.
+#[cfg(target_os = "linux")]
 #[must_use]
 pub fn is_background(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EIO)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

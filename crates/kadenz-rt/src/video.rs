@@ -99,11 +99,14 @@ pub struct VideoDevice {
 }
 
 impl VideoDevice {
-    /// Opens a device. Calls the system; not for a real-time path.
+    /// Opens a device.
     ///
     /// # Errors
     /// Where it cannot be opened, and [`Unsupported`](io::ErrorKind::Unsupported) where it does not capture and stream
     /// in single planes.
+    ///
+    /// # Real-time safety
+    /// Calls the system; not for a real-time path.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options

@@ -40,7 +40,7 @@ fn of(span_ns: u64) -> Truth {
 }
 
 prop_compose! {
-    /// Clocks of all kinds: boards that started a while ago or later, quartz and RC oscillators.
+    /// Clocks of all kinds: boards that started a while ago or later, crystal and RC oscillators.
     fn world()(
         start_ns in 30 * SECOND..1_000_000 * SECOND,
         offset_ns in -20_000_000_000_i64..1_000_000_000_000,

@@ -1,12 +1,12 @@
-//! Who answered what: outstanding questions, the roster, and the order of a burst.
+//! Who answered what: outstanding questions, the table, and the order of a burst.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use kadenz_udp::controller::{
-    Burst, BurstSlot, DeviceId, DeviceKey, NoPlace, Outstanding, OutstandingSlot, Place, Roster,
-    RosterFull, RosterSlot, Sending, Untrue,
+    Burst, BurstSlot, DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot, NoPlace,
+    Outstanding, OutstandingSlot, Place, Sending, Untrue,
 };
 use kadenz_udp::wire::{Packet, Probe, RunId, Sequence, Stamp};
 use proptest::prelude::*;
@@ -86,21 +86,21 @@ fn keys_tell_devices_apart_and_forms_together() {
 }
 
 #[test]
-fn a_full_roster_says_so_and_keeps_who_is_in_it() {
-    let mut roster = Roster::over([RosterSlot::default(); 4]);
+fn a_full_table_says_so_and_keeps_who_is_in_it() {
+    let mut table = DeviceTable::over([DeviceTableSlot::default(); 4]);
     let devices = ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"].map(key);
-    assert_eq!(roster.add(devices[0]), Ok(DeviceId(0)));
-    assert_eq!(roster.add(devices[1]), Ok(DeviceId(1)));
-    assert_eq!(roster.add(devices[2]), Err(RosterFull { most: 2 }));
-    assert_eq!(roster.add(devices[0]), Ok(DeviceId(0)), "it has its place");
-    let listed: Vec<_> = roster.devices().collect();
+    assert_eq!(table.add(devices[0]), Ok(DeviceId(0)));
+    assert_eq!(table.add(devices[1]), Ok(DeviceId(1)));
+    assert_eq!(table.add(devices[2]), Err(DeviceTableFull { most: 2 }));
+    assert_eq!(table.add(devices[0]), Ok(DeviceId(0)), "it has its place");
+    let listed: Vec<_> = table.devices().collect();
     assert_eq!(
         listed,
         [(DeviceId(0), devices[0]), (DeviceId(1), devices[1])]
     );
-    assert_eq!((roster.heard(&devices[2]), roster.strangers()), (None, 1));
-    let mut none = Roster::over(Vec::new());
-    assert_eq!(none.add(devices[0]), Err(RosterFull { most: 0 }));
+    assert_eq!((table.heard(&devices[2]), table.strangers()), (None, 1));
+    let mut none = DeviceTable::over(Vec::new());
+    assert_eq!(none.add(devices[0]), Err(DeviceTableFull { most: 0 }));
     assert_eq!(none.find(&devices[0]), None);
 }
 
@@ -154,35 +154,35 @@ fn any_key() -> impl Strategy<Value = DeviceKey> {
 
 proptest! {
     #[test]
-    fn a_roster_finds_what_a_map_finds(
+    fn a_table_finds_what_a_map_finds(
         slots in 0_usize..60,
         added in prop::collection::vec(any_key(), 0..60),
         heard in prop::collection::vec(any_key(), 0..60),
     ) {
-        let mut roster = Roster::over(vec![RosterSlot::default(); slots]);
+        let mut table = DeviceTable::over(vec![DeviceTableSlot::default(); slots]);
         let mut map = HashMap::new();
         for key in added {
             let next = DeviceId(map.len() as u16);
             let expected = match map.get(&key) {
                 Some(id) => Ok(*id),
                 None if map.len() < slots / 2 => Ok(next),
-                None => Err(RosterFull { most: slots / 2 }),
+                None => Err(DeviceTableFull { most: slots / 2 }),
             };
-            prop_assert_eq!(roster.add(key), expected);
+            prop_assert_eq!(table.add(key), expected);
             if let Ok(id) = expected {
                 map.insert(key, id);
             }
         }
         let mut strangers = 0;
         for key in heard {
-            prop_assert_eq!(roster.heard(&key), map.get(&key).copied());
+            prop_assert_eq!(table.heard(&key), map.get(&key).copied());
             strangers += u64::from(!map.contains_key(&key));
         }
-        prop_assert_eq!(roster.strangers(), strangers);
-        prop_assert_eq!(roster.len(), map.len());
-        for (id, key) in roster.devices() {
+        prop_assert_eq!(table.strangers(), strangers);
+        prop_assert_eq!(table.len(), map.len());
+        for (id, key) in table.devices() {
             prop_assert_eq!(map.get(&key), Some(&id));
-            prop_assert_eq!(roster.device(id), Some(key));
+            prop_assert_eq!(table.device(id), Some(key));
         }
     }
 

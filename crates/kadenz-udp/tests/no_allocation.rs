@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 use allocation_counter::measure;
 use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
 use kadenz_udp::controller::{
-    Burst, BurstSlot, DeviceKey, Outstanding, OutstandingSlot, Roster, RosterSlot, Sending,
-    TrackWord, Tracker,
+    Burst, BurstSlot, DeviceKey, DeviceTable, DeviceTableSlot, Outstanding, OutstandingSlot,
+    Sending, TrackWord, Tracker,
 };
 use kadenz_udp::device::{Answer, Echo, PerSecond, Policy};
 use kadenz_udp::record::{
@@ -57,7 +57,7 @@ fn whole_run(device: DeviceKey) {
 
 struct Controller {
     template: [u8; 200],
-    roster: Roster<[RosterSlot; 4]>,
+    table: DeviceTable<[DeviceTableSlot; 4]>,
     outstanding: Outstanding<[OutstandingSlot; 16]>,
     tracker: Tracker<[TrackWord; 2]>,
     burst: Burst<[BurstSlot; 2]>,
@@ -66,8 +66,8 @@ struct Controller {
 
 impl Controller {
     fn new(device: DeviceKey, token: &Token) -> Self {
-        let mut roster = Roster::over([RosterSlot::default(); 4]);
-        roster.add(device).unwrap();
+        let mut table = DeviceTable::over([DeviceTableSlot::default(); 4]);
+        table.add(device).unwrap();
         let probe = Probe {
             run: RUN,
             sequence: Sequence(0),
@@ -79,7 +79,7 @@ impl Controller {
         probe.write(&mut template).unwrap();
         Self {
             template,
-            roster,
+            table,
             outstanding: Outstanding::over([OutstandingSlot::default(); 16], RUN),
             tracker: Tracker::over([TrackWord::default(); 2], 10_000_000),
             burst: Burst::over([BurstSlot::default(); 2]),
@@ -99,7 +99,7 @@ impl Controller {
     }
 
     fn receive(&mut self, device: DeviceKey, reply: &Packet<'_>, received_ns: u64) -> Measurement {
-        let id = self.roster.heard(&device).unwrap();
+        let id = self.table.heard(&device).unwrap();
         let sending = self.outstanding.verify(reply).unwrap();
         let sent_ns = sending.stamp.0;
         self.tracker

@@ -102,6 +102,11 @@ pub const RULES: &[Rule] = &[
         check: |workspace| safety::check(&workspace.files),
     },
     Rule {
+        name: "real-time-headings",
+        about: "real-time safety of an item is under a heading of that name",
+        check: |workspace| safety::headings(&workspace.files),
+    },
+    Rule {
         name: "absent",
         about: "what a crate must not have: network, wall clocks, endless queues",
         check: |workspace| absent::check(&workspace.files),

@@ -10,7 +10,7 @@ use crate::ring::{Frame, FrameInfo, MAX_SLOTS, Overwritten};
 /// How often a set is sought again whose frames were overwritten meanwhile.
 const MAX_ATTEMPTS: usize = 4;
 /// The longest wait for a frame before all cameras are looked at again.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// Why there is no set of frames.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -206,7 +206,7 @@ impl CameraGroup {
                     smallest => self.skewed(smallest),
                 });
             }
-            self.members[lagging].wait(left.min(LONGEST_WAIT));
+            self.members[lagging].wait(left.min(MAX_WAIT));
         }
     }
 

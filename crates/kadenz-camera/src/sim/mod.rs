@@ -248,7 +248,7 @@ impl Drop for CameraSim {
 }
 
 /// How often the listener looks for clients and faults.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Who takes nothing of what it asked for within this time is given up.
 const MAX_WRITING: Duration = Duration::from_secs(10);
@@ -295,7 +295,7 @@ fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
             listener.accept().ok()
         });
         let Some((stream, _)) = accepted else {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
             continue;
         };
         if let Some(connected) = clients.connections.admit(&stream) {

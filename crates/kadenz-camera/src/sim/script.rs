@@ -116,7 +116,7 @@ impl Written {
         let span = |text: &String| span(text).map_err(|error| error.to_string());
         let share = |share: f64| match share {
             0.0..=1.0 => Ok(share),
-            _ => Err(format!("{share} is no share; write 0.01 for 1 %")),
+            _ => Err(format!("{share} is not a valid share; write 0.01 for 1 %")),
         };
         let step = |text: &String| Ok::<_, String>(span(text)?.as_nanos() as i64);
         let flag =

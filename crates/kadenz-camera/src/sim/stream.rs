@@ -216,11 +216,11 @@ impl Live {
     }
 
     fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
-        const LONGEST_WAIT: Duration = Duration::from_millis(100);
+        const MAX_WAIT: Duration = Duration::from_millis(100);
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ahead =
             |newest: &mut VecDeque<(u64, _)>| newest.back().is_none_or(|it| it.0 < index);
-        let waited = self.more.wait_timeout_while(newest, LONGEST_WAIT, is_ahead);
+        let waited = self.more.wait_timeout_while(newest, MAX_WAIT, is_ahead);
         let (newest, _) = waited.unwrap_or_else(PoisonError::into_inner);
         newest.iter().find(|it| it.0 >= index).cloned()
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::SourceError;
-use crate::wire::rtp::Patience;
+use crate::wire::rtp::ReorderLimits;
 use crate::wire::rtsp::Transport;
 use crate::wire::url::CameraUrl;
 
@@ -35,7 +35,7 @@ impl Default for NetworkOptions {
             transport: Transport::Tcp,
             patience: Duration::from_secs(10),
             silence: Duration::from_secs(5),
-            reordering: Patience::UDP.time,
+            reordering: ReorderLimits::UDP.time,
         }
     }
 }

@@ -12,7 +12,7 @@ use kadenz_lab::stop::Stop;
 /// Kept notes are read this far.
 const MAX_NOTES: u64 = 1 << 20;
 /// How often it is looked whether a child has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Where a child's notes go.
 #[derive(Clone, Copy)]
@@ -75,7 +75,7 @@ impl Running {
             if stop.requested() {
                 self.end();
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -120,8 +120,8 @@ const SETTLE: Duration = Duration::from_secs(3);
 pub(super) fn start_load(words: &[String], stop: &Stop) -> io::Result<Running> {
     let started = start(words, Stdio::piped(), Notes::Kept);
     let mut load = started.map_err(io::Error::other)?;
-    for _ in 0..SETTLE.as_millis() / LOOK_EVERY.as_millis() {
-        thread::sleep(LOOK_EVERY);
+    for _ in 0..SETTLE.as_millis() / POLL_INTERVAL.as_millis() {
+        thread::sleep(POLL_INTERVAL);
         load = still_runs(load)?;
         if stop.requested() {
             break;

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// What spoils real time on this machine, each with what it costs, how it was seen and the command
-/// that mends it. Changes nothing and needs no rights; with more rights less stays unknown.
+/// Find what spoils real time on this machine, what it costs, and the command that mends it
+///
+/// Says of each how it was seen. Changes nothing and needs no rights; with more rights less stays unknown.
 ///
 /// With --restore it puts back what a killed measurement left changed (--shield of the measuring
 /// commands, `kadenz testbed`, the cable of `kadenz ethercat sim`), and examines nothing.

@@ -11,7 +11,7 @@ use super::outcome::{self, Telling};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
-/// How long does this machine hold a sleeping thread back?
+/// Measure how long this machine holds a sleeping thread back
 ///
 /// jHiccup's measurement: a thread sleeps for the resolution, again and again, and records how
 /// much longer that took than the shortest sleep seen (series `hiccup`) and than intended (series

@@ -3,7 +3,7 @@
 /// Declares commands, a row each: the enum that clap reads, what each does, and the schemas of what it answers,
 /// under the names by which they stand in `docs/schema`.
 ///
-/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, but for one whose name begins
+/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, except for one whose name begins
 /// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without
 /// `in`, the answers stand in the group above. Behind a row's function may stand functions that tell further schemas.
 macro_rules! commands {

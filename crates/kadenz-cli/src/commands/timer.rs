@@ -16,14 +16,14 @@ use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, beat
 use crate::output::Outcome;
 
 commands! {
-    /// Does a timer keep a timeout, or a rate?
+    /// Measure how well a timer keeps a timeout, or a rate
     enum Timer {
         Oneshot(OneShot) = oneshot;
         Cyclic(Cyclic) = cyclic;
     }
 }
 
-/// How far is a single timeout missed, and does the timer know it?
+/// Measure how far a single timeout is missed, and whether the timer knows it
 ///
 /// Sets a timer again and again and records how late it fires as the caller sees it (series
 /// `measured`), as the timer itself reports it (`reported`), and the `difference`. Source: the

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// How much of a round trip is wire, and how much is not?
+/// Compute how much of a round trip is wire
 ///
 /// Pure arithmetic, no measurement: how long a UDP datagram is on Ethernet, how long a link is busy
 /// with it, how long each store-and-forward hop takes, and what of a measured round trip remains for

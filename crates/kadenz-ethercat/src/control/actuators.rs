@@ -118,8 +118,10 @@ impl Actuators {
         }
     }
 
-    /// Obeys a request, if there is one; whether there was. Real-time safe: neither allocates, locks nor
-    /// waits. Bits beyond the outputs are left out.
+    /// Obeys a request, if there is one; whether there was. Bits beyond the outputs are left out.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: neither allocates, locks nor waits.
     pub fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
         if self.state.load(Ordering::Relaxed) != ASKED || !self.change(ASKED, TAKEN) {
             return false;

@@ -12,7 +12,7 @@ use crate::main_device::mapping::MappedManager;
 use crate::main_device::placed::{Placed, placed};
 pub use crate::wire::sii::Direction;
 
-/// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, but for its
+/// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, except for its
 /// lowest bit, the brake.
 const DIGITAL_OUTPUTS: u16 = 0x60FE;
 
@@ -168,7 +168,7 @@ impl Item {
 pub enum OutputError {
     /// It is not in the process data.
     #[error(
-        "0x{index:04X}:{sub:02X} of device {device} is no output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
+        "0x{index:04X}:{sub:02X} of device {device} is not an output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
     )]
     None {
         /// Target.
@@ -287,7 +287,10 @@ mod tests {
         let refused = all
             .output(input.device, input.index, input.sub)
             .unwrap_err();
-        assert!(refused.to_string().contains("is no output"), "{refused}");
+        assert!(
+            refused.to_string().contains("is not an output"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -82,9 +82,11 @@ impl Locked {
         self.post.lock().bytes.len()
     }
 
-    /// Posts bytes; how many readers it waited for, which were in the lock when it asked or got in before
-    /// it: 0 or 1. Real-time safe but for the wait for that one reader, which copies a post. Bytes beyond a post's
-    /// are left out, missing ones stay as they were.
+    /// Posts bytes; how many readers it waited for, which were in the lock when it asked or got in before it: 0 or 1.
+    /// Bytes beyond a post's are left out, missing ones stay as they were.
+    ///
+    /// # Real-time safety
+    /// Real-time safe except for the wait for that one reader, which copies a post.
     pub fn post(&self, bytes: &[u8]) -> u64 {
         self.asking.fetch_add(1, Ordering::SeqCst);
         let before = self.served.load(Ordering::SeqCst);

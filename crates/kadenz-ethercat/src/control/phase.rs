@@ -1,6 +1,6 @@
 //! The loop on the segment's time: beats that stay where they should be in the reference clock's cycle.
 //!
-//! The quartz of this computer and that of the reference clock differ by some parts per million; a loop by
+//! The oscillator of this computer and that of the reference clock differ by some parts per million; a loop by
 //! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
 //! would come at the context when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
 //! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Beats go on by what was corrected, so the offset follows `e'' + proportional * e' + integral * e = 0` in
-//! cycles: without overshoot but for the start where `integral = proportional² / 4`.
+//! cycles: without overshoot except for the start where `integral = proportional² / 4`.
 //!
 //! ```
 //! use kadenz_ethercat::control::phase::{Observation, Regulator, Settings};

@@ -68,7 +68,9 @@ pub const fn words_for(bytes: usize) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessImageError {
     /// Made by another program, or by another version of this one.
-    #[error("this is no process image of this version; is its writer another version of Kadenz?")]
+    #[error(
+        "this is not a process image of this version; is its writer another version of Kadenz?"
+    )]
     Foreign,
     /// Fewer words than the process image needs.
     #[error("a process image of {0} bytes needs {1} words, there are {2}")]

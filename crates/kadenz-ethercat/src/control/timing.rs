@@ -89,7 +89,10 @@ impl Timing {
         }
     }
 
-    /// Notes a cycle. Real-time safe.
+    /// Notes a cycle.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn note(&self, report: &CycleReport<'_>) {
         add(&self.cycles, 1);
         add(&self.overruns, u64::from(report.overrun));

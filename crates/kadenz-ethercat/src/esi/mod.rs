@@ -236,7 +236,7 @@ impl Budget {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EsiError {
     /// No XML.
-    #[error("it is no XML: {0}")]
+    #[error("it is not valid XML: {0}")]
     Xml(String),
     /// Another XML.
     #[error("its first element is {0}, not EtherCATInfo; is it an ESI file?")]
@@ -252,7 +252,9 @@ pub enum EsiError {
         missing: &'static str,
     },
     /// Something is no number, or one that is too great.
-    #[error("line {line}: \"{text}\" is no number that fits; write decimal, or #x and hexadecimal")]
+    #[error(
+        "line {line}: \"{text}\" is not a number that fits; write decimal, or #x and hexadecimal"
+    )]
     Number {
         /// Where.
         line: u32,
@@ -288,7 +290,9 @@ pub enum EsiError {
         line: u32,
     },
     /// A value that is to be written is no bytes.
-    #[error("line {line}: it is no value; write up to 4096 bytes as pairs of hexadecimal digits")]
+    #[error(
+        "line {line}: it is not a valid value; write up to 4096 bytes as pairs of hexadecimal digits"
+    )]
     Bytes {
         /// Where.
         line: u32,

@@ -76,7 +76,7 @@ impl Unheeded {
             (self.for_inputs, "SYNC0 timed for inputs"),
             (
                 self.sync1_cycle,
-                "a cycle of SYNC1 that is no multiple of SYNC0's",
+                "a cycle of SYNC1 that is not a multiple of SYNC0's",
             ),
         ];
         all.into_iter()

@@ -31,11 +31,11 @@ fn a_device_is_read_with_all_that_a_maindevice_needs() {
 #[test]
 fn what_is_no_esi_is_said_with_its_line() {
     let error = |text: &str| Esi::read(text).unwrap_err().to_string();
-    assert!(error("<a").starts_with("it is no XML"));
+    assert!(error("<a").starts_with("it is not valid XML"));
     assert!(error("<svg/>").starts_with("its first element is svg"));
     assert_eq!(
         fault(&DRIVE.replace("#x1a00", "1a00")).to_string(),
-        "line 17: \"1a00\" is no number that fits; write decimal, or #x and hexadecimal"
+        "line 17: \"1a00\" is not a number that fits; write decimal, or #x and hexadecimal"
     );
     assert_eq!(
         error("<EtherCATInfo/>"),
@@ -285,7 +285,7 @@ fn what_modes_of_the_clocks_ask_for_beyond_what_is_done_is_known() {
     let (half, words) = mode(&times(500_000));
     assert_eq!((half.factor1, &*words), (2, ""));
     let (_, words) = mode(&times(300_000));
-    assert_eq!(words, "a cycle of SYNC1 that is no multiple of SYNC0's");
+    assert_eq!(words, "a cycle of SYNC1 that is not a multiple of SYNC0's");
 }
 
 proptest! {

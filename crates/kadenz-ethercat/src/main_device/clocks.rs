@@ -227,7 +227,7 @@ impl Clocks {
         self.devices.iter().filter(|it| it.width.is_some())
     }
 
-    /// Writes delays and offsets, so that all clocks show the same but for how they drift, and resets the
+    /// Writes delays and offsets, so that all clocks show the same except for how they drift, and resets the
     /// loops that hold them there. Waits.
     ///
     /// # Errors
@@ -335,7 +335,6 @@ impl Clocks {
 
 /// What the register of the system time difference (0x092C) tells, in ns: above zero where the clock is ahead of the
 /// reference. Bit 31 is set where it is behind, the others say by how much (Beckhoff's ESC data sheet, section II).
-/// Fails never; may be called on a real-time path.
 ///
 /// ```
 /// use kadenz_ethercat::main_device::clocks::difference_ns;
@@ -343,6 +342,9 @@ impl Clocks {
 /// assert_eq!(difference_ns(0x0000_0028), 40);
 /// assert_eq!(difference_ns(0x8000_0028), -40);
 /// ```
+///
+/// # Real-time safety
+/// Fails never; may be called on a real-time path.
 #[must_use]
 pub fn difference_ns(register: u32) -> i64 {
     let magnitude = i64::from(register & 0x7FFF_FFFF);

@@ -1,6 +1,6 @@
 //! The process data of a cycle: out with the outputs, back with the inputs.
 //!
-//! Neither allocates, locks nor waits, but for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
+//! Neither allocates, locks nor waits, except for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
 //! answers.
 
 mod reference;

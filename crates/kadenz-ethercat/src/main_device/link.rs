@@ -61,7 +61,7 @@ struct Out {
     length: u16,
 }
 
-/// Sends frames and finds their answers. Neither allocates, locks nor waits, but for what its name says.
+/// Sends frames and finds their answers. Neither allocates, locks nor waits, except for what its name says.
 #[derive(Debug)]
 pub struct Link<P> {
     port: P,

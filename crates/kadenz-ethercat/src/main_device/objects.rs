@@ -37,8 +37,7 @@ impl AccessError {
     }
 }
 
-/// Reads, writes and describes the objects of one SubDevice by CoE. Every method waits and allocates; none is
-/// real-time safe.
+/// Reads, writes and describes the objects of one SubDevice by CoE.
 ///
 /// ```
 /// use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
@@ -62,6 +61,9 @@ impl AccessError {
 /// assert_eq!(vendor(&mut MailboxObjects::new(&mut registers, mail)), 0x4B41_445A);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Every method waits and allocates; none is real-time safe.
 pub trait Objects {
     /// The indices of all objects, in the SubDevice's order.
     ///

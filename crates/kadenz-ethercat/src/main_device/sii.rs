@@ -191,7 +191,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(())
     }
 
-    /// Loads the registers of configuration anew, but for the alias, which is loaded when power comes.
+    /// Loads the registers of configuration anew, except for the alias, which is loaded when power comes.
     ///
     /// # Errors
     /// [`SiiError`].

@@ -14,7 +14,10 @@ pub(super) fn still(increments: f64) -> f64 {
     STILL.max(STILL_UNITS * std::f64::consts::TAU / increments.abs())
 }
 
-/// An axis on its way to rest. Real-time safe.
+/// An axis on its way to rest.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Braking {
     /// For so many seconds it has been.

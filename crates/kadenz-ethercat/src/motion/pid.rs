@@ -34,7 +34,7 @@ impl Gains {
     }
 }
 
-/// A regulator with anti-windup and a filtered derivative. Real-time safe.
+/// A regulator with anti-windup and a filtered derivative.
 ///
 /// The derivative acts on the measured value, so that a step of what is wanted gives no kick, behind a
 /// first-order lag (backward Euler). What the limit cuts off is taken back out of the sum as far as the sum
@@ -47,6 +47,9 @@ impl Gains {
 /// assert_eq!(pid.step(1.0, 0.0, 0.5), 2.5);
 /// assert_eq!(pid.step(1.0, 0.0, 0.5), 3.0);
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pid {
     gains: Gains,

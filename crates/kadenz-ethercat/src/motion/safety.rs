@@ -99,7 +99,10 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Watches, and stays with a stop until it is reset. Real-time safe.
+/// Watches, and stays with a stop until it is reset.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Safety {
     policy: Policy,

@@ -21,6 +21,7 @@ pub use wire::WirePort;
 
 /// Sends and receives whole Ethernet frames, from their header on.
 ///
+/// # Real-time safety
 /// Real-time safety of every implementation: no method allocates or locks, and none but
 /// [`wait`](Port::wait) waits.
 pub trait Port {

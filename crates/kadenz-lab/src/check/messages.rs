@@ -36,7 +36,7 @@ pub struct MessagesPlan {
 
 impl MessagesPlan {
     /// How many messages are measured in a check of `duration`: a tenth of its beats; none where that
-    /// is too few to carry p99.9, but for a bus that was asked for.
+    /// is too few to carry p99.9, except for a bus that was asked for.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
         let beats = super::beats(interval, duration / SHARE);
         match self.asked_for {

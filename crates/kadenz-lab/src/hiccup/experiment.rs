@@ -277,8 +277,8 @@ pub struct HiccupRecorders {
 
 /// Measures hiccups from `start` on, until the plan is done or somebody stops it.
 ///
-/// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
-/// is the sleeper's.
+/// # Real-time safety
+/// After the call it allocates nothing and takes no lock; its only system call is the sleeper's.
 pub fn hiccup(plan: &HiccupPlan, context: &mut LoopContext<'_>, recorders: &mut HiccupRecorders) {
     context.sleeper.sleep_until(context.start);
     let resolution_ns = i64::try_from(plan.resolution.as_nanos()).unwrap_or(i64::MAX);

@@ -57,7 +57,8 @@ impl HiccupMeter {
 
     /// Takes one sleep that took `duration_ns`.
     ///
-    /// Real-time safety: no allocation, lock or system call.
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     pub fn woke(&mut self, duration_ns: i64) -> Hiccup {
         self.shortest_ns = self.shortest_ns.min(duration_ns);
         Hiccup {
@@ -69,7 +70,8 @@ impl HiccupMeter {
     /// The last of what the omitted sleepers would have felt, and how many values that are with
     /// `value_ns` itself, the first: one a resolution.
     ///
-    /// Real-time safety: no allocation, lock or system call.
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     #[must_use]
     pub fn last_omitted(&self, value_ns: i64) -> (i64, u64) {
         let omitted = (value_ns / self.resolution_ns - 1).max(0);

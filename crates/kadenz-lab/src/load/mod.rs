@@ -33,8 +33,9 @@
 //! # Ok::<(), kadenz_lab::load::StartLoadError>(())
 //! ```
 //!
-//! Real-time safety: none of this belongs on a real-time path. Generators run at the ordinary
-//! priority, also when the thread that starts them has a real-time one.
+//! # Real-time safety
+//! None of this belongs on a real-time path. Generators run at the ordinary priority, also when the thread that
+//! starts them has a real-time one.
 
 mod cpu;
 mod disk;
@@ -148,7 +149,7 @@ impl LoadKind {
         }
     }
 
-    /// The kinds that this one is made of: itself, but for the combination.
+    /// The kinds that this one is made of: itself, except for the combination.
     ///
     /// ```
     /// use kadenz_lab::load::LoadKind;
@@ -180,7 +181,7 @@ impl fmt::Display for LoadKind {
 /// A word that names no load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no load; write cpu, disk, processes, network, files, memory, timer, or heavy for \
+    "`{0}` is not a valid load; write cpu, disk, processes, network, files, memory, timer, or heavy for \
      disk, processes, network and files together"
 )]
 pub struct ParseLoadKindError(String);

@@ -10,6 +10,7 @@ use kadenz_record::run::folder::{
 };
 use kadenz_record::run::matrix::{Content, Load, labels_of, name_of};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
 use super::lock::{Lock, LockError};
@@ -34,6 +35,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct MatrixPlan {
     /// Which cells, under which loads, how often.
     pub schedule: Schedule,
+    /// What was asked for, as the run keeps it.
+    pub tune: Tune,
     /// The run folder and the parameters that make up the run.
     pub session: SessionPlan,
 }
@@ -130,7 +133,10 @@ pub fn measure(
     rounds: &mut dyn Rounds,
     stop: &Stop,
 ) -> Result<Run, MatrixError> {
-    let fresh = session::describe(&plan.session)?;
+    let fresh = Run {
+        tune: Some(plan.tune.clone()),
+        ..session::describe(&plan.session)?
+    };
     let (whole, _lock) = if resume {
         let lock = Lock::take(&plan.session.out)?;
         let whole = reopened(plan)?;

@@ -11,7 +11,10 @@ const WINDOW_WORDS: usize = 1024;
 
 /// A subscriber's arrivals.
 ///
-/// Memory is taken when it is made. Real-time safety: no allocation, lock or system call after.
+/// Memory is taken when it is made.
+///
+/// # Real-time safety
+/// No allocation, lock or system call after.
 #[derive(Debug)]
 pub struct ArrivalCounts {
     run: i64,

@@ -78,8 +78,8 @@ pub fn greet(
 /// Publishes a message on every beat from the context's start on, until the plan is done or somebody
 /// stops it. A beat that comes late is published late, with its own intended time.
 ///
-/// Real-time safety: as [`Publisher::publish`]; beside it the sleeper's system call and two readings of
-/// the clock.
+/// # Real-time safety
+/// As [`Publisher::publish`]; beside it the sleeper's system call and two readings of the clock.
 pub fn publish_on_beat(
     plan: &PublishPlan,
     publisher: &mut Publisher<Probe>,
@@ -142,8 +142,8 @@ pub(super) struct Listener {
 impl Listener {
     /// Receives until every message has come, or nothing more will.
     ///
-    /// Real-time safety: no allocation and no lock but priority-inheriting ones; its system calls are
-    /// the provider's.
+    /// # Real-time safety
+    /// No allocation and no lock but priority-inheriting ones; its system calls are the provider's.
     pub(super) fn run(&mut self, origin: MonotonicTime) {
         let timeout = match self.receiving {
             Receiving::Blocking => POLL_INTERVAL,

@@ -79,6 +79,7 @@ pub(super) fn create(
 impl Recorders {
     /// Records a message that counts.
     ///
+    /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn record(&mut self, probe: &Probe, delivery: &Delivery, origin: MonotonicTime) {
         let origin_ns = origin.as_ns().cast_signed();

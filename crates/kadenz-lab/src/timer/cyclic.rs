@@ -65,7 +65,8 @@ impl CyclicMeter {
 
     /// Takes one wake-up: it was meant for `intended` and came at `actual`.
     ///
-    /// Real-time safety: no allocation, lock or system call.
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     pub fn woke(&mut self, intended: MonotonicTime, actual: MonotonicTime) -> CyclicSamples {
         let sequence = self.sequence;
         let intended_ns = intended.since(self.origin);
@@ -91,7 +92,8 @@ impl CyclicMeter {
     /// missed at `actual`. Each is as late as it would have been if it had been served then. Gives
     /// the samples of the first and the last.
     ///
-    /// Real-time safety: no allocation, lock or system call.
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     pub fn missed(
         &mut self,
         [first, last]: [MonotonicTime; 2],
@@ -120,8 +122,8 @@ impl CyclicMeter {
 ///
 /// The beat is kept on `CLOCK_MONOTONIC`, and the context's clock must be that one.
 ///
-/// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
-/// is the sleeper's.
+/// # Real-time safety
+/// After the call it allocates nothing and takes no lock; its only system call is the sleeper's.
 pub fn cyclic(
     plan: &CyclicPlan,
     context: &mut LoopContext<'_>,

@@ -50,7 +50,7 @@ impl fmt::Display for Pace {
 
 /// A word that names no pace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no pace; write catch-up, skip or relative")]
+#[error("`{0}` is not a valid pace; write catch-up, skip or relative")]
 pub struct ParsePaceError(String);
 
 impl FromStr for Pace {

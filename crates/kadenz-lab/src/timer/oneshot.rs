@@ -48,7 +48,8 @@ impl OneShotMeter {
 
     /// Takes one timeout: the caller's stamps `start` and `end`, and what the timer `reported`.
     ///
-    /// Real-time safety: no allocation, lock or system call.
+    /// # Real-time safety
+    /// No allocation, lock or system call.
     pub fn fired(
         &mut self,
         start: MonotonicTime,
@@ -90,8 +91,8 @@ pub struct OneShotRecorders {
 /// The context's clock takes the caller's stamps and need not be the one the timer runs on: Sticha took
 /// `CLOCK_MONOTONIC_RAW`. The timer is set and reports on `CLOCK_MONOTONIC`.
 ///
-/// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
-/// is the sleeper's.
+/// # Real-time safety
+/// After the call it allocates nothing and takes no lock; its only system call is the sleeper's.
 pub fn oneshot(
     plan: &OneShotPlan,
     context: &mut LoopContext<'_>,

@@ -34,6 +34,9 @@ pub enum StampClock {
 }
 
 impl StampClock {
+    /// The time of this clock.
+    ///
+    /// # Real-time safety
     /// Real-time safe: one or two readings of a clock.
     fn now_ns(self) -> u64 {
         match self {
@@ -74,7 +77,7 @@ const SLOTS: usize = 64;
 /// What a device that anticipates rehearses its answer with.
 const REHEARSED_BYTES: usize = 256;
 /// A blocked device looks this often whether it shall stop.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A device that is ready to answer.
 pub struct EchoDevice {
@@ -120,11 +123,12 @@ impl EchoDevice {
 
     /// Answers until somebody stops it.
     ///
+    /// # Real-time safety
     /// Real-time safe: allocates nothing and takes no lock; two system calls a question, or fewer.
     pub fn run(&mut self, stop: &Stop) {
         while !stop.requested() {
             match self.listening {
-                Listening::Blocking => self.listen(Wait::Until(clock::now() + LOOK_EVERY)),
+                Listening::Blocking => self.listen(Wait::Until(clock::now() + POLL_INTERVAL)),
                 Listening::Anticipating => self.anticipate(),
                 Listening::BusyPoll => self.listen(Wait::Poll),
             }
@@ -153,8 +157,8 @@ impl EchoDevice {
                 // Whoever asks may need this CPU.
                 std::thread::yield_now();
             }
-            Some(expected) => self.listen(Wait::Until(expected.from.min(now + LOOK_EVERY))),
-            None => self.listen(Wait::Until(now + LOOK_EVERY)),
+            Some(expected) => self.listen(Wait::Until(expected.from.min(now + POLL_INTERVAL))),
+            None => self.listen(Wait::Until(now + POLL_INTERVAL)),
         }
     }
 
@@ -209,6 +213,7 @@ const MAX: Duration = Duration::from_micros(500);
 
 /// The beat of the questions.
 ///
+/// # Real-time safety
 /// Real-time safe: some integers, no clock read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anticipation {

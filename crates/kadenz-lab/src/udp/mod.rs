@@ -80,8 +80,10 @@ impl Rehearsal {
 
     /// Sends one and takes it, with those that had not come in time before.
     ///
-    /// Real-time safe: two system calls, neither of which waits. Where the loopback is down nothing
-    /// comes, which is as good.
+    /// Where the loopback is down nothing comes, which is as good.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: two system calls, neither of which waits.
     fn play(&mut self) {
         let _ = self.port.send_to(&self.packet, self.own);
         let _ = self.port.receive_batch(&mut self.inbox, Wait::Poll);

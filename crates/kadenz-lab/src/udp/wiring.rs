@@ -64,7 +64,10 @@ impl Wiring {
     ///
     /// Where nobody told it, nothing is on the wire over the loopback, and one link is assumed where a
     /// wired interface knows its speed. Absent where even that is not known, and where the interface has
-    /// an MTU by which a packet is cut into other frames than by Ethernet's. Not real-time safe.
+    /// an MTU by which a packet is cut into other frames than by Ethernet's.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn path(
         &self,

@@ -237,7 +237,10 @@ impl ThreadReader {
     }
 
     /// The counters of every thread that is there. Empty when the process has gone; a thread that
-    /// ends meanwhile is left out. Not real-time safe.
+    /// ends meanwhile is left out.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn read(&self) -> Vec<(u32, Schedstat)> {
         let threads = self.root.list(&self.tasks).unwrap_or_default();

@@ -54,12 +54,15 @@ impl Aggregator {
     }
 
     /// Waits for the next message of any of its channels; `None` after the timeout. The message is
-    /// lent until the next call. Real-time safe as [`Subscription::recv_into`].
+    /// lent until the next call.
     ///
     /// [`Subscription::recv_into`]: super::Subscription::recv_into
     ///
     /// # Errors
     /// Where nothing can be received, or a log has ended.
+    ///
+    /// # Real-time safety
+    /// Real-time safe as [`Subscription::recv_into`].
     pub fn next_message(&mut self, timeout: Duration) -> Result<Option<Raw<'_>>, RecvError> {
         if !self.core.next(timeout)? {
             return Ok(None);

@@ -122,7 +122,10 @@ impl LeaderFollowers {
     }
 
     /// Sets a route and tells the inlet; where that fails, the route is what it was. Waits until the
-    /// leader's wait ends, which the waker brings about. Not real-time safe.
+    /// leader's wait ends, which the waker brings about.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub(crate) fn set(&self, route: Route) -> Result<(), ProviderError> {
         let id = route.id;
         self.change(|receiving| {

@@ -252,7 +252,10 @@ pub struct Counters {
     pub undecodable: u64,
 }
 
-/// The same, being counted by several threads. Real-time safe.
+/// The same, being counted by several threads.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     pub(crate) arrived: Tally,

@@ -107,10 +107,13 @@ pub enum AdvertiseError {
 }
 
 impl Bus {
-    /// Opens the bus that a URL names; the scheme chooses the [`provider`]. Not real-time safe.
+    /// Opens the bus that a URL names; the scheme chooses the [`provider`].
     ///
     /// # Errors
     /// Where the URL names no provider or an unknown parameter, or the provider cannot begin.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn open(url: &str) -> Result<Self, ProviderError> {
         let provider = provider::open(url)?;
         Ok(Self::over(url, provider))
@@ -161,10 +164,13 @@ impl Bus {
         self.shared.provider.measures()
     }
 
-    /// A way to publish messages of one type to one channel, for a loop. Not real-time safe itself.
+    /// A way to publish messages of one type to one channel, for a loop.
     ///
     /// # Errors
     /// Where that is no channel, or the provider cannot send.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe itself.
     pub fn publisher<M: Message>(&self, channel: &str) -> Result<Publisher<M>, AdvertiseError> {
         let channel = Channel::new(channel)?;
         let publisher = Publisher::new(channel, self.shared.provider.outlet()?);
@@ -175,7 +181,10 @@ impl Bus {
     /// The same messages, received apart from this bus: by an inlet of its own, which all clones
     /// share. A thread that waits on it never receives for those that wait on this bus, so that a
     /// loop's messages do not wait for a thread of lower priority; the system delivers each message
-    /// twice for it. Services with threads of their own use it. Not real-time safe.
+    /// twice for it. Services with threads of their own use it.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn beside(&self) -> Self {
         self.shared.beside.with(|beside| {
@@ -194,12 +203,15 @@ impl Bus {
         self.shared.provider.outlet()
     }
 
-    /// Publishes a message. The first one to a channel opens an outlet for it; later ones are
-    /// real-time safe as [`Publisher::publish`], but for a priority-inheriting lock among the
-    /// threads that publish on this bus by this function.
+    /// Publishes a message.
     ///
     /// # Errors
     /// Where that is no channel, the message cannot be encoded, or the provider does not take it.
+    ///
+    /// # Real-time safety
+    /// The first one to a channel opens an outlet for it; later ones are real-time safe as
+    /// [`Publisher::publish`], except for a priority-inheriting lock among the threads that publish
+    /// on this bus by this function.
     pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), SendError> {
         self.with_outlet(channel, |outlet, channel| {
             publisher::publish(outlet, channel, message)

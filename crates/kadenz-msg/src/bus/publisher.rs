@@ -9,11 +9,12 @@ use crate::sync::Lock;
 
 /// Publishes messages of one type to one channel.
 ///
-/// Real-time safety: [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing
-/// where the provider is real-time safe ([`Guarantees::real_time`]); the message is encoded right
-/// where it is sent from.
-///
 /// [`Guarantees::real_time`]: crate::provider::Guarantees::real_time
+///
+/// # Real-time safety
+/// [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing where the provider
+/// is real-time safe ([`Guarantees::real_time`]); the message is encoded right where it is sent
+/// from.
 #[derive(Debug)]
 pub struct Publisher<M> {
     channel: Channel,

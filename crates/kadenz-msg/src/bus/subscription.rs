@@ -43,12 +43,14 @@ impl Default for SubscriptionOptions {
 /// ([`latest`](Self::latest)). For a callback on a thread of its own see
 /// [`Bus::on_message`](super::Bus::on_message).
 ///
-/// A timeout of zero is one look; [`Duration::MAX`] waits for ever. Real-time safety:
-/// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the
-/// messages (see [`SubscriptionOptions::room`]), takes no lock but priority-inheriting ones for the
-/// time of one copy, and waits no longer than its timeout. A message for which this thread waited is
-/// decoded where it lies, before anything else of this bus is received. Dropping a subscription waits
-/// for the thread that receives at the moment; do that outside of the loop.
+/// A timeout of zero is one look; [`Duration::MAX`] waits for ever.
+///
+/// # Real-time safety
+/// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the messages
+/// (see [`SubscriptionOptions::room`]), takes no lock but priority-inheriting ones for the time of
+/// one copy, and waits no longer than its timeout. A message for which this thread waited is decoded
+/// where it lies, before anything else of this bus is received. Dropping a subscription waits for the
+/// thread that receives at the moment; do that outside of the loop.
 #[derive(Debug)]
 pub struct Subscription<M> {
     core: SubscriptionCore,
@@ -102,10 +104,12 @@ impl<M: Message + Default> Subscription<M> {
     }
 
     /// As [`Subscription::recv`], into a message that is there already, whose memory is used again.
-    /// Real-time safe.
     ///
     /// # Errors
     /// As [`Subscription::recv`]; the message then holds a mixture.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn recv_into(
         &mut self,
         message: &mut M,
@@ -126,10 +130,13 @@ impl<M: Message + Default> Subscription<M> {
     }
 
     /// The newest message that has come, new or not; `None` before the first. Messages that it
-    /// passes over are counted as superseded. Real-time safe as [`Subscription::recv_into`].
+    /// passes over are counted as superseded.
     ///
     /// # Errors
     /// As [`Subscription::recv`].
+    ///
+    /// # Real-time safety
+    /// Real-time safe as [`Subscription::recv_into`].
     pub fn latest(&mut self) -> Result<Option<Latest<'_, M>>, RecvError> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -208,8 +215,10 @@ impl<M: Message + Default> Subscription<M> {
         }
     }
 
-    /// What became of its messages. Real-time safe; may be asked from any thread by
-    /// [`Subscription::watcher`].
+    /// What became of its messages.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; may be asked from any thread by [`Subscription::watcher`].
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.core.mailbox.tallies.read()
@@ -233,7 +242,10 @@ impl<M: Message + Default> Subscription<M> {
 pub struct CounterWatcher(Arc<super::mailbox::Mailbox>);
 
 impl CounterWatcher {
-    /// What became of the messages until now. Real-time safe.
+    /// What became of the messages until now.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.0.tallies.read()

@@ -1,7 +1,8 @@
 //! The encoding of messages: big-endian, in a caller's buffer.
 //!
-//! Real-time safety: nothing here allocates but [`Reader::string`] and the `read_` functions that fill
-//! vectors, and those only where the vector is too short.
+//! # Real-time safety
+//! Nothing here allocates but [`Reader::string`] and the `read_` functions that fill vectors, and
+//! those only where the vector is too short.
 
 mod primitive;
 mod reader;

@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
 }
 
 /// An array as it lies in a message: nothing is copied, and each element is turned around when it is
-/// asked for. Real-time safe.
+/// asked for.
 ///
 /// ```
 /// use kadenz_msg::codec::Reader;
@@ -320,6 +320,9 @@ impl<'a> Reader<'a> {
 /// assert_eq!(view.iter().sum::<i16>(), 6);
 /// # Ok::<(), kadenz_msg::codec::DecodeError>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a, T> {
     bytes: &'a [u8],

@@ -1,6 +1,9 @@
 use super::Primitive;
 
-/// Writes members one after the other into a caller's buffer. Real-time safe.
+/// Writes members one after the other into a caller's buffer.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug)]
 pub struct Writer<'a> {
     buffer: &'a mut [u8],

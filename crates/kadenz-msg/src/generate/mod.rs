@@ -74,7 +74,7 @@ pub enum GenerateError {
         called: String,
     },
     /// The path of the crate is none.
-    #[error("'{path}' is no path of a crate; write kadenz_msg or kadenz::msg")]
+    #[error("'{path}' is not a valid path of a crate; write kadenz_msg or kadenz::msg")]
     CratePath {
         /// What was given.
         path: String,

@@ -100,7 +100,7 @@ fn frame(length: usize) -> lz4_flex::frame::FrameInfo {
 
 /// No such compression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no compression; there are none, lz4 and zstd")]
+#[error("`{0}` is not a valid compression; there are none, lz4 and zstd")]
 pub struct ParseCompressionError(String);
 
 impl FromStr for Compression {

@@ -19,7 +19,7 @@ pub enum LogError {
     Io(#[from] io::Error),
     /// It is none of the formats.
     #[error(
-        "{} is no log: it begins like none of LCM's event logs, MCAP, ROS 1's bags and ROS 2's",
+        "{} is not a valid log: it begins like none of LCM's event logs, MCAP, ROS 1's bags and ROS 2's",
         path.display()
     )]
     NoLog {

@@ -96,6 +96,7 @@ pub struct Counted {
 
 /// Counts loss, duplicates and reordering of many senders.
 ///
+/// # Real-time safety
 /// Real-time safe after it was made: memory for all senders is taken then, and looking for one of them
 /// takes a time that grows with their number.
 #[derive(Debug)]

@@ -48,7 +48,7 @@ pub struct Asked {
 /// Where the URL is not `udpm://`, or says what cannot be.
 pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
     if address.scheme() != "udpm" {
-        let reason = format!("{}:// is no multicast", address.scheme());
+        let reason = format!("{}:// is not multicast", address.scheme());
         return Err(address.failed(reason, "give a URL that begins with udpm://"));
     }
     let bus = Udpm::open(address)?;

@@ -63,7 +63,7 @@ fn a_network_that_is_well_has_no_finding_that_costs() {
     assert!(works(&findings));
 }
 
-/// What is worst in a network that is well but for one thing.
+/// What is worst in a network that is well except for one thing.
 fn but(ttl: u8, spoil: impl FnOnce(&mut Situation)) -> (String, String) {
     let mut seen = well();
     spoil(&mut seen);

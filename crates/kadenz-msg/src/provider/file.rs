@@ -72,7 +72,7 @@ impl FileProvider {
         let speed = speed.ok().filter(|it| it.is_none_or(f64::is_finite));
         let speed = speed.ok_or_else(|| {
             address.failed(
-                "the speed is no number",
+                "the speed is not a number",
                 "give 1, 0.5 or the like; 0 for no pauses",
             )
         })?;

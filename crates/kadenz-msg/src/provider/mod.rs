@@ -39,16 +39,22 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// What it promises.
     fn guarantees(&self) -> Guarantees;
 
-    /// A way to publish, for one thread at a time. Not real-time safe.
+    /// A way to publish, for one thread at a time.
     ///
     /// # Errors
     /// Where there is no socket, memory or peer to be had.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError>;
 
-    /// The way to receive, for one thread at a time; a bus asks for one. Not real-time safe.
+    /// The way to receive, for one thread at a time; a bus asks for one.
     ///
     /// # Errors
     /// Where there is no socket, memory or peer to be had, or it can only publish.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError>;
 
     /// What was asked of the system and what it granted, as far as something was opened.
@@ -57,7 +63,10 @@ pub trait Provider: Send + Sync + fmt::Debug {
     }
 }
 
-/// Publishes. Real-time safety is the provider's, and stands in its [`Guarantees`].
+/// Publishes.
+///
+/// # Real-time safety
+/// Real-time safety is the provider's, and stands in its [`Guarantees`].
 pub trait Outlet: Send + fmt::Debug {
     /// Hands one message to whoever subscribes. Never waits longer than the provider says.
     ///
@@ -81,10 +90,12 @@ pub trait Outlet: Send + fmt::Debug {
 /// Receives what was published to the channels that are wanted.
 pub trait Inlet: Send + fmt::Debug {
     /// Says which channels are wanted from now on, all of them. A provider may still deliver others.
-    /// Not real-time safe.
     ///
     /// # Errors
     /// Where the provider cannot reach its peer.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError>;
 
     /// Waits for messages and hands each to `take`, until that says that it is enough or the first
@@ -119,7 +130,10 @@ pub trait Inlet: Send + fmt::Debug {
     }
 }
 
-/// Ends an inlet's wait. Using it while the inlet does not wait ends its next wait. Real-time safe.
+/// Ends an inlet's wait. Using it while the inlet does not wait ends its next wait.
+///
+/// # Real-time safety
+/// Real-time safe.
 pub trait Wake: Send + Sync + fmt::Debug {
     /// Ends the wait.
     fn wake(&self);

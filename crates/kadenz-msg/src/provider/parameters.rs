@@ -86,7 +86,7 @@ impl Address {
         };
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         if scheme.is_empty() || !scheme.bytes().all(is_word) {
-            return Err(wrong(format!("{scheme:?} is no scheme"), form));
+            return Err(wrong(format!("{scheme:?} is not a valid scheme"), form));
         }
         let (location, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut given: Vec<(String, String)> = Vec::new();

@@ -12,6 +12,7 @@ use crate::message::Fingerprint;
 
 /// What some `.lcm` texts describe, each type's name resolved.
 ///
+/// # Real-time safety
 /// Allocates; not for a real-time path.
 #[derive(Debug, Clone, Default)]
 pub struct Types {
@@ -292,7 +293,7 @@ fn files_at(path: &Path) -> Result<Vec<PathBuf>, TypesError> {
 
 // Descriptions as a `.lcm` text of their own, which says the same to lcm-gen.
 
-/// The text of some types, in this order but for packages: lcm-gen cannot leave one again, so types
+/// The text of some types, in this order except for packages: lcm-gen cannot leave one again, so types
 /// without a package come first, and those of a package together.
 pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> String {
     let mut groups: Vec<(&str, Vec<&Definition>)> = vec![("", Vec::new())];

@@ -26,7 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Real-time safety: none of this is for a real-time path: it allocates. What `kadenz msg gen` writes is.
+//! # Real-time safety
+//! None of this is for a real-time path: it allocates. What `kadenz msg gen` writes is.
 
 pub mod change;
 mod check;

@@ -72,7 +72,7 @@ pub enum Problem {
     SemicolonAfterBrace,
     /// What is no name.
     #[error(
-        "'{name}' is no name: a name begins with a letter or '_' and goes on with those and digits"
+        "'{name}' is not a valid name: a name begins with a letter or '_' and goes on with those and digits"
     )]
     BadName {
         /// What was written.
@@ -143,7 +143,7 @@ pub enum Problem {
         name: String,
     },
     /// A value that its type does not have.
-    #[error("{text} is no value of {of}{hint}")]
+    #[error("{text} is not a valid value of {of}{hint}")]
     BadValue {
         /// What was written.
         text: String,

@@ -46,7 +46,10 @@ pub fn fits_short(channel: &Channel, payload_bytes: usize) -> bool {
     channel.as_str().len() + 1 + payload_bytes <= MAX_SHORT_MESSAGE
 }
 
-/// The header of a short message; the payload follows it. Real-time safe.
+/// The header of a short message; the payload follows it.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[must_use]
 pub fn short_header(sequence: u32, channel: &Channel) -> Header {
     let mut header = Header::empty();
@@ -70,7 +73,7 @@ pub struct TooLong {
 }
 
 /// The fragments of a long message, in order: the header of each, and the part of the payload that
-/// follows it. Real-time safe: nothing is copied but headers, and nothing allocated.
+/// follows it.
 ///
 /// ```
 /// use kadenz_msg::channel::Channel;
@@ -82,6 +85,9 @@ pub struct TooLong {
 /// assert_eq!(lengths, [20 + 65_487, 20 + 100_000 + "CAMERA\0".len() - 65_487]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: nothing is copied but headers, and nothing allocated.
 #[derive(Debug, Clone)]
 pub struct Fragments<'a> {
     sequence: u32,
@@ -238,8 +244,7 @@ pub enum Malformed {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a datagram. Real-time safe: allocates nothing, and takes a time that depends on the
-    /// channel's length alone.
+    /// Reads a datagram.
     ///
     /// ```
     /// use kadenz_msg::wire::{Malformed, Packet};
@@ -253,6 +258,10 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// Where LCM's receivers would throw it away, and where a fragment contradicts itself.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: allocates nothing, and takes a time that depends on the channel's length
+    /// alone.
     pub fn parse(datagram: &'a [u8]) -> Result<Self, Malformed> {
         let short = || Malformed::Short {
             length: datagram.len(),

@@ -83,10 +83,12 @@ const REMEMBERED: usize = 64;
 
 /// Makes messages of fragments of any size, in any order, of many senders at once.
 ///
-/// Memory is taken as fragments come, not as their headers promise, and all of it together stays
-/// within [`Limits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken:
-/// one datagram must not cost as much as a long message. It is used again: a steady stream of messages allocates nothing after the
-/// first. Where there is no room, the message that waits longest for its next fragment is given up.
+/// Memory is taken as fragments come, not as their headers promise, and all of it together stays within
+/// [`Limits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken: one datagram must not
+/// cost as much as a long message. It is used again: a steady stream of messages allocates nothing after the first.
+/// Where there is no room, the message that waits longest for its next fragment is given up.
+///
+/// # Real-time safety
 /// Real-time safe but where a message is larger than any before.
 #[derive(Debug)]
 pub struct Reassembly {

@@ -369,7 +369,10 @@ pub struct MessageHeader {
 }
 
 impl MessageHeader {
-    /// For a message of `payload_bytes`, of which the wire can say up to `u32::MAX`. Real-time safe.
+    /// For a message of `payload_bytes`, of which the wire can say up to `u32::MAX`.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn new(channel: &Channel, payload_bytes: u32) -> Self {
         let name = channel.as_str().as_bytes();

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Units of a billionth of a percent: as many as eleven nines can be told apart.
 const UNITS_PER_PERCENT: u64 = 1_000_000_000;
 const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
@@ -19,7 +21,10 @@ const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
 /// assert!(!p.is_carried_by(999));
 /// # Ok::<(), kadenz_record::histogram::ParsePercentError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100)))]
 pub struct Percent(u64);
 
 impl Percent {
@@ -54,7 +59,7 @@ impl Percent {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// What is left to one: 0.0001 for 99.99 %, exact but for one rounding.
+    /// What is left to one: 0.0001 for 99.99 %, exact except for one rounding.
     #[must_use]
     pub fn complement(self) -> f64 {
         (WHOLE - self.0) as f64 / WHOLE as f64
@@ -104,14 +109,30 @@ impl fmt::Display for Percent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePercentError {
     /// Not a decimal number.
-    #[error("`{0}` is no percentage; write a decimal number such as 99.9")]
+    #[error("`{0}` is not a valid percentage; write a decimal number such as 99.9")]
     NotANumber(String),
     /// 0, 100 or beyond.
-    #[error("{0} % is no percentile; it lies above 0 and below 100 (for the ends use min and max)")]
+    #[error(
+        "{0} % is not a valid percentile; it lies above 0 and below 100 (for the ends use min and max)"
+    )]
     OutOfRange(String),
     /// More than nine digits after the point.
     #[error("`{0}` has more than nine digits after the point; nine are kept")]
     TooFine(String),
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> Self {
+        percent.percent()
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = ParsePercentError;
+
+    fn try_from(percent: f64) -> Result<Self, ParsePercentError> {
+        percent.to_string().parse()
+    }
 }
 
 impl FromStr for Percent {

@@ -136,7 +136,10 @@ impl WriterReaderPhaser {
         }
     }
 
-    /// Enters a writer's section; any number of threads may be in one. Real-time safe.
+    /// Enters a writer's section; any number of threads may be in one.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[inline]
     pub fn enter(&self) -> WriterSection<'_> {
         WriterSection {
@@ -147,8 +150,11 @@ impl WriterReaderPhaser {
     }
 
     /// Enters a writer's section where the caller is this phaser's only writer: leaving is then a
-    /// plain store. Real-time safe. A second writer at the same time could lose an exit, and the
-    /// next flip would wait for ever.
+    /// plain store. A second writer at the same time could lose an exit, and the next flip would
+    /// wait for ever.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[inline]
     pub fn enter_alone(&self) -> WriterSection<'_> {
         WriterSection {

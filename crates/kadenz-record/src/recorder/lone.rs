@@ -74,8 +74,11 @@ pub struct SingleWriter {
 }
 
 impl SingleWriter {
-    /// Records a value in nanoseconds. Real-time safe: wait-free on every machine, no allocation,
-    /// no system call, no atomic read-modify-write.
+    /// Records a value in nanoseconds.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: wait-free on every machine, no allocation, no system call, no atomic
+    /// read-modify-write.
     #[inline]
     pub fn record(&mut self, value_ns: i64) {
         if value_ns < self.min {
@@ -101,7 +104,10 @@ impl SingleWriter {
     }
 
     /// Records `values`, one after the other, in as many steps as they use counters, however many
-    /// they are. Real-time safe as [`Self::record`], but not short: some thousand steps.
+    /// they are.
+    ///
+    /// # Real-time safety
+    /// Real-time safe as [`Self::record`], but not short: some thousand steps.
     pub(crate) fn record_falling(&mut self, values: &Falling) {
         let mut from = 0;
         while from < values.count {

@@ -23,7 +23,7 @@
 //! # Progress
 //! 1. [`SingleWriter::record`] is wait-free everywhere: plain loads and stores.
 //! 2. [`Recorder::record`] is wait-free where an atomic fetch-and-add is (x86-64, ARMv8.1 with
-//!    LSE), but for a value that is a new extreme or a miss: raising a shared maximum is lock-free
+//!    LSE), except for a value that is a new extreme or a miss: raising a shared maximum is lock-free
 //!    on x86-64.
 //! 3. `flip_into` does not allocate. With one writing thread it never waits; with several it waits
 //!    for those `record` calls that had begun before it.
@@ -140,7 +140,10 @@ const ROUNDS: u64 = 9;
 const VALUES: u64 = 10_000;
 
 /// What recording one value costs on this machine, in nanoseconds: the median over nine rounds of ten
-/// thousand values, which take about a millisecond. Not for a real-time path.
+/// thousand values, which take about a millisecond.
+///
+/// # Real-time safety
+/// Not for a real-time path.
 #[must_use]
 pub fn cost_ns() -> f64 {
     let (mut writer, _reader) = pair(None);

@@ -39,9 +39,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records a value in nanoseconds. Real-time safe: no allocation, no system call, and never
-    /// waits for the reader. Misses in a row are counted in the order in which the threads get to
-    /// this call.
+    /// Records a value in nanoseconds. Misses in a row are counted in the order in which the
+    /// threads get to this call.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no allocation, no system call, and never waits for the reader.
     #[inline]
     pub fn record(&self, value_ns: i64) {
         let core = &*self.core;

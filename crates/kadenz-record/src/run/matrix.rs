@@ -4,13 +4,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::labels::{LOAD, Labels, TUNING, VALUE, labels};
 use super::model::Series;
 
 /// One measure that may make a beat steadier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Measure {
     /// P: a real-time priority.
@@ -104,10 +104,10 @@ impl Measure {
 /// assert_eq!(Combination::NONE.to_string(), "none");
 /// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(from = "String", extend("pattern" = "^(none|P?M?C?S?I?)$")))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^(none|P?M?C?S?I?)$")))]
 pub struct Combination(u8);
 
 /// Not the name of a combination.
@@ -228,6 +228,14 @@ impl From<Combination> for String {
     }
 }
 
+impl TryFrom<String> for Combination {
+    type Error = NoCombination;
+
+    fn try_from(name: String) -> Result<Self, NoCombination> {
+        name.parse()
+    }
+}
+
 impl FromStr for Combination {
     type Err = NoCombination;
 
@@ -239,7 +247,7 @@ impl FromStr for Combination {
 }
 
 /// What else the machine had to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Load {
     /// Nothing.

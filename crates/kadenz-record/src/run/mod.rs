@@ -10,3 +10,4 @@ pub mod messages;
 pub mod model;
 pub mod network;
 pub mod testbed;
+pub mod tune;

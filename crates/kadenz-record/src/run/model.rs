@@ -10,6 +10,7 @@ use super::camera::Camera;
 use super::labels::Labels;
 use super::messages::Messages;
 use super::network::Network;
+use super::tune::Tune;
 
 /// The version of the format that this crate writes.
 pub const FORMAT_VERSION: u32 = 1;
@@ -70,6 +71,9 @@ pub struct Run {
     /// What became of frames, in a run that measured a camera.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub camera: Option<Camera>,
+    /// What a matrix of tunings was asked for, in a run of `tune`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<Tune>,
     /// What a reader must know before believing the numbers.
     #[serde(default)]
     pub warnings: Vec<Warning>,

@@ -130,6 +130,7 @@ pub struct SampleProducer {
 impl SampleProducer {
     /// Puts a sample into the ring, or counts it as dropped if there is no room; true if it went in.
     ///
+    /// # Real-time safety
     /// Real-time safe: wait-free, and allocates nothing.
     pub fn push(&mut self, sample: Sample) -> bool {
         let capacity = self.shared.slots.len();

@@ -169,3 +169,7 @@ fn testbeds() -> impl Strategy<Value = Testbed> {
         },
     )
 }
+
+/// What a matrix was asked for, every field of it.
+pub(crate) const TUNE: &str = r#"{"claim_percent": 99.9, "loads": ["heavy"], "cells": ["PM"], "priority": 80,
+    "shield": [1], "not_granted": [{"measure": "I", "sentence": "no right"}]}"#;

@@ -94,6 +94,11 @@ pub(crate) enum Block {
     Hint(String),
     Table(Table),
     Listing(Text),
+    /// The title of a part, which a terminal leaves out.
+    Heading(String),
+    List(Vec<String>),
+    /// What it is for, and what is typed or written into a file.
+    Code(String, String),
     /// What a page shows when asked.
     Folded(String, Document),
 }
@@ -160,6 +165,32 @@ impl Document {
         self.push(Block::Listing(text.into()))
     }
 
+    /// Adds the title of a part, which a terminal leaves out.
+    #[must_use]
+    pub fn heading(self, text: impl Into<String>) -> Self {
+        self.push(Block::Heading(text.into()))
+    }
+
+    /// Adds a list, unless it is empty.
+    pub(crate) fn list(self, items: Vec<String>) -> Self {
+        match items.is_empty() {
+            true => self,
+            false => self.push(Block::List(items)),
+        }
+    }
+
+    /// Adds what is typed or written into a file, behind a sentence that says what for.
+    pub(crate) fn code(self, sentence: &str, code: &str) -> Self {
+        self.push(Block::Code(sentence.to_owned(), code.trim_end().to_owned()))
+    }
+
+    /// Adds another document.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// What a medium shows of it.
     pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &Block> {
         let blocks = self.0.iter();
@@ -172,7 +203,8 @@ impl Document {
     pub fn terminal(&self) -> Text {
         let mut text = Text::default();
         let mut before: Option<&Block> = None;
-        for block in self.blocks(Medium::Terminal) {
+        let blocks = self.blocks(Medium::Terminal);
+        for block in blocks.filter(|it| !matches!(it, Block::Heading(_))) {
             let between = match (before, block) {
                 (None, _) => "",
                 (Some(Block::Sentence(_)), Block::Sentence(_)) => "\n",
@@ -187,7 +219,8 @@ impl Document {
     /// For a terminal, with lines and colours as the style says; each sentence is a paragraph.
     pub(crate) fn parts(&self, style: Style) -> Vec<Text> {
         let blocks = self.blocks(Medium::Terminal);
-        blocks.map(|block| block.drawn(Some(style))).collect()
+        let shown = blocks.filter(|it| !matches!(it, Block::Heading(_)));
+        shown.map(|block| block.drawn(Some(style))).collect()
     }
 
     /// As Markdown, where each sentence is a paragraph. Nothing in it is taken for HTML.
@@ -201,7 +234,15 @@ impl Document {
                 .map(|line| format!("    {line}"))
                 .collect::<Vec<_>>()
                 .join("\n"),
-            other => visible(other.words()).trim().replace('<', "&lt;"),
+            Block::Heading(text) => format!("## {}", escaped(text)),
+            Block::List(items) => {
+                let items = items.iter().map(|it| format!("- {}", escaped(it)));
+                items.collect::<Vec<_>>().join("\n")
+            }
+            Block::Code(sentence, code) => {
+                format!("{}\n\n```text\n{}\n```", escaped(sentence), visible(code))
+            }
+            other => escaped(other.words()),
         });
         blocks.collect::<Vec<_>>().join("\n\n") + "\n"
     }
@@ -219,7 +260,12 @@ impl Block {
     fn words(&self) -> &str {
         match self {
             Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) => text,
-            Self::Table(_) | Self::Listing(_) | Self::Folded(..) => "",
+            Self::Heading(text) => text,
+            Self::Table(_)
+            | Self::Listing(_)
+            | Self::List(_)
+            | Self::Code(..)
+            | Self::Folded(..) => "",
         }
     }
 
@@ -230,9 +276,25 @@ impl Block {
             (Self::Lead(text) | Self::Sentence(text), Some(style)) => {
                 wrap(text, style.width).into()
             }
+            (Self::List(items), Some(style)) => {
+                let items = items.iter().map(|it| wrap(it, style.width));
+                items.collect::<Vec<_>>().join("\n").into()
+            }
+            (Self::List(items), None) => items.join("\n").into(),
+            (Self::Code(sentence, code), _) => {
+                let lines = code.lines().map(|line| format!("  {line}"));
+                let lines = lines.map(|line| line.trim_end().to_owned());
+                let all: Vec<String> = [sentence.clone()].into_iter().chain(lines).collect();
+                all.join("\n").into()
+            }
             (other, _) => other.words().into(),
         }
     }
+}
+
+/// Text in which Markdown finds no HTML.
+fn escaped(text: &str) -> String {
+    visible(text).trim().replace('<', "&lt;")
 }
 
 impl From<String> for Document {

@@ -11,8 +11,8 @@ use crate::terminal::{Style, Text, one_line};
 /// Rows under a head. Each cell is one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    pub(crate) label: &'static str,
-    pub(crate) caption: &'static str,
+    pub(crate) label: Cow<'static, str>,
+    pub(crate) caption: Cow<'static, str>,
     pub(crate) class: Option<&'static str>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
@@ -30,10 +30,22 @@ pub(crate) struct Column {
 
 impl Column {
     /// A column of numbers, under one head on a terminal and another on a page.
-    pub(crate) fn new(drawn: &'static str, page: &'static str) -> Self {
+    pub(crate) fn new(
+        drawn: impl Into<Cow<'static, str>>,
+        page: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
             drawn: Some(drawn.into()),
             page: Some(page.into()),
+            is_words: false,
+        }
+    }
+
+    /// One that a page shows in another way.
+    pub(crate) fn on_terminal(head: &'static str) -> Self {
+        Self {
+            drawn: Some(head.into()),
+            page: None,
             is_words: false,
         }
     }
@@ -193,9 +205,10 @@ impl Table {
     }
 
     /// An empty one with a caption, which a page reads out as its label, too.
-    pub(crate) fn captioned(caption: &'static str, columns: Vec<Column>) -> Self {
+    pub(crate) fn captioned(caption: impl Into<Cow<'static, str>>, columns: Vec<Column>) -> Self {
+        let caption = caption.into();
         Self {
-            label: caption,
+            label: caption.clone(),
             caption,
             columns,
             ..Self::default()

@@ -113,7 +113,7 @@ impl fmt::Display for Format {
 /// A name that is no format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{name:?} is no format to export to; known are hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, \
+    "{name:?} is not a valid format to export to; known are hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, \
      csv, parquet, gnuplot"
 )]
 pub struct ParseFormatError {

@@ -22,6 +22,20 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             Block::Listing(text) => {
                 out.element("pre", text.plain());
             }
+            Block::Heading(text) => {
+                out.element("h3", text);
+            }
+            Block::List(items) => {
+                out.tag("<ul class=\"told-list\">");
+                for item in items {
+                    out.element("li", printed(item));
+                }
+                out.tag("</ul>");
+            }
+            Block::Code(sentence, code) => {
+                paragraph(out, "<p class=\"hint\">", sentence);
+                out.element("pre", code);
+            }
             Block::Folded(summary, content) => {
                 out.tag("<details>").element("summary", summary);
                 write(out, content);
@@ -38,7 +52,7 @@ fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
 fn table(out: &mut Markup, table: &Table) {
     out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
     if !table.label.is_empty() {
-        out.attr("aria-label", table.label);
+        out.attr("aria-label", &table.label);
     }
     out.tag("><table");
     if let Some(class) = table.class {
@@ -46,7 +60,7 @@ fn table(out: &mut Markup, table: &Table) {
     }
     out.tag(">");
     if !table.caption.is_empty() {
-        out.element("caption", table.caption);
+        out.element("caption", &table.caption);
     }
     out.tag("<thead><tr>");
     for (_, column) in table.columns_of(Medium::Page) {

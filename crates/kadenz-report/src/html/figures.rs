@@ -43,7 +43,7 @@ pub(super) fn lasting(ns: u64) -> String {
 }
 
 /// Rounded to so many significant digits, no trailing zeros.
-pub(super) fn significant(value: f64, digits: usize) -> String {
+pub(crate) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 {
             String::from("0")

@@ -95,10 +95,10 @@ impl Log {
         };
         let value: i64 = value
             .parse()
-            .map_err(|_| format!("{value:?} is no whole number"))?;
+            .map_err(|_| format!("{value:?} is not a whole number"))?;
         let count: u64 = count
             .parse()
-            .map_err(|_| format!("{count:?} is no count"))?;
+            .map_err(|_| format!("{count:?} is not a count"))?;
         if value == -1 && matches!(self.test, Test::Communication) {
             self.missing = self.missing.saturating_add(count);
         } else {

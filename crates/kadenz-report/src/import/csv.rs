@@ -153,7 +153,7 @@ impl Columns {
             let known = Column::ALL.into_iter().find(|(_, name)| *name == word);
             let Some((column, name)) = known else {
                 let shown: String = word.chars().take(40).collect();
-                return Err(format!("{shown:?} is no known column; {HEADER}"));
+                return Err(format!("{shown:?} is not a known column; {HEADER}"));
             };
             if names.contains(&column) {
                 return Err(format!("column {name} stands there twice"));
@@ -220,7 +220,7 @@ impl Column {
     fn no_number(self, field: &str) -> String {
         let shown: String = field.chars().take(40).collect();
         format!(
-            "{} {shown:?} is no whole number of nanoseconds within 64 bits",
+            "{} {shown:?} is not a whole number of nanoseconds within 64 bits",
             self.name()
         )
     }

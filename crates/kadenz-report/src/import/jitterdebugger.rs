@@ -68,7 +68,7 @@ impl Importer for Jitterdebugger {
         }
         let width_ns = file.sysinfo.resolution_in_ns;
         if !(1..=LIMIT_NS).contains(&width_ns) {
-            let cause = format!("{width_ns} is no resolution: it must be 1 to {LIMIT_NS}");
+            let cause = format!("{width_ns} is not a valid resolution: it must be 1 to {LIMIT_NS}");
             return Err(ReadError::field("sysinfo.resolution_in_ns", cause));
         }
         if file.cpu.values().all(|cpu| cpu.count == 0) {
@@ -106,7 +106,7 @@ fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<
         let field = format!("histogram.{bin}");
         let value = bin
             .parse()
-            .map_err(|_| wrong(&field, "it is no whole number".to_owned()))?;
+            .map_err(|_| wrong(&field, "it is not a whole number".to_owned()))?;
         bins.add(
             scaled(value, width_ns).map_err(|cause| wrong(&field, cause))?,
             count,

@@ -139,7 +139,7 @@ impl fmt::Display for Format {
 
 /// A name that is no format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{name:?} is no format to import; known are {known}", known = known())]
+#[error("{name:?} is not a valid format to import; known are {known}", known = known())]
 pub struct ParseFormatError {
     name: String,
 }

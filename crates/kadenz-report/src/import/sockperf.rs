@@ -182,7 +182,7 @@ impl Row {
         Ok(Self {
             packet: packet
                 .parse()
-                .map_err(|_| format!("packet {packet:?} is no whole number"))?,
+                .map_err(|_| format!("packet {packet:?} is not a whole number"))?,
             sent_ns: decimal(sent, 9).ok_or_else(|| no_number("txTime", sent))?,
             received_ns: decimal(received, 9).ok_or_else(|| no_number("rxTime", received))?,
             value_ns: decimal(value, 3).ok_or_else(|| no_number("the latency", value))?,
@@ -192,7 +192,7 @@ impl Row {
 
 fn no_number(name: &str, word: &str) -> String {
     let shown: String = word.chars().take(40).collect();
-    format!("{name} {shown:?} is no number")
+    format!("{name} {shown:?} is not a number")
 }
 
 /// A decimal number times 10^`digits`, exactly; further digits are cut off.

@@ -169,7 +169,7 @@ impl<'a> Lines<'a> {
         if self.ended {
             self.line.pop();
         } else if read as u64 == MAX_LINE {
-            let cause = "it is longer than 1 MiB: this is no text file of this format";
+            let cause = "it is longer than 1 MiB: this is not a valid text file of this format";
             return Err(ReadError::line(self.number, cause));
         }
         if self.line.ends_with(b"\r") {

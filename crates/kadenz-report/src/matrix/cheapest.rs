@@ -152,10 +152,9 @@ fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
             words.trim_start_matches("I: ")
         ));
     }
-    let refused = run.run.parameters.get("not_granted")?.as_array()?;
-    let mut refused = refused.iter().filter_map(|it| it.as_str());
-    let own = refused.find(|it| it.starts_with("I "))?;
-    Some(format!("Idle states were not held off: {own}."))
+    let mut refused = run.run.tune.as_ref()?.not_granted.iter();
+    let own = refused.find(|it| it.measure == Measure::Idle)?;
+    Some(format!("Idle states were not held off: {}.", own.sentence))
 }
 
 #[cfg(test)]

@@ -14,32 +14,32 @@ mod bootstrap;
 mod cell;
 mod cheapest;
 mod contribution;
+pub(crate) mod document;
 mod doubt;
 mod json;
 pub(crate) mod layout;
-mod markdown;
 pub mod paper;
 mod period;
 mod permanent;
 mod ranking;
 mod recommend;
-pub(crate) mod terminal;
 mod words;
 
 use kadenz_record::run::model::Run;
+use kadenz_record::run::tune::Tune;
 
 pub use cell::Cell;
 pub use cheapest::{Cheapest, Kept, NOTHING_NEEDED};
 pub use contribution::{Bought, Contribution};
+pub use document::{beside_the_paper, document};
 pub use doubt::Ratio;
 pub use json::{MatrixOutput, json};
 pub use kadenz_record::run::matrix::{Combination, Load, Measure, NoCombination};
-pub use markdown::markdown;
+pub use kadenz_record::run::tune::EXPERIMENT;
 pub use period::{PeriodRow, Periods};
 pub use permanent::Permanent;
 pub use ranking::{PaperPair, Ranked, Ranking, Reproduced};
 pub use recommend::{Recommendation, Standing};
-pub use terminal::{terminal, terminal_periods};
 
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
@@ -47,9 +47,6 @@ use contribution::Drawn;
 use doubt::{Figures, figures};
 use permanent::Means;
 use recommend::Question;
-
-/// What `run.json` calls the experiment.
-pub const EXPERIMENT: &str = "tune";
 
 /// What one matrix says.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +124,8 @@ impl Matrix {
                     .any(|cell| cell.load == *load && cell.count > 0)
             })
             .collect();
-        let missing_loads = missing(&loads, &summary.run);
+        let asked = summary.run.tune.clone().unwrap_or_default();
+        let missing_loads = missing(&loads, &asked);
         let first = cells.first().map(|cell| &summary.series[cell.lateness]);
         let question = Question {
             cells: &cells,
@@ -135,9 +133,9 @@ impl Matrix {
             missing_loads: &missing_loads,
             interval_ns: first.and_then(|series| series.series.expected_interval_ns),
             deadline_ns: first.and_then(|series| series.verdict).map(|v| v.limit_ns),
-            claim: claim(&summary.run),
+            claim: asked.claim_percent,
         };
-        let means = Means::of(&summary.run);
+        let means = Means::of(&asked, summary.run.host.cpus);
         Self {
             interval_ns: question.interval_ns,
             deadline_ns: question.deadline_ns,
@@ -218,29 +216,11 @@ fn floor(run: &Run) -> f64 {
     }
 }
 
-fn claim(run: &Run) -> Percent {
-    let told = run.parameters.get("confidence");
-    let text = told.map(|value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    });
-    text.and_then(|text| text.trim_end_matches('%').trim().parse().ok())
-        .unwrap_or(Percent::P99_99)
-}
-
-/// The loads that the run asked for and of which it has nothing.
-fn missing(measured: &[Load], run: &Run) -> Vec<Load> {
-    let asked = run.parameters.get("loads").and_then(|loads| loads.as_str());
-    let asked: Vec<&str> = asked
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .collect();
-    Load::ALL
-        .into_iter()
-        .filter(|load| asked.contains(&load.name()) && !measured.contains(load))
-        .collect()
+/// The loads that were asked for and of which the run has nothing.
+fn missing(measured: &[Load], asked: &Tune) -> Vec<Load> {
+    let mut loads = asked.loads.clone();
+    loads.retain(|load| !measured.contains(load));
+    loads
 }
 
 /// Fills in how the excess of each cell stands to that of the cell `none`.

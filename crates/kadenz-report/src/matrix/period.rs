@@ -88,7 +88,7 @@ impl Periods {
     }
 }
 
-/// The shares of Yoon's rows but for the last, which has all.
+/// The shares of Yoon's rows except for the last, which has all.
 pub(super) fn shares() -> impl Iterator<Item = Percent> {
     SHARES.into_iter().filter_map(|share| share.parse().ok())
 }

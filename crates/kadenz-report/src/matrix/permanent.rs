@@ -1,16 +1,12 @@
 //! How a combination is used: a command to try it, a unit and kernel parameters to keep it.
 
-use kadenz_record::run::model::Run;
-use serde_json::Value;
-
 use kadenz_record::run::matrix::{Combination, Measure};
+use kadenz_record::run::tune::{DEFAULT_PRIORITY, Tune};
 
 /// I for good, without `kadenz run`.
 const IDLE_STATES: &str = "To turn the idle states off without `kadenz run`: `sudo cpupower \
      idle-set -D 1` until the next boot, or for good the kernel parameter of this machine's idle \
      driver, which `kadenz doctor` names.";
-/// The priority where the run names none that is one.
-const PRIORITY: u64 = 80;
 /// No machine has a CPU of this number; a list that names one is no list of CPUs.
 const MAX_CPUS: u32 = 8192;
 
@@ -33,7 +29,7 @@ pub struct Permanent {
 /// a command is made of these words, and people will type it as root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Means {
-    priority: u64,
+    priority: u8,
     /// The list of shielded CPUs as people write it; `N` where the run names none.
     shield: String,
     /// All others, where they are known.
@@ -41,27 +37,23 @@ pub(super) struct Means {
 }
 
 impl Means {
-    pub(super) fn of(run: &Run) -> Self {
-        let number = |value: &Value| match value {
-            Value::String(text) => text.parse().ok(),
-            other => other.as_u64(),
-        };
-        let priority = run.parameters.get("priority").and_then(number);
-        let shield = run.parameters.get("shield").and_then(|value| match value {
-            Value::String(text) => cpus(text),
-            other => cpus(&other.to_string()),
-        });
-        let all = run.host.cpus.min(MAX_CPUS);
-        let others = shield.as_ref().map(|shield| {
-            let others: Vec<u32> = (0..all).filter(|cpu| !shield.contains(cpu)).collect();
-            list(&others)
-        });
+    /// Of what was asked for, on a machine of so many CPUs.
+    pub(super) fn of(asked: &Tune, cpus: u32) -> Self {
+        let shield: Vec<u32> = asked.shield.iter().copied().collect();
+        let is_list = shield.last().is_some_and(|&last| last < MAX_CPUS);
+        let all = 0..cpus.min(MAX_CPUS);
+        let others: Vec<u32> = all.filter(|cpu| !asked.shield.contains(cpu)).collect();
         Self {
-            priority: priority
-                .filter(|number| (1..=99).contains(number))
-                .unwrap_or(PRIORITY),
-            shield: shield.map_or_else(|| "N".to_owned(), |cpus| list(&cpus)),
-            others: others.filter(|others| !others.is_empty()),
+            priority: match asked.priority {
+                priority @ 1..=99 => priority,
+                _ => DEFAULT_PRIORITY,
+            },
+            shield: if is_list {
+                list(&shield)
+            } else {
+                "N".to_owned()
+            },
+            others: (is_list && !others.is_empty()).then(|| list(&others)),
         }
     }
 
@@ -157,27 +149,6 @@ fn is_priority_alone(combination: Combination) -> bool {
     combination == Combination::NONE.with(Measure::Priority)
 }
 
-/// The CPUs of a list such as `1,3-5`, ascending; absent if it is none.
-fn cpus(text: &str) -> Option<Vec<u32>> {
-    let number = |text: &str| -> Option<u32> {
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.then(|| text.parse().ok()).flatten();
-        number.filter(|&cpu| cpu < MAX_CPUS)
-    };
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (number(first.trim())?, number(last.trim())?);
-        if first > last || cpus.len() > MAX_CPUS as usize {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Some(cpus)
-}
-
 /// Ascending CPUs as a list: `0,2-7`.
 fn list(cpus: &[u32]) -> String {
     let runs = cpus.chunk_by(|a, b| *a + 1 == *b);
@@ -195,16 +166,17 @@ fn list(cpus: &[u32]) -> String {
 mod tests {
     use super::*;
 
-    fn means(cpus: u32, parameters: &[(&str, Value)]) -> Means {
-        let mut run = Run::default();
-        run.host.cpus = cpus;
-        let own = |(name, value): &(&str, Value)| ((*name).to_owned(), value.clone());
-        run.parameters = parameters.iter().map(own).collect();
-        Means::of(&run)
+    fn means(cpus: u32, shield: &[u32]) -> Means {
+        let asked = Tune {
+            priority: 70,
+            shield: shield.iter().copied().collect(),
+            ..Tune::default()
+        };
+        Means::of(&asked, cpus)
     }
 
     fn of(name: &str) -> Permanent {
-        let means = means(8, &[("priority", 70.into()), ("shield", "1".into())]);
+        let means = means(8, &[1]);
         means.permanent(name.parse().unwrap()).unwrap()
     }
 
@@ -259,33 +231,24 @@ WantedBy=multi-user.target
             Some("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0,2-7")
         );
         assert_eq!(of("PM").kernel_parameters, None);
-        let unknown = means(0, &[("shield", "1".into())]);
+        let unknown = means(0, &[1]);
         let parameters = unknown.permanent("C".parse().unwrap()).unwrap();
         let parameters = parameters.kernel_parameters.unwrap();
         assert!(!parameters.contains("irqaffinity"), "{parameters}");
     }
 
     #[test]
-    fn what_is_no_list_of_cpus_enters_no_command() {
-        for hostile in [
-            "1; reboot",
-            "$(reboot)",
-            "",
-            "-1",
-            "1-",
-            "3-1",
-            "99999",
-            "0-8191,0-8191,0-8191",
-        ] {
-            let means = means(
-                4,
-                &[("shield", hostile.into()), ("priority", "9; x".into())],
-            );
-            let pmc = means.permanent("PMC".parse().unwrap()).unwrap();
+    fn what_no_machine_has_enters_no_command() {
+        for shield in [&[][..], &[0, MAX_CPUS]] {
+            let asked = Tune {
+                priority: 100,
+                shield: shield.iter().copied().collect(),
+                ..Tune::default()
+            };
+            let pmc = Means::of(&asked, 4).permanent("PMC".parse().unwrap());
             let expected = "sudo kadenz run --priority 80 --lock --shield N -- ./your-program";
-            assert_eq!(pmc.command, expected, "{hostile}");
+            assert_eq!(pmc.unwrap().command, expected, "{shield:?}");
         }
-        assert_eq!(means(8, &[("shield", "5, 2-3,3".into())]).shield, "2-3,5");
-        assert_eq!(means(8, &[("shield", 1.into())]).shield, "1");
+        assert_eq!(means(8, &[5, 2, 3]).shield, "2-3,5");
     }
 }

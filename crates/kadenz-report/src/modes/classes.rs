@@ -59,7 +59,7 @@ pub(super) fn of_phases(blocks: &[Block], record: Record) -> Vec<Class> {
 }
 
 /// Of classes with the same times the first of phases, which is the finest, and of runs the last, which was taken at the highest level and where no noise
-/// beside an event lengthens it; but for one whose ramps no longer look like ramps.
+/// beside an event lengthens it; except for one whose ramps no longer look like ramps.
 fn distinct(classes: Vec<Class>) -> Vec<Class> {
     let mut distinct: Vec<Class> = Vec::new();
     for class in classes {

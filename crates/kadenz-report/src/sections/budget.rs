@@ -21,7 +21,7 @@ fn document(budget: &Budget) -> Document {
         Column::new("max", "Largest"),
     ];
     let mut table = Table::captioned("Where the time goes", columns);
-    table.label = "Table of the budget";
+    table.label = "Table of the budget".into();
     table.class = Some("budget");
     for layer in &budget.layers {
         table.push(row(budget, layer, None));

@@ -30,7 +30,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<Document> {
     ];
     let caption = "Messages by subscriber, times from publishing on";
     let mut table = Table::captioned(caption, columns).at_most(MAX_DRAWN);
-    table.label = "Messages by subscriber";
+    table.label = "Messages by subscriber".into();
     for it in &counted.subscribers {
         let name = it.series(ONE_WAY_FROM_SEND, counted.subscribers.len());
         let series = summary.named(&name);

@@ -126,7 +126,7 @@ pub struct JitterFacts {
     /// Distribution, ascending.
     #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
-    /// Groups of early wake-ups, but for those that were owed by a stall.
+    /// Groups of early wake-ups, except for those that were owed by a stall.
     #[serde(skip)]
     pub early_clusters: Vec<Cluster>,
     /// Intervals that were short because a stall of more than half an interval came before: the

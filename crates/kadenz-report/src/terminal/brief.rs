@@ -39,7 +39,7 @@ pub struct Aside<'a> {
 }
 
 /// The verdict, a table of at most 8 series, at most three remedies and the places: 24 lines of 80
-/// columns at most, but for places that are longer and where `places` are many. [`super::summaries`]
+/// columns at most, except for places that are longer and where `places` are many. [`super::summaries`]
 /// has everything.
 ///
 /// ```

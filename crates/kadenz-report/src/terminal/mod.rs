@@ -9,6 +9,8 @@ mod sheet;
 pub(crate) mod table;
 pub(crate) mod text;
 
+use std::io::IsTerminal as _;
+
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
 pub use brief::{Aside, brief, headline};
@@ -53,12 +55,13 @@ impl Style {
     /// rich, or plain, whatever it is.
     #[must_use]
     pub fn of_stdout(colour: Option<bool>) -> Self {
-        let table = comfy_table::Table::new();
+        let stdout = std::io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
         // A pseudo-terminal whose size nobody set has no columns.
-        let width = table.width().filter(|it| table.is_tty() && *it > 0);
+        let width = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
         Self {
             width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),
-            rich: colour.unwrap_or_else(|| table.is_tty()),
+            rich: colour.unwrap_or_else(|| stdout.is_terminal()),
         }
     }
 }
@@ -76,7 +79,7 @@ impl Style {
 pub fn summary(summary: &Summary, style: Style) -> Text {
     let mut parts: Vec<Text> = vec![heading(summary, style).into()];
     if let Some(matrix) = Matrix::of(summary) {
-        parts.push(matrix::terminal(&matrix, style));
+        parts.extend(matrix::document(&matrix).parts(style));
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));

@@ -3,14 +3,27 @@
 use std::ops::Range;
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
-use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement};
+use comfy_table::{CellAlignment, ContentArrangement};
 
 use super::Style;
 use super::text::{Text, one_line};
 
+/// Where the colours of a cell begin and end while a table is drawn. These characters take no room, and no text of
+/// others holds one: [`one_line`] shows them by their numbers.
+const GOOD: char = '\u{2061}';
+const BAD: char = '\u{2062}';
+const BOLD: char = '\u{2063}';
+const END: char = '\u{2064}';
+const COLOURS: [(char, &str); 4] = [
+    (GOOD, "\u{1b}[32m"),
+    (BAD, "\u{1b}[31m"),
+    (BOLD, "\u{1b}[1m"),
+    (END, "\u{1b}[0m"),
+];
+
 /// One cell: a line, in which nothing steers a terminal.
 #[derive(Clone)]
-pub(crate) struct Cell(comfy_table::Cell);
+pub(crate) struct Cell(String);
 
 impl<T: ToString> From<T> for Cell {
     fn from(content: T) -> Self {
@@ -24,36 +37,46 @@ impl Cell {
         reason = "what a row goes through is passed on as it is"
     )]
     pub(crate) fn new(content: impl ToString) -> Self {
-        Self(comfy_table::Cell::new(one_line(&content.to_string())))
+        Self(one_line(&content.to_string()).into_owned())
     }
 
     /// Good and bad in colour.
     pub(crate) fn judged(self, good: bool) -> Self {
-        Self(self.0.fg(if good { Color::Green } else { Color::Red }))
+        self.within(if good { GOOD } else { BAD })
     }
 
     pub(crate) fn bold(self) -> Self {
-        Self(self.0.add_attribute(Attribute::Bold))
+        self.within(BOLD)
+    }
+
+    fn within(self, colour: char) -> Self {
+        Self(format!("{colour}{}{END}", self.0))
     }
 }
 
-pub(crate) struct Table(comfy_table::Table);
+pub(crate) struct Table {
+    drawn: comfy_table::Table,
+    is_rich: bool,
+}
 
 impl Table {
     pub(crate) fn new(style: Style) -> Self {
-        let mut table = comfy_table::Table::new();
-        table.set_width(style.width);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        if style.rich {
-            table.load_style(UTF8_FULL_CONDENSED).enforce_styling();
+        let mut drawn = comfy_table::Table::new();
+        drawn.set_width(style.width);
+        drawn.set_content_arrangement(ContentArrangement::Dynamic);
+        drawn.load_style(if style.rich {
+            UTF8_FULL_CONDENSED
         } else {
-            table.load_style(ASCII_MARKDOWN).force_no_tty();
+            ASCII_MARKDOWN
+        });
+        Self {
+            drawn,
+            is_rich: style.rich,
         }
-        Self(table)
     }
 
     pub(crate) fn without_lines(&mut self) {
-        self.0.load_style(NOTHING);
+        self.drawn.load_style(NOTHING);
     }
 
     /// Columns without lines, as wide as what is in them.
@@ -61,17 +84,17 @@ impl Table {
         let mut table = Self::new(Style::plain());
         table.without_lines();
         table
-            .0
+            .drawn
             .set_content_arrangement(ContentArrangement::Disabled);
         table
     }
 
     pub(crate) fn set_header(&mut self, cells: impl IntoIterator<Item: Into<Cell>>) {
-        self.0.set_header(row(cells));
+        self.drawn.set_header(row(cells));
     }
 
     pub(crate) fn add_row(&mut self, cells: impl IntoIterator<Item: Into<Cell>>) {
-        self.0.add_row(row(cells));
+        self.drawn.add_row(row(cells));
     }
 
     /// Numbers, from this column on, stand at the right.
@@ -81,7 +104,7 @@ impl Table {
 
     pub(crate) fn align_right(&mut self, columns: Range<usize>) {
         let columns = self
-            .0
+            .drawn
             .column_iter_mut()
             .take(columns.end)
             .skip(columns.start);
@@ -92,7 +115,11 @@ impl Table {
 
     /// The table as it is drawn. No cell holds an escape sequence, so those in it are its colours.
     pub(crate) fn text(&self) -> Text {
-        Text::trusted(self.0.trim_fmt())
+        let mut text = self.drawn.trim_fmt();
+        for (mark, colour) in COLOURS {
+            text = text.replace(mark, if self.is_rich { colour } else { "" });
+        }
+        Text::trusted(text)
     }
 }
 
@@ -115,6 +142,6 @@ pub(crate) fn fitting(widths: &[usize], room: usize) -> Vec<Range<usize>> {
     tables
 }
 
-fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<comfy_table::Cell> {
+fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<String> {
     cells.into_iter().map(|cell| cell.into().0).collect()
 }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `scipy.stats.beta.ppf(0.95, misses + 1, count - misses)`, SciPy 1.17.1, but for 1 in 10^8,
+    /// `scipy.stats.beta.ppf(0.95, misses + 1, count - misses)`, SciPy 1.17.1, except for 1 in 10^8,
     /// where SciPy is off in the ninth digit: there mpmath 1.3 at 30 digits. R's
     /// `binom.test(misses, count, alternative = "less")$conf.int[2]` is the same quantile.
     const GOLDEN: &[(u64, u64, f64)] = &[

@@ -27,6 +27,7 @@ use crate::units::Decimal;
 /// stays visible as many late cycles (no coordinated omission). [`Beat::skip_to`] is there for
 /// loops that must not catch up; it says how many beats it left out.
 ///
+/// # Real-time safety
 /// Real-time safe: no allocation, no division in [`Beat::next`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beat {
@@ -265,10 +266,10 @@ pub struct Rate {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRateError {
     /// Not a number, or a unit other than Hz, kHz and MHz.
-    #[error("`{0}` is no rate; write it like 1kHz, 250Hz, 29.97Hz or 30000/1001Hz")]
+    #[error("`{0}` is not a valid rate; write it like 1kHz, 250Hz, 29.97Hz or 30000/1001Hz")]
     Malformed(String),
     /// A number, but none that a loop can keep.
-    #[error("`{rate}` is no rate a loop can keep: {source}")]
+    #[error("`{rate}` is not a rate that a loop can keep: {source}")]
     OutOfRange {
         /// What was written.
         rate: String,

@@ -19,9 +19,8 @@ const TRIES: u32 = 5;
 
 /// Translates wall time, which the kernel stamps datagrams with, to the sleep clock.
 ///
-/// The loop observes both clocks again and again, before the first stamp and about once a beat; the
-/// bridge remembers the last 64 observations, and of those within a millisecond but two. Everything here is real-time safe: fixed memory, no
-/// lock, and no system call where clocks are read without one.
+/// The loop observes both clocks again and again, before the first stamp and about once a beat; the bridge remembers
+/// the last 64 observations, and of those within a millisecond but two.
 ///
 /// ```
 /// use kadenz_rt::clock::{self, WallBridge, WallTime};
@@ -34,6 +33,9 @@ const TRIES: u32 = 5;
 /// let error_ns = bridged.error_ns as i64;
 /// assert!(bridged.at.since(before) >= -error_ns && after.since(bridged.at) >= -error_ns);
 /// ```
+///
+/// # Real-time safety
+/// Everything here is real-time safe: fixed memory, no lock, and no system call where clocks are read without one.
 #[derive(Debug, Clone)]
 pub struct WallBridge {
     pairs: [Option<Observed>; REMEMBERED],

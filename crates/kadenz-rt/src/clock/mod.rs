@@ -32,7 +32,10 @@ pub use time::{MonotonicTime, WallTime};
 
 /// A clock that never steps back.
 pub trait Clock: Send {
-    /// The time on this clock. Real-time safe: no allocation, no lock.
+    /// The time on this clock.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no allocation, no lock.
     fn now(&self) -> MonotonicTime;
 
     /// The name to be recorded with a run, for example `CLOCK_MONOTONIC`.
@@ -79,7 +82,10 @@ pub fn open(kind: ClockKind) -> Result<Box<dyn Clock>, OpenClockError> {
     }
 }
 
-/// The time on the sleep clock. Real-time safe.
+/// The time on the sleep clock.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[inline]
 #[must_use]
 pub fn now() -> MonotonicTime {
@@ -121,7 +127,7 @@ impl fmt::Display for ClockKind {
 
 /// A word that names no clock.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no clock; write monotonic, monotonic-raw or tsc")]
+#[error("`{0}` is not a valid clock; write monotonic, monotonic-raw or tsc")]
 pub struct ParseClockKindError(String);
 
 impl FromStr for ClockKind {
@@ -256,7 +262,7 @@ pub enum Synchronisation {
         /// saw-tooth, and only says that the clock is kept.
         within_ns: u64,
     },
-    /// Nobody does: it runs as its quartz does.
+    /// Nobody does: it runs as its oscillator does.
     Free,
     /// The system does not say.
     Unknown,
@@ -264,7 +270,7 @@ pub enum Synchronisation {
 
 /// What the system says of its wall clock now: `adjtimex(2)` on Linux, nothing elsewhere.
 ///
-/// One system call that changes nothing and needs no right. Real-time safe: no allocation, no lock.
+/// One system call that changes nothing and needs no right.
 ///
 /// ```
 /// use kadenz_rt::clock::{self, Synchronisation};
@@ -275,6 +281,9 @@ pub enum Synchronisation {
 ///     Synchronisation::Unknown => println!("the system does not say"),
 /// }
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: no allocation, no lock.
 #[must_use]
 pub fn synchronisation() -> Synchronisation {
     #[cfg(target_os = "linux")]

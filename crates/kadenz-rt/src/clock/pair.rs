@@ -20,7 +20,10 @@ pub struct ClockPair {
 
 impl ClockPair {
     /// Reads the clocks `tries` times, at least once, and keeps the reading with the least time
-    /// between. Real-time safe: a try is three readings of clocks.
+    /// between.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: a try is three readings of clocks.
     #[must_use]
     pub fn read(tries: u32) -> Self {
         let mut best = Self::read_once();

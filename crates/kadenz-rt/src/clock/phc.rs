@@ -89,9 +89,12 @@ impl PhcClock {
     }
 
     /// Reads both clocks; the tightest of several readings. Takes some microseconds, as each reading
-    /// crosses the bus to the card. Real-time safe: no allocation, one or two system calls.
+    /// crosses the bus to the card.
     ///
     /// `None` when the driver no longer answers: the card was removed.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no allocation, one or two system calls.
     #[must_use]
     pub fn pair(&mut self) -> Option<PhcPair> {
         #[cfg(target_os = "linux")]

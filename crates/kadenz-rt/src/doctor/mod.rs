@@ -157,13 +157,15 @@ pub fn checks() -> &'static [Check] {
 }
 
 /// Examines the machine this runs on. Needs no rights; with more rights less stays unknown.
-/// Allocates and reads files: not for a real-time path.
 ///
 /// ```
 /// for finding in kadenz_rt::doctor::examine() {
 ///     println!("{:?} {}: {}", finding.severity, finding.title, finding.cost);
 /// }
 /// ```
+///
+/// # Real-time safety
+/// Allocates and reads files: not for a real-time path.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     #[cfg(target_os = "linux")]

@@ -39,13 +39,16 @@ pub struct HostFacts {
     pub virtualisation: Option<String>,
 }
 
-/// Facts about the machine this runs on. Allocates and reads files: not for a real-time path.
+/// Facts about the machine this runs on.
 ///
 /// ```
 /// let facts = kadenz_rt::host::facts();
 /// assert_eq!(facts.os, std::env::consts::OS);
 /// assert!(facts.cpus > 0);
 /// ```
+///
+/// # Real-time safety
+/// Allocates and reads files: not for a real-time path.
 #[must_use]
 pub fn facts() -> HostFacts {
     #[cfg(target_os = "linux")]

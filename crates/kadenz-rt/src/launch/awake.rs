@@ -34,7 +34,10 @@ impl Awake {
     /// idle state that takes longer to leave. The kernel lifts the limit when this is dropped, and
     /// whatever ends the process.
     ///
-    /// Returns what was granted. Not real-time safe.
+    /// Returns what was granted.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn limit(latency_us: u32) -> (Self, Measure) {
         let (latency, held) = dma_latency::apply(latency_us);
@@ -52,7 +55,10 @@ impl Awake {
     /// With `enter`, a cgroup's `cgroup.procs` or `tasks`, the threads enter that group first. That
     /// takes a list of `tasks`, which the second version of cgroups does not have.
     ///
-    /// Returns what was granted. Not real-time safe.
+    /// Returns what was granted.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn hold(cpus: Option<&CpuSet>, enter: Option<&Path>) -> (Self, Vec<Measure>) {
         let (mut awake, latency) = Self::limit(0);

@@ -63,10 +63,13 @@ impl Program {
     ///
     /// Meanwhile SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to this process are handed on to the program;
     /// SIGINT and SIGQUIT only if a process sent them: those of a terminal the program, which is in
-    /// the same group, gets by itself. Blocks; not real-time safe.
+    /// the same group, gets by itself.
     ///
     /// # Errors
     /// When the system cannot tell how the program ended.
+    ///
+    /// # Real-time safety
+    /// Blocks; not real-time safe.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.child.try_wait()? {

@@ -7,7 +7,7 @@ use crate::tuning::linux::scheduling::{self, Note};
 use crate::tuning::linux::{affinity, kernel_says};
 use crate::tuning::{CpuSet, Measure, Policy};
 
-/// One for each thing asked for, but for locked memory.
+/// One for each thing asked for, except for locked memory.
 pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measure> {
     let measures = [
         launch.policy.map(|wanted| policy(wanted, report, rights)),

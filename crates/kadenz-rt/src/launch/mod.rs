@@ -135,10 +135,11 @@ fn refusals(measures: &[Measure]) -> String {
 /// other threads are started, as those do not hold them back. With [`Launch::lock_memory`] the
 /// calling thread traces the program until it has been locked.
 ///
-/// Not real-time safe: allocates and blocks until the program has been executed.
-///
 /// # Errors
 /// [`LaunchError`]; nothing of the program has run then.
+///
+/// # Real-time safety
+/// Not real-time safe: allocates and blocks until the program has been executed.
 pub fn start(command: Command, launch: &Launch) -> Result<Program, LaunchError> {
     system::start(command, launch)
 }

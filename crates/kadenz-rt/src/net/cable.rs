@@ -59,10 +59,13 @@ impl Cable {
     /// # }
     /// ```
     ///
-    /// Cables in this network whose process has ended are taken away first. Not real-time safe.
+    /// Cables in this network whose process has ended are taken away first.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or where a name is taken.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn create(near: &str, far: &str) -> Result<Self, CableError> {
         // Where that is refused, so is what follows, with the remedy.
         let _ = restore();

@@ -43,7 +43,7 @@ pub struct LinkState {
 }
 
 /// What stands between this host and a group, by an interface or by the routes. Reads files and asks
-/// the kernel; needs no rights. Not for a real-time path.
+/// the kernel; needs no rights.
 ///
 /// ```
 /// # #[cfg(target_os = "linux")] {
@@ -56,6 +56,9 @@ pub struct LinkState {
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Not for a real-time path.
 #[must_use]
 pub fn situation(group: IpAddr, interface: Option<&str>) -> Situation {
     situation_at(&Root::system(), group, interface, route_to(group))

@@ -24,7 +24,8 @@ pub struct PacketPlan {
 /// Received frames lie in memory that is shared with the kernel: looking for one is no system call.
 /// Frames that this host sends on the interface are not received.
 ///
-/// Real-time safety: after it was opened nothing here allocates or locks; what makes a system call says so.
+/// # Real-time safety
+/// After it was opened nothing here allocates or locks; what makes a system call says so.
 #[derive(Debug)]
 pub struct PacketPort {
     socket: Socket,

@@ -47,10 +47,11 @@ impl Tap {
     /// Makes an interface in the calling thread's network and brings it and the loopback up. Version 6
     /// of the protocol is switched off there: forty hosts that look for each other are a storm.
     ///
-    /// Not real-time safe.
-    ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or where the kernel has no taps.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn create(plan: &TapPlan) -> Result<Self, TapError> {
         let failed = |what| {
             let name = plan.name.clone();

@@ -49,11 +49,12 @@ pub enum CreatePiMutexError {
 
 /// Mutual exclusion with priority inheritance.
 ///
-/// Real-time safety: locking and unlocking allocate nothing and take no system call while nobody
-/// else wants the mutex; a waiter waits for the owner's critical section, and the owner for nobody
-/// of lower priority than the waiter.
-///
 /// There is no poisoning: a panic while the mutex is locked unlocks it.
+///
+/// # Real-time safety
+/// Locking and unlocking allocate nothing and take no system call while nobody else wants the
+/// mutex; a waiter waits for the owner's critical section, and the owner for nobody of lower
+/// priority than the waiter.
 pub struct PiMutex<T: ?Sized> {
     raw: RawMutex,
     value: UnsafeCell<T>,

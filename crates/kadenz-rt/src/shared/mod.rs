@@ -76,10 +76,13 @@ pub struct Owner {
 
 impl Owner {
     /// Makes memory of so many words, all zero, that this user's processes and others may read. Its pages
-    /// are in memory from then on. Allocates and calls the system; not for a real-time path.
+    /// are in memory from then on.
     ///
     /// # Errors
     /// [`SharedError`], for one when another process that lives has the name.
+    ///
+    /// # Real-time safety
+    /// Allocates and calls the system; not for a real-time path.
     pub fn create(name: &str, words: usize) -> Result<Self, SharedError> {
         let path = path_of(name)?;
         if words == 0 || words > MAX_WORDS {
@@ -275,7 +278,10 @@ fn remove_abandoned(
 const YOUNG: Duration = Duration::from_secs(10);
 
 /// Removes memory of names that begin so, which killed owners left behind some time ago; how many there
-/// were. What others own stays. Calls the system; not for a real-time path.
+/// were. What others own stays.
+///
+/// # Real-time safety
+/// Calls the system; not for a real-time path.
 pub fn sweep(prefix: &str) -> usize {
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let left = entries.filter(|entry| {
@@ -304,10 +310,13 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Says so to whoever asks [`wanted`]. Calls the system; not for a real-time path.
+    /// Says so to whoever asks [`wanted`].
     ///
     /// # Errors
     /// [`SharedError`] where the name cannot be used.
+    ///
+    /// # Real-time safety
+    /// Calls the system; not for a real-time path.
     pub fn say(name: &str) -> Result<Self, SharedError> {
         let path = path_of(&format!("{name}{WANTED}"))?;
         loop {
@@ -336,6 +345,8 @@ impl Drop for Wanted {
 }
 
 /// The names beginning so that a process of this user wants now, in no order. Removes what killed processes left.
+///
+/// # Real-time safety
 /// Calls the system; not for a real-time path.
 #[must_use]
 pub fn wanted(prefix: &str) -> Vec<String> {

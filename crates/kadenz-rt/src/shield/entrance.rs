@@ -44,6 +44,7 @@ impl Entrance {
     /// Takes the calling thread into the shield; under the second version of control groups its
     /// whole process, for there an isolated partition takes nothing less.
     ///
+    /// # Real-time safety
     /// Not real-time safe: call it before the loop.
     pub fn enter(&self) -> Inside {
         let mut state = self.raised.lock();

@@ -86,7 +86,7 @@ pub enum RaiseShieldError {
         source: io::Error,
     },
     /// The partition of the second version did not become valid.
-    #[error("{path} is no valid partition: {reason}")]
+    #[error("{path} is not a valid partition: {reason}")]
     NotIsolated {
         /// That control group.
         path: String,

@@ -23,7 +23,7 @@ pub(super) fn make(kind: SleeperKind, options: SleeperOptions) -> io::Result<Box
 }
 
 /// `clock_nanosleep` with an absolute deadline: the kernel compares with the clock, so it cannot
-/// return early but for a signal.
+/// return early except for a signal.
 struct Nanosleep;
 
 impl Wait for Nanosleep {

@@ -41,8 +41,8 @@ use windows::make;
 
 /// A way to wait for a point in time.
 ///
-/// Real-time safety: once made, a sleeper neither allocates nor logs, and takes no lock that
-/// another thread can hold.
+/// # Real-time safety
+/// Once made, a sleeper neither allocates nor logs, and takes no lock that another thread can hold.
 pub trait Sleeper: Send {
     /// Returns once `deadline` has been reached on the sleep clock; at once when it has passed.
     fn sleep_until(&mut self, deadline: MonotonicTime);
@@ -298,7 +298,7 @@ impl fmt::Display for SleeperKind {
 
 /// A word that names no sleeper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no sleeper; write one of {}", words())]
+#[error("`{word}` is not a valid sleeper; write one of {}", words())]
 pub struct ParseSleeperKindError {
     word: String,
 }

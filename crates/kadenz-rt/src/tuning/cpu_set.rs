@@ -12,7 +12,7 @@ pub struct CpuSet {
 
 /// A word that names no CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no set of CPUs; write numbers below 1024 and ranges, for example 0,2-3")]
+#[error("`{0}` is not a valid set of CPUs; write numbers below 1024 and ranges, for example 0,2-3")]
 pub struct ParseCpuSetError(String);
 
 impl CpuSet {

@@ -124,7 +124,10 @@ impl Applied {
 /// Tunes the calling thread (and, for locked memory, its process) as far as the kernel lets it.
 ///
 /// Threads and processes that the calling thread starts afterwards do not inherit a real-time
-/// policy. Not real-time safe: call it before the loop.
+/// policy.
+///
+/// # Real-time safety
+/// Not real-time safe: call it before the loop.
 pub fn apply(tuning: &Tuning) -> Applied {
     let (measures, restore) = system::apply(tuning);
     Applied {

@@ -61,14 +61,18 @@ impl fmt::Display for Policy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
     /// No policy goes by that name.
-    #[error("`{0}` is no scheduling policy; write other, fifo:80, rr:80 or deadline:200us/1ms")]
+    #[error(
+        "`{0}` is not a valid scheduling policy; write other, fifo:80, rr:80 or deadline:200us/1ms"
+    )]
     Unknown(String),
     /// Not a number from 1 to 99.
-    #[error("`{0}` is no real-time priority; write a number from 1 (lowest) to 99 (highest)")]
+    #[error(
+        "`{0}` is not a valid real-time priority; write a number from 1 (lowest) to 99 (highest)"
+    )]
     Priority(String),
     /// Not two or three times.
     #[error(
-        "`{0}` is no deadline reservation; write deadline:RUNTIME/PERIOD or deadline:RUNTIME/DEADLINE/PERIOD with \
+        "`{0}` is not a valid deadline reservation; write deadline:RUNTIME/PERIOD or deadline:RUNTIME/DEADLINE/PERIOD with \
          1.024us <= runtime <= deadline <= period, for example deadline:200us/1ms"
     )]
     Deadline(String),

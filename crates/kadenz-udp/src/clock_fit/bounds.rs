@@ -110,7 +110,10 @@ impl Bounds {
     }
 
     /// By how much the device's clock is ahead of the controller's at `at_ns` of the latter; negative
-    /// if it is behind. Real-time safe.
+    /// if it is behind.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn offset_at(&self, at_ns: u64) -> Estimate {
         self.offset_span_at(at_ns).estimate()
@@ -128,6 +131,8 @@ impl Bounds {
     }
 
     /// How long each way of an exchange took: never below 0, and never longer than the round trip.
+    ///
+    /// # Real-time safety
     /// Real-time safe.
     #[must_use]
     pub fn one_way(&self, exchange: &Exchange) -> OneWay {

@@ -24,7 +24,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Windows of a second, clocks that count nanoseconds, and a wander of 100 ppb: a plain quartz
+    /// Windows of a second, clocks that count nanoseconds, and a wander of 100 ppb: a plain crystal
     /// whose temperature changes by a degree or so meanwhile.
     fn default() -> Self {
         Self {
@@ -81,10 +81,6 @@ impl core::error::Error for NoFit {}
 
 /// Fits a device's clock to the controller's, from as many windows as it has slots.
 ///
-/// [`observe`](Self::observe) is real-time safe and takes the same time always.
-/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, and belongs off the
-/// real-time path.
-///
 /// ```
 /// use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
 /// use kadenz_udp::wire::DeviceStamps;
@@ -102,6 +98,11 @@ impl core::error::Error for NoFit {}
 /// assert!(there.value_ns.abs_diff(80_000) <= there.error_ns);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// [`observe`](Self::observe) is real-time safe and takes the same time always.
+/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, and belongs off the
+/// real-time path.
 #[derive(Clone, Debug)]
 pub struct ClockFit<M> {
     slots: M,

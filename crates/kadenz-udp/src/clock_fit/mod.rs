@@ -106,10 +106,13 @@ impl Agreement {
     }
 
     /// How long each way of an exchange took, by the clocks themselves, as far as neither the exchange
-    /// nor `fit`, what is known from many, says better. Real-time safe.
+    /// nor `fit`, what is known from many, says better.
     ///
     /// # Errors
     /// [`Contradicted`] where the claim cannot be true.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn one_way(
         &self,
         exchange: &Exchange,

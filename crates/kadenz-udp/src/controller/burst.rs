@@ -42,7 +42,9 @@ impl fmt::Display for NoPlace {
                 "the answer is to another broadcast: wait longer before the next"
             }
             Self::Again => "the device answered this broadcast before",
-            Self::Stranger => "the device is not among those who were asked: add it to the roster",
+            Self::Stranger => {
+                "the device is not among those who were asked: add it to the device table"
+            }
         })
     }
 }
@@ -50,9 +52,6 @@ impl fmt::Display for NoPlace {
 impl core::error::Error for NoPlace {}
 
 /// The answers to one broadcast: who answered, in which order, and when the first and the last came.
-///
-/// Real-time safe: [`answered`](Self::answered) takes the same time for each device,
-/// [`begin`](Self::begin) a time that grows with their number.
 ///
 /// ```
 /// use kadenz_udp::controller::{Burst, BurstSlot, DeviceId};
@@ -67,6 +66,10 @@ impl core::error::Error for NoPlace {}
 /// assert_eq!(burst.missing().collect::<Vec<_>>(), [DeviceId(1)]);
 /// # Ok::<(), kadenz_udp::controller::NoPlace>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: [`answered`](Self::answered) takes the same time for each device,
+/// [`begin`](Self::begin) a time that grows with their number.
 #[derive(Clone, Debug)]
 pub struct Burst<M> {
     slots: M,

@@ -1,6 +1,6 @@
 //! The controller's side: what was sent, what came back of it, from whom, and in which order.
 //!
-//! A sender remembers in [`Outstanding`] what it sent, and knows its devices by their [`Roster`]. Each
+//! A sender remembers in [`Outstanding`] what it sent, and knows its devices by their [`DeviceTable`]. Each
 //! device has a [`Tracker`]. Of an answer it asks, in this order: is it a datagram made with our token,
 //! is it of one of our devices, does it answer what was sent, and what is it to the device's tracker?
 //!
@@ -8,7 +8,7 @@
 //! use std::net::SocketAddr;
 //!
 //! use kadenz_udp::controller::{
-//!     Arrival, Order, Outstanding, OutstandingSlot, Roster, RosterSlot, Sending, Timing, TrackWord, Tracker,
+//!     Arrival, Order, Outstanding, OutstandingSlot, DeviceTable, DeviceTableSlot, Sending, Timing, TrackWord, Tracker,
 //! };
 //! use kadenz_udp::device::{Answer, Echo, Policy};
 //! use kadenz_udp::wire::{self, Kind, Packet, Probe, RunId, Sequence, Stamp};
@@ -16,9 +16,9 @@
 //! // Before the start: the devices are known, and all memory is taken.
 //! let run = RunId(0x0bad_cafe);
 //! let knee: SocketAddr = "10.10.1.2:6176".parse()?;
-//! let mut roster = Roster::over(vec![RosterSlot::default(); 80]);
-//! roster.add(knee.into())?;
-//! let mut trackers = vec![Tracker::over(vec![TrackWord::default(); 1024], 10_000_000); roster.len()];
+//! let mut table = DeviceTable::over(vec![DeviceTableSlot::default(); 80]);
+//! table.add(knee.into())?;
+//! let mut trackers = vec![Tracker::over(vec![TrackWord::default(); 1024], 10_000_000); table.len()];
 //! let mut outstanding = Outstanding::over(vec![OutstandingSlot::default(); 4096], run);
 //! let mut probe = [0; 200];
 //! Probe { run, sequence: Sequence(0), stamp: Stamp(0), stamps: true, token: None }.write(&mut probe)?;
@@ -40,7 +40,7 @@
 //! // Whenever something comes in.
 //! let (from, received_ns) = (knee, 10_198_000);
 //! let packet = Packet::open(&datagram[..length], None)?;
-//! if let (Kind::Reply, Some(device)) = (packet.kind(), roster.heard(&from.into())) {
+//! if let (Kind::Reply, Some(device)) = (packet.kind(), table.heard(&from.into())) {
 //!     let sending = outstanding.verify(&packet)?;
 //!     let round_trip_ns = received_ns - sending.stamp.0;
 //!     let arrival = trackers[device.index()].received(packet.sequence(), round_trip_ns);
@@ -50,13 +50,13 @@
 //! ```
 
 mod burst;
+mod device_table;
 mod outstanding;
 mod reply_order;
-mod roster;
 mod tracker;
 
 pub use burst::{Burst, BurstSlot, NoPlace, Place};
+pub use device_table::{DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot};
 pub use outstanding::{Outstanding, OutstandingSlot, Sending, Untrue};
 pub use reply_order::{OrderSlot, Places, ReplyOrder};
-pub use roster::{DeviceId, DeviceKey, Roster, RosterFull, RosterSlot};
 pub use tracker::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};

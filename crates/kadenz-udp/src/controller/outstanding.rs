@@ -56,8 +56,6 @@ impl core::error::Error for Untrue {}
 
 /// A ring of the last sendings: as many as it has slots.
 ///
-/// Real-time safe: looks at one slot.
-///
 /// ```
 /// use kadenz_udp::controller::{Outstanding, OutstandingSlot, Sending};
 /// use kadenz_udp::wire::{RunId, Sequence, Stamp};
@@ -68,6 +66,9 @@ impl core::error::Error for Untrue {}
 /// assert_eq!(outstanding.find(Sequence(1)), Some(sending));
 /// assert_eq!(outstanding.find(Sequence(1025)), None, "another number of the same slot");
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: looks at one slot.
 #[derive(Clone, Debug)]
 pub struct Outstanding<M> {
     slots: M,

@@ -61,8 +61,7 @@ impl Counts {
 
 /// The device's side: takes a datagram, and makes the answer of it in the same buffer.
 ///
-/// Real-time safe: allocates nothing, waits for nothing, and takes a time that is bounded by the
-/// length of the datagram. It keeps no state of who asked, so that nobody can fill it.
+/// It keeps no state of who asked, so that nobody can fill it.
 ///
 /// ```
 /// use kadenz_udp::device::{Answer, Echo, Policy, Why};
@@ -73,6 +72,10 @@ impl Counts {
 /// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Silent(Why::NotAQuestion), "it is a reply now");
 /// assert_eq!(echo.counts().answered, 1);
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: allocates nothing, waits for nothing, and takes a time that is bounded by the length
+/// of the datagram.
 #[derive(Clone, Debug)]
 pub struct Echo {
     token: Option<Token>,

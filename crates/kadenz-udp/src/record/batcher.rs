@@ -40,8 +40,6 @@ impl core::error::Error for Full {}
 /// Packs measurements into datagrams for the logging server, one after the other in one buffer.
 /// Batches are numbered from 0.
 ///
-/// Real-time safe, but where measuring must not be disturbed a thread of its own should send.
-///
 /// ```
 /// use kadenz_udp::record::{Batch, Batcher, DEFAULT_BATCH_BYTES, Measurement, Outcome, Position};
 /// use kadenz_udp::wire::{Packet, RunId, Sequence, Stamp};
@@ -61,6 +59,9 @@ impl core::error::Error for Full {}
 /// assert_eq!(batch.measurements().collect::<Vec<_>>(), [lost]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe, but where measuring must not be disturbed a thread of its own should send.
 #[derive(Clone, Debug)]
 pub struct Batcher<M> {
     buffer: M,

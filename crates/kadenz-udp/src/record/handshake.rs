@@ -35,7 +35,7 @@ pub enum ServerReply {
 
 /// Makes the server's answer in the bytes of the question: its header with another kind, without a body,
 /// and with a tag if the question had one. How many bytes to send back; `None` if these ask nothing of a
-/// logging server. Real-time safe.
+/// logging server.
 ///
 /// ```
 /// use kadenz_udp::record::{Batcher, Position, ServerReply, server_reply};
@@ -47,6 +47,9 @@ pub enum ServerReply {
 /// assert_eq!(Packet::parse(&datagram[..length])?.kind(), Kind::BatchKept);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe.
 pub fn server_reply(
     question: &mut [u8],
     reply: ServerReply,
@@ -90,7 +93,10 @@ impl Cookies {
         Self(Token::keyed(secret))
     }
 
-    /// The cookie of a controller. Real-time safe: one hash of 26 bytes.
+    /// The cookie of a controller.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: one hash of 26 bytes.
     #[must_use]
     pub fn of(&self, controller: DeviceKey, run: RunId) -> Stamp {
         let mut bytes = [0; 26 + TAG_BYTES];

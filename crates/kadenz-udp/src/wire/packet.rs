@@ -23,10 +23,13 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a datagram and asks for no token. Real-time safe; looks at the header only.
+    /// Reads a datagram and asks for no token.
     ///
     /// # Errors
     /// [`Malformed`] if the bytes are none of ours.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; looks at the header only.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let header = Header::read(bytes)?;
         Ok(Self { header, bytes })

@@ -41,11 +41,14 @@ impl Probe<'_> {
         Header::least_bytes(self.flags())
     }
 
-    /// Writes a probe that fills the buffer; how many bytes that is. Real-time safe.
+    /// Writes a probe that fills the buffer; how many bytes that is.
     ///
     /// # Errors
     /// [`Unfit`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
     /// UDP datagram.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn write(&self, buffer: &mut [u8]) -> Result<usize, Unfit> {
         let header = Header {
             kind: Kind::Probe,
@@ -114,11 +117,12 @@ impl Discover<'_> {
 
 /// Gives a datagram that was written before a new sequence and stamp, and a new tag if it has one.
 ///
-/// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.
-///
 /// # Errors
 /// [`Unfit::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps a
 /// tag that is wrong now, and is not answered.
+///
+/// # Real-time safety
+/// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.
 pub fn patch(
     datagram: &mut [u8],
     sequence: Sequence,

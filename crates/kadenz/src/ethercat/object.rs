@@ -62,7 +62,10 @@ impl Place {
         self.bit.is_multiple_of(8) && self.bits.is_multiple_of(8)
     }
 
-    /// Its bits, the lowest first. Real-time safe.
+    /// Its bits, the lowest first.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub(super) fn read(self, image: &[u8]) -> u64 {
         if self.is_whole_bytes() {
             let mut word = [0; 8];
@@ -76,7 +79,10 @@ impl Place {
         })
     }
 
-    /// Changes its bits and no other. Real-time safe.
+    /// Changes its bits and no other.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub(super) fn write(self, image: &mut [u8], word: u64) {
         if self.is_whole_bytes() {
             let length = self.bits / 8;

@@ -152,7 +152,10 @@ fn shared(_: &str, _: &Layout) -> OpenResult {
     Ok(Place::Nowhere)
 }
 
-/// Posts each cycle. Real-time safe: it waits for nobody, or for one reader as [`Locked`] says.
+/// Posts each cycle.
+///
+/// # Real-time safety
+/// Real-time safe: it waits for nobody, or for one reader as [`Locked`] says.
 pub(super) enum Publisher<'b> {
     Nothing,
     #[cfg_attr(

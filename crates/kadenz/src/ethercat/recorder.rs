@@ -170,7 +170,10 @@ pub(super) struct ClockRecorder {
     origin: MonotonicTime,
 }
 
-/// Keeps the beat with the reference clock, and records how well. Real-time safe.
+/// Keeps the beat with the reference clock, and records how well.
+///
+/// # Real-time safety
+/// Real-time safe.
 pub(super) struct Following {
     pub(super) follow: Follow<fn(&Step)>,
     pub(super) recorder: Option<ClockRecorder>,

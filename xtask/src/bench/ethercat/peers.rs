@@ -107,7 +107,7 @@ fn soem(repository: &Repository, folder: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The C files of a folder, but for Ethernet over EtherCAT, which does not compile in this version.
+/// The C files of a folder, except for Ethernet over EtherCAT, which does not compile in this version.
 fn in_c(folder: &Path) -> Result<Vec<PathBuf>> {
     let files = std::fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
     let paths = files.filter_map(|it| Some(it.ok()?.path()));

@@ -149,7 +149,7 @@ fn over_tcp_every_picture_comes_with_its_time_and_the_log_knows_it() {
     let reports = watch(&mut client, |code, _| {
         let sent = camera.sent(code.number, now()).unwrap();
         assert!(sent.first_byte <= now() && sent.intended <= sent.first_byte);
-        // The painted time is the intended one but for a nanosecond of rounding.
+        // The painted time is the intended one except for a nanosecond of rounding.
         let painted = code.sent_ns(sent.first_byte.as_ns());
         assert!(
             painted.abs_diff(sent.intended.as_ns()) < 10,

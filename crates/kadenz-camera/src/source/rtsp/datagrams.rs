@@ -22,7 +22,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// Pairs of ports that are tried: RTP's is even, RTCP's the next one (RFC 3550, section 11).
 const TRIES: usize = 32;
 /// How often the connection and the port of RTCP are looked at while packets are waited for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The ports of RTP and RTCP.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Datagrams {
     /// Waits for packets until a time at the latest, and gives the first one to the flow; whether there was one.
     pub(super) fn receive(&mut self, flow: &mut Flow, until: MonotonicTime) -> bool {
         let before = clock::now();
-        let until = until.min(before + LOOK);
+        let until = until.min(before + POLL_INTERVAL);
         self.next = 0;
         // What the network says of packets of ours that came to a closed port means nothing for the camera's.
         let _ = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::wire::rtp::rtcp::{Reports, Said, said};
-use crate::wire::rtp::{Counts, Packet, Patience, Reorder, is_rtcp};
+use crate::wire::rtp::{Counts, Packet, Reorder, ReorderLimits, is_rtcp};
 use crate::wire::rtsp::{Granted, Transport};
 use crate::wire::sdp::{Encoding, Video};
 use crate::wire::video::{Depacketizer, Encoded};
@@ -35,11 +35,11 @@ impl Flow {
         reordering: Duration,
         now: MonotonicTime,
     ) -> Self {
-        let patience = match granted.transport {
-            Transport::Tcp => Patience::NONE,
-            Transport::Udp => Patience {
+        let limits = match granted.transport {
+            Transport::Tcp => ReorderLimits::NONE,
+            Transport::Udp => ReorderLimits {
                 time: reordering,
-                ..Patience::UDP
+                ..ReorderLimits::UDP
             },
         };
         Self {
@@ -47,7 +47,7 @@ impl Flow {
             payload_type: video.payload_type,
             granted,
             our_ssrc,
-            reorder: Reorder::new(patience),
+            reorder: Reorder::new(limits),
             depacketizer: Depacketizer::new(video),
             reports: Reports::new(video.clock_rate, now),
             is_as_described: false,

@@ -17,14 +17,14 @@ const WRAP: u64 = 1 << 16;
 
 /// How long a missing packet is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct ReorderLimits {
     /// At most so many packets wait behind it; at most 127.
     pub packets: usize,
     /// None waits longer.
     pub time: Duration,
 }
 
-impl Patience {
+impl ReorderLimits {
     /// Over UDP.
     pub const UDP: Self = Self {
         packets: 64,
@@ -77,7 +77,7 @@ struct Place {
 /// Puts packets into their order. What it holds is bounded: 128 packets, each as long as the longest that came.
 #[derive(Debug)]
 pub struct Reorder {
-    patience: Patience,
+    limits: ReorderLimits,
     places: Box<[Place]>,
     /// The number whose turn it is, with its wraps (RFC 3550, appendix A.1); `None` before the first packet.
     expected: Option<u64>,
@@ -98,15 +98,12 @@ pub struct Reorder {
 impl Reorder {
     /// An empty one.
     #[must_use]
-    pub fn new(patience: Patience) -> Self {
-        let packets = patience.packets.min(PLACES - 1);
+    pub fn new(limits: ReorderLimits) -> Self {
+        let packets = limits.packets.min(PLACES - 1);
         let mut places = Vec::new();
         places.resize_with(PLACES, Place::default);
         Self {
-            patience: Patience {
-                packets,
-                ..patience
-            },
+            limits: ReorderLimits { packets, ..limits },
             places: places.into(),
             expected: None,
             ssrc: 0,
@@ -174,7 +171,7 @@ impl Reorder {
         }
         let mut expected = self.expected?;
         if !self.places[at(expected)].is_filled {
-            let is_patient = self.waiting <= self.patience.packets && !self.beyond.1.is_filled;
+            let is_patient = self.waiting <= self.limits.packets && !self.beyond.1.is_filled;
             if is_patient && self.deadline()? > now {
                 return None;
             }
@@ -209,7 +206,7 @@ impl Reorder {
         filled
             .map(|place| place.arrival)
             .min()
-            .map(|first| first + self.patience.time)
+            .map(|first| first + self.limits.time)
     }
 
     fn restart(&mut self, packet: &Packet<'_>) -> u64 {

@@ -203,7 +203,7 @@ fn description(our_ssrc: u32) -> Vec<u8> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-    use super::super::reorder::Patience;
+    use super::super::reorder::ReorderLimits;
     use super::*;
 
     fn sender_report(ssrc: u32, ntp: u64, timestamp: u32) -> Vec<u8> {
@@ -258,7 +258,7 @@ mod tests {
     fn a_report_is_due_every_five_seconds_and_tells_what_was_lost() {
         let start = MonotonicTime::from_ns(0);
         let mut reports = Reports::new(90_000, start);
-        let mut reorder = Reorder::new(Patience::NONE);
+        let mut reorder = Reorder::new(ReorderLimits::NONE);
         for sequence in [65_534_u16, 65_535, 1, 2] {
             let mut bytes = vec![0x80, 96];
             bytes.extend_from_slice(&sequence.to_be_bytes());

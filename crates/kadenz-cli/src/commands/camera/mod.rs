@@ -20,7 +20,7 @@ use crate::options::{Span, waiting};
 use crate::commands::outcome::Measures;
 
 commands! {
-    /// The newest frame of a camera, in the layout a program wants, and how old it is.
+    /// Serve the newest frame of a camera in the layout a program wants, and measure its age
     ///
     /// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
     /// other languages (docs/camera-ring.md).

@@ -27,7 +27,7 @@ use super::udp::PathOption;
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::{self, Outcome};
 
-/// Can this machine keep a rate and a deadline?
+/// Check whether this machine keeps a rate and a deadline
 ///
 /// Keeps the beat on two threads at once, half a period apart: one with the real-time tuning that
 /// is asked for (SCHED_FIFO 80 and locked memory by default), one as an ordinary thread. Before

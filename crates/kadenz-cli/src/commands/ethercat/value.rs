@@ -109,7 +109,7 @@ impl ValueType {
 
     /// What a user typed, as bytes.
     pub(super) fn encode(self, text: &str) -> Result<Vec<u8>, String> {
-        let refused = |why: &str| format!("`{text}` is no {self}: {why}");
+        let refused = |why: &str| format!("`{text}` is not a valid {self}: {why}");
         match self {
             Self::Bool => match text {
                 "0" | "false" => Ok(vec![0]),

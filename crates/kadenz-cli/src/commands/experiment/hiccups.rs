@@ -7,9 +7,10 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{markdown, named, told, value, whole};
+use super::table::{Row, named, published, table, value, whole};
 use super::{Output, Plan};
 use crate::options::Span;
+use kadenz_report::document::Document;
 
 /// How long is a sleeping thread held back, ordinary and at real-time priority?
 ///
@@ -43,39 +44,11 @@ const HEAD: [&str; 9] = [
 ];
 
 /// The table of Enner 2016; it gives no percentiles but in figures.
-const POST: [[&str; 6]; 4] = [
-    [
-        "Enner 2016, Windows 10",
-        "80,304,595",
-        "0.55 ms",
-        "0.37 ms",
-        "17.17 ms",
-        "44.9",
-    ],
-    [
-        "Enner 2016, OSX 10.9.5",
-        "65,282,969",
-        "0.32 ms",
-        "0.03 ms",
-        "12.65 ms",
-        "411",
-    ],
-    [
-        "Enner 2016, Ubuntu 16.04",
-        "78,039,162",
-        "0.10 ms",
-        "0.01 ms",
-        "3.03 ms",
-        "293",
-    ],
-    [
-        "Enner 2016, Scientific Linux 6.6-rt",
-        "79,753,643",
-        "0.08 ms",
-        "0.01 ms",
-        "0.15 ms",
-        "7",
-    ],
+const POST: [&str; 4] = [
+    "Enner 2016, Windows 10 | 80,304,595 | 0.55 ms | 0.37 ms | - | - | - | 17.17 ms | 44.9",
+    "Enner 2016, OSX 10.9.5 | 65,282,969 | 0.32 ms | 0.03 ms | - | - | - | 12.65 ms | 411",
+    "Enner 2016, Ubuntu 16.04 | 78,039,162 | 0.10 ms | 0.01 ms | - | - | - | 3.03 ms | 293",
+    "Enner 2016, Scientific Linux 6.6-rt | 79,753,643 | 0.08 ms | 0.01 ms | - | - | - | 0.15 ms | 7",
 ];
 
 pub(super) fn plan(options: &Options) -> Plan {
@@ -93,21 +66,19 @@ pub(super) fn plan(options: &Options) -> Plan {
     }
 }
 
-fn tables(runs: &[Summary]) -> String {
-    let post = POST.map(|[system, samples, mean, sd, max, in_sd]| {
-        told(&[system, samples, mean, sd, "-", "-", "-", max, in_sd])
-    });
+fn tables(runs: &[Summary]) -> Document {
+    let post = POST.iter().map(|cells| published(&HEAD, cells));
     let here = runs.iter().flat_map(|run| {
         let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
         let hiccups = run.series.iter().find(|it| it.series.name == "hiccup");
         hiccups.map(|hiccups| row(&format!("here, {name}"), hiccups))
     });
-    markdown(&HEAD, post.into_iter().chain(here)) + "\n"
+    Document::new().table(table(post.chain(here)))
 }
 
-fn row(system: &str, hiccups: &SeriesSummary) -> Vec<String> {
+fn row(system: &str, hiccups: &SeriesSummary) -> Row {
     let in_sd = hiccups.max_in_stddevs;
-    vec![
+    let cells = [
         named(system, hiccups),
         numbers::thousands(hiccups.count),
         value(hiccups.mean_ns),
@@ -117,5 +88,6 @@ fn row(system: &str, hiccups: &SeriesSummary) -> Vec<String> {
         whole(hiccups.percentile(Percent::P99_99)),
         whole(hiccups.max_ns),
         in_sd.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}")),
-    ]
+    ];
+    HEAD.into_iter().zip(cells).collect()
 }

@@ -7,9 +7,10 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{markdown, named};
+use super::table::{named, table};
 use super::{Output, Plan};
 use crate::options::Span;
+use kadenz_report::document::Document;
 
 /// How long does a message take from one program to another, by each provider?
 ///
@@ -126,7 +127,7 @@ pub(super) fn plan(options: &Options) -> Plan {
     }
 }
 
-fn tables(runs: &[Summary]) -> String {
+fn tables(runs: &[Summary]) -> Document {
     let of = |name: &str, title: &str, published: fn(usize) -> &'static str| {
         let here = |scheme: &str| of_rounds(runs, &format!("{scheme}-{name}-"));
         let mut rows = Vec::new();
@@ -139,23 +140,22 @@ fn tables(runs: &[Summary]) -> String {
                 "" => (*system).to_owned(),
                 scheme => format!("{system}; here {scheme}://"),
             };
-            rows.push(vec![system, published(at).to_owned(), measured]);
+            rows.push([system, published(at).to_owned(), measured]);
         }
         for (scheme, _, words) in PROVIDERS {
             let row = here(scheme);
             if row != "-" && THERE.iter().all(|it| it.3 != scheme) {
-                rows.push(vec![
-                    format!("here {scheme}:// ({words})"),
-                    "-".to_owned(),
-                    row,
-                ]);
+                rows.push([format!("here {scheme}:// ({words})"), "-".to_owned(), row]);
             }
         }
-        format!("{title}\n\n{}\n", markdown(&HEAD, rows))
+        let rows = rows
+            .into_iter()
+            .map(|it| HEAD.into_iter().zip(it).collect());
+        Document::from(title.to_owned()).table(table(rows))
     };
     let ordinary = of("ordinary", "Ordinary processes", |at| THERE[at].1);
     let fifo = of("fifo", "SCHED_FIFO 80", |at| THERE[at].2);
-    format!("{ordinary}\n{fifo}")
+    ordinary.and(fifo)
 }
 
 /// The medians of the rounds of a provider, and the longest of all; `-` where it was not measured.
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_a_dash() {
-        let tables = tables(&[]);
+        let tables = tables(&[]).markdown();
         let lcm = tables.lines().find(|line| line.contains("LCM 1.5.2"));
         let cells: Vec<&str> = lcm.unwrap().split('|').map(str::trim).collect();
         assert_eq!(cells[2..4], ["29/37/67/392/1822", "-"]);

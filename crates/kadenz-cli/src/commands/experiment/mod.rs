@@ -49,8 +49,8 @@ struct Plan {
     name: &'static str,
     /// What is measured; the steps of a group at the same time.
     groups: Vec<Vec<Step>>,
-    /// The tables, as Markdown, of the runs that were made.
-    tables: fn(&[Summary]) -> String,
+    /// The tables of the runs that were made.
+    tables: fn(&[Summary]) -> Document,
 }
 
 pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
@@ -112,7 +112,7 @@ fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
         report: &page,
         tables: (plan.tables)(&runs),
     };
-    std::fs::write(&table, &repeated.tables)
+    std::fs::write(&table, repeated.tables.markdown())
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;
     html::write(&runs, &page)?;
     output::answer(&repeated)?;
@@ -136,11 +136,11 @@ pub(crate) struct Repeated<'a> {
     /// The page.
     report: &'a Path,
     #[serde(skip)]
-    tables: String,
+    tables: Document,
 }
 
 impl Answer for Repeated<'_> {
     fn document(&self) -> Document {
-        Document::new().listing(self.tables.trim_end())
+        self.tables.clone()
     }
 }

@@ -1,29 +1,25 @@
-//! Tables as Markdown.
+//! Tables of what was measured here and what was published.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use kadenz_report::document::Table;
 use kadenz_report::numbers;
 use kadenz_report::summary::SeriesSummary;
 
-/// A table of rows under a head; numbers to the right.
-pub(super) fn markdown(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::ASCII_MARKDOWN)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(head.to_vec());
-    for row in rows {
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    table.to_string()
+/// A row: each cell with the head of its column.
+pub(super) type Row = Vec<(&'static str, String)>;
+
+/// A table of rows that have the same columns, names first.
+pub(super) fn table(rows: impl IntoIterator<Item = Row>) -> Table {
+    let rows: Vec<Row> = rows.into_iter().collect();
+    let first = rows.first().into_iter().flatten();
+    let head: Vec<&str> = first.map(|(head, _)| *head).collect();
+    let cells = |row: Row| row.into_iter().map(|(_, cell)| cell).collect();
+    Table::new(&head, 1, rows.into_iter().map(cells).collect())
 }
 
-/// A row as a source gives it.
-pub(super) fn told(cells: &[&str]) -> Vec<String> {
-    cells.iter().map(|&cell| cell.to_owned()).collect()
+/// A row as a source gives it, its cells separated by `|`.
+pub(super) fn published(head: &[&'static str], cells: &str) -> Row {
+    let cells = cells.split('|').map(|it| it.trim().to_owned());
+    head.iter().copied().zip(cells).collect()
 }
 
 /// The name of a row, which tells where the policy it should stand for was refused.

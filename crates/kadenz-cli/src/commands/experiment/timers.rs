@@ -8,8 +8,9 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{markdown, named, told, value, whole};
+use super::table::{Row, named, published, table, value, whole};
 use super::{Output, Plan};
+use kadenz_report::document::Document;
 
 /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
 ///
@@ -97,55 +98,11 @@ const ONESHOT: [&str; 10] = [
 
 /// Section 4.1: the sample output; the text on 10 ms, on figure 4.1 and on deadlines. A timeout of
 /// 800 us lasted 1 ms.
-const ONESHOT_THESIS: [[&str; 10]; 4] = [
-    [
-        "ROS, 1ms rr, sample",
-        "1,000",
-        "60 us",
-        "101 us",
-        "-",
-        "-",
-        "138 us",
-        "0",
-        "9 us",
-        "29 us",
-    ],
-    [
-        "ROS, 1ms rr, figure 4.1",
-        "2,000,000",
-        "55 us",
-        "98 us",
-        "-",
-        "-",
-        "177 us",
-        "0",
-        "-",
-        "-",
-    ],
-    [
-        "ROS, 10ms rr",
-        "-",
-        "-",
-        "150 us",
-        "-",
-        "-",
-        "-",
-        "-",
-        "-",
-        "-",
-    ],
-    [
-        "ROS, every real-time run",
-        "94,000,000",
-        "-",
-        "-",
-        "-",
-        "-",
-        "525 us",
-        "1",
-        "below 10 us",
-        "below 80 us",
-    ],
+const ONESHOT_THESIS: [&str; 4] = [
+    "ROS, 1ms rr, sample | 1,000 | 60 us | 101 us | - | - | 138 us | 0 | 9 us | 29 us",
+    "ROS, 1ms rr, figure 4.1 | 2,000,000 | 55 us | 98 us | - | - | 177 us | 0 | - | -",
+    "ROS, 10ms rr | - | - | 150 us | - | - | - | - | - | -",
+    "ROS, every real-time run | 94,000,000 | - | - | - | - | 525 us | 1 | below 10 us | below 80 us",
 ];
 
 const CYCLIC: [&str; 10] = [
@@ -162,46 +119,24 @@ const CYCLIC: [&str; 10] = [
 ];
 
 /// Section 4.2: the sample output, and the text on clusters and figure 5.3.
-const CYCLIC_THESIS: [[&str; 10]; 2] = [
-    [
-        "ROS, 1kHz rr, sample",
-        "1,000",
-        "-961 us",
-        "0 us",
-        "-",
-        "-",
-        "-",
-        "170 us",
-        "0",
-        "-",
-    ],
-    [
-        "ROS, every real-time run",
-        "32,000,000",
-        "-1 ms",
-        "0 us",
-        "-",
-        "-",
-        "-",
-        "400 us",
-        "0",
-        "12 % at -900 us",
-    ],
+const CYCLIC_THESIS: [&str; 2] = [
+    "ROS, 1kHz rr, sample | 1,000 | -961 us | 0 us | - | - | - | 170 us | 0 | -",
+    "ROS, every real-time run | 32,000,000 | -1 ms | 0 us | - | - | - | 400 us | 0 | 12 % at -900 us",
 ];
 
-fn tables(runs: &[Summary]) -> String {
-    let here = |suite: &'static str, row: fn(&Shown<'_>) -> Vec<String>| {
+fn tables(runs: &[Summary]) -> Document {
+    let here = |suite: &'static str, row: fn(&Shown<'_>) -> Row| {
         let mut rows = Vec::new();
         for shown in runs.iter().flat_map(|run| Shown::of(run, suite)) {
             rows.push(row(&shown));
         }
         rows
     };
-    let thesis = ONESHOT_THESIS.iter().map(|row| told(row));
-    let oneshot = markdown(&ONESHOT, thesis.chain(here("measured", oneshot_row)));
-    let thesis = CYCLIC_THESIS.iter().map(|row| told(row));
-    let cyclic = markdown(&CYCLIC, thesis.chain(here("jitter", cyclic_row)));
-    format!("{oneshot}\n\n{cyclic}\n")
+    let oneshot = ONESHOT_THESIS.iter().map(|it| published(&ONESHOT, it));
+    let cyclic = CYCLIC_THESIS.iter().map(|it| published(&CYCLIC, it));
+    Document::new()
+        .table(table(oneshot.chain(here("measured", oneshot_row))))
+        .table(table(cyclic.chain(here("jitter", cyclic_row))))
 }
 
 /// A series and where it stands.
@@ -243,10 +178,10 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn oneshot_row(shown: &Shown<'_>) -> Vec<String> {
+fn oneshot_row(shown: &Shown<'_>) -> Row {
     let series = shown.series;
     let difference = shown.beside("difference");
-    vec![
+    let cells = [
         shown.name.clone(),
         numbers::thousands(series.count),
         whole(series.min_ns),
@@ -257,10 +192,11 @@ fn oneshot_row(shown: &Shown<'_>) -> Vec<String> {
         shown.above_deadline(),
         value(difference.and_then(|it| it.mean_ns)),
         whole(difference.and_then(|it| it.max_ns)),
-    ]
+    ];
+    ONESHOT.into_iter().zip(cells).collect()
 }
 
-fn cyclic_row(shown: &Shown<'_>) -> Vec<String> {
+fn cyclic_row(shown: &Shown<'_>) -> Row {
     let series = shown.series;
     let clusters = series.early_clusters.iter().map(|cluster| {
         let share = cluster.share * 100.0;
@@ -270,7 +206,7 @@ fn cyclic_row(shown: &Shown<'_>) -> Vec<String> {
         )
     });
     let clusters: Vec<String> = clusters.collect();
-    vec![
+    let cells = [
         shown.name.clone(),
         numbers::thousands(series.count),
         whole(series.min_ns),
@@ -285,5 +221,6 @@ fn cyclic_row(shown: &Shown<'_>) -> Vec<String> {
         } else {
             clusters.join(", ")
         },
-    ]
+    ];
+    CYCLIC.into_iter().zip(cells).collect()
 }

@@ -2,6 +2,7 @@
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
+use kadenz_report::document::Document;
 use kadenz_report::matrix::{self, Combination, Matrix};
 use kadenz_report::summary::Summary;
 
@@ -55,7 +56,8 @@ pub(super) fn plan(options: &Options) -> Plan {
     }
 }
 
-fn tables(runs: &[Summary]) -> String {
+fn tables(runs: &[Summary]) -> Document {
     let matrices = runs.iter().filter_map(Matrix::of);
-    matrices.map(|matrix| matrix::markdown(&matrix)).collect()
+    let document = |it: Matrix| matrix::document(&it).and(matrix::beside_the_paper(&it));
+    matrices.map(document).fold(Document::new(), Document::and)
 }

@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let duration = options.duration.map(|span| span.0);
     anyhow::ensure!(
         duration.is_none_or(|duration| !duration.is_zero()),
-        "`--duration 0s` is no load; write a span like 60s"
+        "`--duration 0s` is not a valid load; write a span like 60s"
     );
     let mut work = Work::start(options.with, &options.kinds, &options.load())?;
     watch::until_the_end(&mut work, duration, &stop);

@@ -24,7 +24,7 @@ impl FromStr for Moment {
         }
         let wrong = || {
             format!(
-                "`{text}` is no point of time; write a span from the log's begin like 90s, or a time \
+                "`{text}` is not a valid point of time; write a span from the log's begin like 90s, or a time \
                  like 2026-02-03T14:00:00Z or @1700000000.25"
             )
         };

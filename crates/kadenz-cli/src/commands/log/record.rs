@@ -279,7 +279,7 @@ fn megabytes(text: &str) -> Result<u64, String> {
     match bytes.filter(|it| (1.0..1e15).contains(it)) {
         Some(bytes) => Ok(bytes as u64),
         None => Err(format!(
-            "`{text}` is no number of MB; write one above 0, as 500 or 0.5"
+            "`{text}` is not a valid number of MB; write one above 0, as 500 or 0.5"
         )),
     }
 }

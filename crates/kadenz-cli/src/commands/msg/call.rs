@@ -66,7 +66,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let json: serde_json::Value =
         serde_json::from_str(&options.request).context("the request is no JSON")?;
     let value = known.types().value_from_json(&options.r#type, &json);
-    let value = value.with_context(|| format!("the request is no {}", options.r#type))?;
+    let value = value.with_context(|| format!("the request is not a valid {}", options.r#type))?;
     let request = known.types().encode(&value)?;
     let bus = options.bus.open()?;
     let mut finder = TypeFinder::new(&bus)?;

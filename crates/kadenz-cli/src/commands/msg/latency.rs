@@ -99,7 +99,7 @@ enum ReceiveOption {
 
 /// What the publisher says on standard output at its end.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Farewell {
+pub(super) struct PublisherReport {
     pub(super) published: Published,
     pub(super) tuning: Vec<TuningMeasure>,
 }
@@ -214,8 +214,8 @@ impl Source for Publisher {
 
     fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
         let said = self.0.finish().map_err(|error| error.to_string())?;
-        let farewell: Result<Farewell, _> = serde_json::from_slice(&said.stdout);
-        let farewell = farewell.map_err(|_| {
+        let report: Result<PublisherReport, _> = serde_json::from_slice(&said.stdout);
+        let report = report.map_err(|_| {
             let notes = String::from_utf8_lossy(&said.stderr);
             let notes = notes.trim().trim_start_matches("kadenz: ").to_owned();
             match notes.is_empty() {
@@ -223,6 +223,6 @@ impl Source for Publisher {
                 false => notes,
             }
         })?;
-        Ok((farewell.published, farewell.tuning))
+        Ok((report.published, report.tuning))
     }
 }

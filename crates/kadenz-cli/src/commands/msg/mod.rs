@@ -28,7 +28,7 @@ pub(super) mod types;
 use crate::commands::outcome::Measures;
 
 commands! {
-    /// What do this robot's programs say to each other, how often, and what is lost?
+    /// Publish, watch and measure the messages of a robot's programs
     ///
     /// Messages are LCM's, over any transport that the URL names; unmodified LCM programs in any language
     /// are seen, heard and answered.

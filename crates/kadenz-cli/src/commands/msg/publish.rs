@@ -252,7 +252,7 @@ fn encode(types: &Types, name: &str, text: &str) -> anyhow::Result<Vec<u8>> {
     let json: serde_json::Value =
         serde_json::from_str(text).context("the message is no JSON; see `--default`")?;
     let value = types.value_from_json(name, &json);
-    let value = value.with_context(|| format!("the message is no {name}"))?;
+    let value = value.with_context(|| format!("the message is not a valid {name}"))?;
     Ok(types.encode(&value)?)
 }
 

@@ -16,7 +16,7 @@ use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep;
 use kadenz_rt::tuning;
 
-use super::latency::{BEGIN, Farewell};
+use super::latency::{BEGIN, PublisherReport};
 use crate::commands::interrupt;
 use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             owed: 0,
         },
     );
-    output::json(&Farewell {
+    output::json(&PublisherReport {
         published,
         tuning: applied.measures.iter().map(measure_of).collect(),
     })?;

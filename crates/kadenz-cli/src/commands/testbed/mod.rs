@@ -8,7 +8,7 @@ mod round_trips;
 mod shown;
 
 commands! {
-    /// A network of this machine: hosts, links and switches as a file describes them.
+    /// Build or compute a network of hosts, links and switches as a file describes them
     ///
     /// `model` computes what plain Ethernet does to datagrams in such a network; `up`, `run` and `exec`
     /// build it out of network namespaces and run programs on its hosts (Linux, as root). Ready topologies

@@ -19,13 +19,13 @@ fn text(named: &str) -> anyhow::Result<String> {
     let size = std::fs::metadata(path).with_context(|| {
         let known: Vec<&str> = built_in().collect();
         format!(
-            "`{named}` is no file, and no topology that is built in ({})",
+            "`{named}` is neither a file nor a built-in topology ({})",
             known.join(", ")
         )
     })?;
     anyhow::ensure!(
         size.is_file() && size.len() <= limits::FILE as u64,
-        "{named} is no topology: it is no file of at most {} bytes",
+        "{named} is not a valid topology: it is not a file of at most {} bytes",
         limits::FILE
     );
     std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))
@@ -40,6 +40,7 @@ pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
 /// run that was taken in another.
 pub(super) fn with_text(named: &str) -> anyhow::Result<(String, Topology)> {
     let text = text(named)?;
-    let topology = Topology::parse(&text).with_context(|| format!("{named} is no topology"))?;
+    let topology =
+        Topology::parse(&text).with_context(|| format!("{named} is not a valid topology"))?;
     Ok((text, topology))
 }

@@ -25,6 +25,7 @@ use kadenz_report::terminal;
 use kadenz_rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::outcome;
 use crate::options::{CpuList, Span, StdinOption, complete};
@@ -32,7 +33,7 @@ use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
-/// Which real-time measure buys what on this machine?
+/// Measure which real-time measure buys what on this machine
 ///
 /// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded),
 /// S (spinning sleep) and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on
@@ -238,55 +239,77 @@ fn note_what_is_kept(plan: &MatrixPlan) {
     ));
 }
 
-/// The combinations that a matrix was begun for without naming any: those of then, whatever the
-/// default is now. A run that does not tell is from before there was I.
-fn cells_asked(run: &Run) -> Vec<Combination> {
-    let told = run.parameters.get(plan::CELLS_ASKED);
-    let told = told.and_then(|cells| cells.as_str());
-    let cells = told.map(|cells| cells.split(',').map(str::parse).collect());
-    match cells {
-        Some(Ok(cells)) => cells,
-        _ => Combination::PAPER.to_vec(),
-    }
-}
-
 /// The options under which a matrix was begun.
 fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
-    let command = &reader.run().command;
-    let words = command.iter().skip(1);
-    let again = Again::try_parse_from(words)
-        .ok()
-        .filter(|_| reader.run().experiment == "tune");
-    let again = again.with_context(|| {
+    let run = reader.run();
+    let again = Again::try_parse_from(words(run)).ok();
+    let (again, asked) = again.zip(run.tune.as_ref()).with_context(|| {
         format!(
             "{} holds no matrix that could go on: `{}`",
             folder.display(),
-            command.join(" ")
+            run.command.join(" ")
         )
     })?;
-    let mut options = again.options;
-    if options.cells.is_empty() {
-        options.cells = cells_asked(reader.run());
-    }
+    // Of a matrix that was begun without naming any, those of then, whatever the default is now.
     Ok(Options {
         out: Some(folder.to_owned()),
-        ..options
+        cells: asked.cells.clone(),
+        ..again.options
     })
+}
+
+/// The options that a run keeps, as a command line has them: those of then, whatever the defaults are now. Of a run
+/// from before there were any, its command.
+fn words(run: &Run) -> Vec<String> {
+    if run.request.is_empty() {
+        return run.command.iter().skip(1).cloned().collect();
+    }
+    let mut words = vec![run.experiment.clone()];
+    for (name, value) in &run.request {
+        match value {
+            Value::String(text) => words.push(format!("--{name}={text}")),
+            Value::Array(texts) => {
+                let texts = texts.iter().filter_map(Value::as_str);
+                words.extend(texts.map(|text| format!("--{name}={text}")));
+            }
+            Value::Bool(true) => words.push(format!("--{name}")),
+            _ => {}
+        }
+    }
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A matrix of before there was I goes on with the cells that it has.
+    /// The request goes before the command: `kadenz --json tune` is none of `tune`'s own options.
     #[test]
-    fn a_matrix_goes_on_with_the_cells_it_was_begun_for() {
-        let mut run = Run::default();
-        assert_eq!(cells_asked(&run), Combination::PAPER);
-        let asked = "none,PMI".into();
-        run.parameters.insert(plan::CELLS_ASKED.to_owned(), asked);
-        let names: Vec<String> = cells_asked(&run).iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["none", "PMI"]);
+    fn a_matrix_goes_on_with_the_options_it_was_begun_under() {
+        let mut run = Run {
+            experiment: "tune".to_owned(),
+            command: ["kadenz", "tune", "--cells", "none,PM"]
+                .map(str::to_owned)
+                .into(),
+            ..Run::default()
+        };
+        let again = Again::try_parse_from(words(&run)).unwrap().options;
+        assert_eq!(again.cells.len(), 2);
+        let request = [
+            ("rate", "500Hz".into()),
+            ("cells", serde_json::json!(["none", "PMI"])),
+            ("priority", "70".into()),
+            ("fsync", false.into()),
+        ];
+        run.command.insert(1, "--json".to_owned());
+        run.request = request.map(|(name, value)| (name.to_owned(), value)).into();
+        let again = Again::try_parse_from(words(&run)).unwrap().options;
+        let cells: Vec<String> = again.cells.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (cells.join(" "), again.priority),
+            ("none PMI".to_owned(), 70)
+        );
+        assert_eq!(again.rate.to_string(), "500 Hz");
     }
 }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use kadenz_lab::matrix::{MatrixPlan, Schedule};
 use kadenz_lab::session::SessionPlan;
 use kadenz_record::run::matrix::{Combination, Load, Measure};
+use kadenz_record::run::tune::Tune;
 use kadenz_report::numbers;
 use kadenz_report::verdict::Plan as Claim;
 use kadenz_rt::clock::ClockKind;
@@ -24,8 +25,6 @@ use crate::output;
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
 /// Shorter rounds would be all beginnings.
 const MIN_ROUND: Duration = Duration::from_millis(100);
-/// Name of the parameter that holds the combinations that were asked for, also those left out.
-pub(super) const CELLS_ASKED: &str = "cells_asked";
 /// What a round takes beside measuring: a process is started and its run is taken over.
 const BESIDE: Duration = Duration::from_millis(400);
 
@@ -75,7 +74,19 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     };
     announce(&schedule, options, per_cell, round);
     let mut parameters = parameters(options, &schedule, &refused, shield.as_ref(), round);
-    parameters.insert(CELLS_ASKED.to_owned(), list(&asked));
+    parameters.insert("cells_asked".to_owned(), list(&asked));
+    let tune = Tune {
+        claim_percent: options.confidence,
+        loads: schedule.loads.clone(),
+        cells: asked,
+        priority: options.priority,
+        shield: shield
+            .iter()
+            .flat_map(CpuList::to_vec)
+            .filter_map(|cpu| cpu.try_into().ok())
+            .collect(),
+        not_granted: refused.iter().map(Refused::noted).collect(),
+    };
     let session = SessionPlan {
         out: options.out.clone().unwrap_or_else(|| folder_of_now("tune")),
         experiment: "tune",
@@ -88,7 +99,11 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
         examine: true,
     };
     Ok(Plan {
-        matrix: MatrixPlan { schedule, session },
+        matrix: MatrixPlan {
+            schedule,
+            tune,
+            session,
+        },
         cells_left_out,
         shield,
         beats,

@@ -1,6 +1,7 @@
 //! Which measures can be had here at all, asked before anything is measured.
 
 use kadenz_record::run::matrix::{Combination, Measure};
+use kadenz_record::run::tune::NotGranted;
 use kadenz_rt::host::{Root, idle};
 use kadenz_rt::shield;
 use kadenz_rt::tuning::{self, Policy, Tuning};
@@ -36,6 +37,14 @@ impl Refused {
             self.reason,
             remedy.unwrap_or_default()
         )
+    }
+
+    /// As the run keeps it.
+    pub(super) fn noted(&self) -> NotGranted {
+        NotGranted {
+            measure: self.measure,
+            sentence: self.words(),
+        }
     }
 
     fn of(measure: Measure, refusal: &tuning::Measure) -> Self {

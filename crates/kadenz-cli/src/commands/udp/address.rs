@@ -29,7 +29,7 @@ fn split(text: &str, port: u16) -> anyhow::Result<(&str, u16)> {
             let number = number.parse();
             let number = number.with_context(|| {
                 format!(
-                    "`{text}` is no address; write a host and a port, for example 10.0.0.5:{port}"
+                    "`{text}` is not a valid address; write a host and a port, for example 10.0.0.5:{port}"
                 )
             })?;
             Ok((host, number))

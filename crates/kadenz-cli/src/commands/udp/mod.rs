@@ -16,7 +16,7 @@ pub(super) use socket::{DISCOVERY, any_like};
 use crate::commands::outcome::Measures;
 
 commands! {
-    /// Is plain Ethernet and UDP good enough for this robot?
+    /// Measure round trips over Ethernet and UDP
     ///
     /// On each device runs `kadenz udp echo`, or firmware that answers the same protocol
     /// (docs/udp-protocol.md); on the controller `kadenz udp send`, or `burst` for all devices at once.

@@ -73,7 +73,7 @@ impl Order {
         if Instant::now() < self.until && !halt.load(Ordering::Relaxed) {
             return None;
         }
-        let stands = now.map_or("has told of no axes yet".to_owned(), |it| {
+        let stands = now.map_or("has reported no axes yet".to_owned(), |it| {
             format!("stands in cycle {}", it.cycle)
         });
         Some(Err(format!(
@@ -108,6 +108,6 @@ fn status(handle: &MotionHandle) -> Result<Status, String> {
     handle.status().ok_or_else(|| match has_begun {
         false => "the axes have not been heard of yet, as the loop has run no cycle; ask again"
             .to_owned(),
-        true => "the loop told of its axes faster than that could be read; ask again".to_owned(),
+        true => "the loop reported its axes faster than they could be read; ask again".to_owned(),
     })
 }

@@ -184,7 +184,7 @@ impl Client {
         let heard = match self.lines.next_now() {
             Ok(Line::Whole(line)) => match serde_json::from_slice(&line) {
                 Ok(question) => Heard::Asked(question),
-                Err(error) => Heard::Nonsense(format!("this is no question: {error}")),
+                Err(error) => Heard::Nonsense(format!("this is not a valid request: {error}")),
             },
             Ok(Line::Nothing) if self.lines.is_longer_than(MAX_BYTES) => Heard::Long,
             Ok(Line::Nothing) if self.since.elapsed() >= limits.of(self.has_asked) => {

@@ -297,7 +297,9 @@ impl ControlServer {
                     Line::Whole(line) => match serde_json::from_slice::<Question>(&line) {
                         Ok(question) => question,
                         Err(error) => {
-                            lines.send(&Reply::Error(format!("this is no question: {error}")))?;
+                            lines.send(&Reply::Error(format!(
+                                "this is not a valid request: {error}"
+                            )))?;
                             since = Instant::now();
                             continue;
                         }
@@ -458,5 +460,5 @@ fn state_of(name: &str) -> Result<State, String> {
     [State::Init, State::PreOp, State::SafeOp, State::Op]
         .into_iter()
         .find(|it| it.name().eq_ignore_ascii_case(name))
-        .ok_or_else(|| format!("`{name}` is no state; take INIT, PREOP, SAFEOP or OP"))
+        .ok_or_else(|| format!("`{name}` is not a valid state; take INIT, PREOP, SAFEOP or OP"))
 }

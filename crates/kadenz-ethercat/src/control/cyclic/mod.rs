@@ -72,7 +72,10 @@ use pulse::{Due, Pulse};
 /// Decides how the beat moves, so that it stays with another clock.
 pub trait Phase {
     /// By how many nanoseconds all beats to come are later than they would have been; negative for
-    /// earlier. Called once a cycle, after the observer. Real-time safe.
+    /// earlier. Called once a cycle, after the observer.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     fn correct(&mut self, report: &CycleReport<'_>) -> i64;
 }
 

@@ -1,6 +1,6 @@
 //! Notices of one fault, grouped: a cut cable is one incident with the devices behind it.
 //!
-//! Assumption: notices come in their order. Guarantee: each belongs to exactly one incident, but for two
+//! Assumption: notices come in their order. Guarantee: each belongs to exactly one incident, except for two
 //! kinds: counts of frames, which statistics have, and errors at ports whose incident was just told. Not for
 //! a real-time path: it allocates.
 //!

@@ -90,7 +90,7 @@ fn beats_come_from_the_far_side_of_the_cycle_and_stay() {
 }
 
 #[test]
-fn a_quartz_that_warms_up_is_followed() {
+fn an_oscillator_that_warms_up_is_followed() {
     let mut model = Model::new(0.0, 0.0, 0);
     model.worst(1_000);
     let mut worst = 0;

@@ -26,7 +26,7 @@ pub(super) struct Number(usize);
 /// Questions and, once they were sent, their answers.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Bytes of datagrams in a frame, but for a group that is longer.
+    /// Bytes of datagrams in a frame, except for a group that is longer.
     frame_bytes: usize,
     asks: Vec<Ask>,
     bytes: Vec<u8>,

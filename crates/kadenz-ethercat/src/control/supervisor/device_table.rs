@@ -80,7 +80,10 @@ struct Member {
     set_up: AtomicBool,
 }
 
-/// All devices. Not for a real-time path, but for [`operates`](Self::operates): it locks.
+/// All devices.
+///
+/// # Real-time safety
+/// Not for a real-time path, except for [`operates`](Self::operates): it locks.
 #[derive(Debug)]
 pub struct DeviceTable {
     members: Vec<Member>,

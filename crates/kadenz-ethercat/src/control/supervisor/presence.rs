@@ -378,7 +378,7 @@ impl SegmentSupervisor {
         for device in 0..self.watched.len() {
             let watched = &mut self.watched[device];
             let row = watched.position.and_then(|it| rows.get(usize::from(it)));
-            // Positions are of this look, but for who came by it.
+            // Positions are of this look, except for who came by it.
             let Some(row) = row.filter(|it| it.station == watched.who.station) else {
                 continue;
             };

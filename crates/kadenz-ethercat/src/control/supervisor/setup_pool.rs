@@ -6,7 +6,7 @@
 //! longest first, and gives the answers back. So what happens does not depend on when which thread runs, time
 //! may be virtual, and a device that does not answer holds up nobody else.
 //!
-//! A frame that got lost is sent again with the questions in it, but for those that may be asked only once:
+//! A frame that got lost is sent again with the questions in it, except for those that may be asked only once:
 //! their set-ups are told, and see to it themselves.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -183,12 +183,12 @@ impl SetupPool {
     }
 
     /// Carries questions and answers until all are done, for `most` at the longest, and no longer than
-    /// `least` where one is done already; by frames of `frame_bytes` of datagrams, but for a question that
+    /// `least` where one is done already; by frames of `frame_bytes` of datagrams, except for a question that
     /// is longer than that alone.
     ///
     /// # Errors
     /// [`ExchangeError`] when nothing was sent or what came is damaged. What was asked is asked again
-    /// then, but for what may be asked only once.
+    /// then, except for what may be asked only once.
     pub(super) fn serve(
         &mut self,
         exchange: &mut dyn Exchange,

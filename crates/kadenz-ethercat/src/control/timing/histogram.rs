@@ -48,7 +48,10 @@ fn top(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a value. Real-time safe.
+    /// Counts a value.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn record(&self, ns: u64) {
         self.buckets[bucket(ns)].fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(ns, Ordering::Relaxed);

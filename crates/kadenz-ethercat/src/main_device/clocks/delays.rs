@@ -2,7 +2,7 @@
 //!
 //! A latch tells for each SubDevice with a clock when one frame came into each of its ports, by its own
 //! clock. What lies between the frame's leaving by a port and its coming back there is the way to the
-//! child, the child's own loop, and the way back; both ways are equal but for what the processing unit
+//! child, the child's own loop, and the way back; both ways are equal except for what the processing unit
 //! takes more than forwarding (Beckhoff's ESC data sheet, section I, 9.1.2, "propagation delay
 //! measurement"):
 //!

@@ -19,7 +19,7 @@ use crate::sim::{Cable, DeviceId, End, Hardware, Model, Passive, PortKind, Segme
 use crate::wire::Position;
 use crate::wire::sii::Identity;
 
-/// One device of a tree: who is before it and by which port, what its cable takes, its quartz.
+/// One device of a tree: who is before it and by which port, what its cable takes, its oscillator.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: Option<(usize, u8)>,
@@ -250,12 +250,12 @@ fn a_ring_is_measured_as_the_line_that_it_is_and_is_a_ring_again() {
 }
 
 #[test]
-fn the_papers_humanoid_is_measured_to_some_nanoseconds_although_its_quartzes_drift() {
+fn the_papers_humanoid_is_measured_to_some_nanoseconds_although_its_oscillators_drift() {
     for count in [59, 128] {
         let mut bench = Bench::new(humanoid(count).build().unwrap());
         let clocks = bench.measured();
         assert!(clocks.with_clock().all(|it| it.measured));
-        // The torso coupler's quartz is slow by 20 ppm.
+        // The torso coupler's oscillator is slow by 20 ppm.
         let worst = bench.worst_delay(&clocks, -20.0);
         assert!(worst <= 3.0, "{count} devices: {worst} ns");
     }
@@ -298,7 +298,7 @@ fn a_segment_without_clocks_has_no_reference() {
 }
 
 #[test]
-fn clocks_of_any_quartz_come_together_and_stay_within_a_microsecond() {
+fn clocks_of_any_oscillator_come_together_and_stay_within_a_microsecond() {
     let mut nodes = line(&[500; 11]);
     for (at, node) in nodes.iter_mut().enumerate() {
         node.drift_ppm = [-100.0, 100.0, 37.0, -63.0][at % 4];
@@ -404,7 +404,7 @@ proptest! {
     /// speed is measured wrongly by, over a tree of 200 us: one case in a thousand is beyond 10 ns,
     /// one in a hundred thousand beyond 20.
     /// The computed delay of whoever is said to be measured is the true one, whatever the tree, the
-    /// cables and the quartzes.
+    /// cables and the oscillators.
     #[test]
     fn delays_of_any_tree_are_true(nodes in trees(true)) {
         let mut bench = Bench::new(segment(&nodes));

@@ -22,7 +22,7 @@ const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
 #[derive(Debug, thiserror::Error)]
 pub enum CommissionError {
     /// It speaks no CoE.
-    #[error("it speaks no CoE, so it is no drive of CiA 402; choose another device")]
+    #[error("it speaks no CoE, so it is not a drive of CiA 402; choose another device")]
     NoCoe,
     /// Nothing maps an object that is needed.
     #[error(

@@ -71,7 +71,7 @@ impl Units {
         })
     }
 
-    /// The same anew, but for what the drive has never had. The limit of torque may change.
+    /// The same anew, except for what the drive has never had. The limit of torque may change.
     pub(super) fn read_again(
         &self,
         registers: &mut Registers<'_>,

@@ -60,7 +60,7 @@ impl Reader<'_> {
             return Ok(Duration::from_millis(1));
         };
         if !CYCLES_US.contains(cycle.get_ref()) {
-            let cause = format!("{} us is no cycle", cycle.get_ref());
+            let cause = format!("{} us is not a valid cycle", cycle.get_ref());
             return Err(self.error(Some(cycle.span()), cause, "write 50 to 1000000"));
         }
         Ok(Duration::from_micros(*cycle.get_ref()))
@@ -131,7 +131,7 @@ impl Reader<'_> {
                 Cycles::Number(number) => Ok(Some(*number)),
                 Cycles::Word(word) if word == "any" => Ok(None),
                 Cycles::Word(word) => {
-                    let cause = format!("\"{word}\" is no number of cycles");
+                    let cause = format!("\"{word}\" is not a valid number of cycles");
                     Err(self.error(Some(cycles.span()), cause, "write a number, or \"any\""))
                 }
             },
@@ -167,7 +167,7 @@ impl Reader<'_> {
             return Ok(default);
         };
         if !range.contains(seconds.get_ref()) {
-            let cause = format!("{} s is no time {what}", seconds.get_ref());
+            let cause = format!("{} s is not a valid time {what}", seconds.get_ref());
             let remedy = format!("write {} to {}", range.start(), range.end());
             return Err(self.error(Some(seconds.span()), cause, remedy));
         }
@@ -205,7 +205,7 @@ impl Reader<'_> {
             if POSITIVE.contains(number.get_ref()) {
                 return Ok(Some(*number.get_ref()));
             }
-            let cause = format!("{} is no {what}", number.get_ref());
+            let cause = format!("{} is not a valid {what}", number.get_ref());
             let remedy = "write a number above 0; reverse = true turns the joint round";
             Err(self.error(Some(number.span()), cause, remedy))
         };

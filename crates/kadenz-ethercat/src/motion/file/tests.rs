@@ -101,7 +101,7 @@ fn a_loop_goes_on_for_as_long_as_axes_may_brake_by_the_file() {
     for wrong in ["0.0", "61.0", "nan"] {
         let error = braking(wrong).unwrap_err();
         assert_eq!(error.line, Some(2), "{error}");
-        let words = "is no time to brake; write 0.01 to 60";
+        let words = "is not a valid time to brake; write 0.01 to 60";
         assert!(error.to_string().contains(words), "{error}");
     }
 }
@@ -112,7 +112,7 @@ const WRONG: [(&str, &str, usize, &str); 21] = [
         "cycle_us = 500",
         "cycle_us = 5",
         2,
-        "5 us is no cycle; write 50 to 1000000",
+        "5 us is not a valid cycle; write 50 to 1000000",
     ),
     (
         "\"synchronous\"",
@@ -132,13 +132,13 @@ const WRONG: [(&str, &str, usize, &str); 21] = [
         "enabling_s = 2.5",
         "enabling_s = 0.0",
         11,
-        "0 s is no time to wait for drives; write 0.1 to 3600",
+        "0 s is not a valid time to wait for drives; write 0.1 to 3600",
     ),
     (
         "gear = 50",
         "gear = 0",
         29,
-        "0 is no gear ratio; write a number",
+        "0 is not a valid gear ratio; write a number",
     ),
     (
         "increments_per_turn = 65536.0",
@@ -150,7 +150,7 @@ const WRONG: [(&str, &str, usize, &str); 21] = [
         "rated_torque = 0.64",
         "rated_torque = inf",
         30,
-        "inf is no torque in N m",
+        "inf is not a valid torque in N m",
     ),
     ("start = 0.1", "strat = 0.1", 15, "unknown field"),
     (

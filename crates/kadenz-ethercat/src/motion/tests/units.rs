@@ -72,7 +72,7 @@ fn a_joint_behind_a_gear_goes_where_it_should() {
         assert!(runner.tracking().greatest < 0.06, "{control:?} {runner:?}");
         let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
         assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
-        // What holds an elbow against gravity, but for friction.
+        // What holds an elbow against gravity, except for friction.
         let reading = runner.reading().unwrap();
         let gravity = Motor::elbow().gravity * joint.sin();
         let held = reading.torque.unwrap();

@@ -65,7 +65,10 @@ impl Default for Limits {
     }
 }
 
-/// A way in time. Real-time safe.
+/// A way in time.
+///
+/// # Real-time safety
+/// Real-time safe.
 pub trait Trajectory {
     /// Where the axis is to be so many seconds after the start.
     fn at(&self, seconds: f64) -> Point;

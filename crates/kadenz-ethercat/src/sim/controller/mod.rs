@@ -335,7 +335,7 @@ fn bits(mask: u16) -> impl Iterator<Item = u8> {
 /// How one device's controller is out of the ordinary. The default is a good device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// How much faster than true its oscillator runs, in parts per million; quartzes are within 100.
+    /// How much faster than true its oscillator runs, in parts per million; oscillators are within 100.
     pub drift_ppm: f64,
     /// Its clock's local time when it gets power, in ns.
     pub clock_start: u64,

@@ -70,7 +70,7 @@ impl Sii {
         }
     }
 
-    /// Loads the same anew at a MainDevice's wish, but for the alias, which counts from the next power on
+    /// Loads the same anew at a MainDevice's wish, except for the alias, which counts from the next power on
     /// (Beckhoff's ESC data sheet, section I, chapter 11.1).
     fn reload(&mut self, memory: &mut Memory) {
         let head = self.image.first_chunk();

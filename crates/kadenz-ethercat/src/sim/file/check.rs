@@ -119,7 +119,7 @@ impl Checker<'_> {
             // No zero has a sign here.
             placed.drift_ppm = *drift.get_ref() + 0.0;
             if placed.drift_ppm.is_nan() || placed.drift_ppm.abs() > 10_000.0 {
-                let remedy = "quartzes are within 100 ppm; write at most 10000";
+                let remedy = "oscillators are within 100 ppm; write at most 10000";
                 return Err(self.error(Some(drift.span()), "no clock drifts so much", remedy));
             }
         }

@@ -50,7 +50,7 @@ impl Checker<'_> {
         .what()?;
         let by_time = matches!(when, When::At(_) | When::Every { .. } | When::Frame(_));
         if matches!(fault, Fault::Wire(_)) && !(by_time && frames == 1) {
-            let cause = "it is no fault of frames";
+            let cause = "it is not a valid fault of frames";
             let remedy = "write at_ms, every_ms or frame alone; frames, for_ms and chance are for those of frames";
             return Err(self.error(Some(at), cause, remedy));
         }
@@ -95,9 +95,11 @@ impl Checker<'_> {
             }
         }
         match &fault.chance {
-            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => {
-                Err(self.error(Some(chance.span()), "it is no probability", "write 0 to 1"))
-            }
+            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => Err(self.error(
+                Some(chance.span()),
+                "it is not a valid probability",
+                "write 0 to 1",
+            )),
             _ => Ok(()),
         }
     }
@@ -109,7 +111,7 @@ impl Checker<'_> {
             None => Ok(None),
             Some(number) => number.get_ref().ms().map(Some).ok_or_else(|| {
                 let remedy = "write milliseconds from 0 on, up to 26 days with a point";
-                self.error(Some(number.span()), "it is no span", remedy)
+                self.error(Some(number.span()), "it is not a valid span", remedy)
             }),
         };
         let (start, every, lasts) = (

@@ -328,8 +328,9 @@ impl Segment {
     /// Passes a frame, from its Ethernet header on: it is changed in place, and devices do what it asks.
     /// `now` is when its first bit is sent.
     ///
-    /// Real-time safety: allocates nothing as long as nothing is plugged otherwise; takes some
-    /// microseconds for a hundred devices, and what their applications take.
+    /// # Real-time safety
+    /// Allocates nothing as long as nothing is plugged otherwise; takes some microseconds for a hundred
+    /// devices, and what their applications take.
     pub fn pass_from(&mut self, side: Side, frame: &mut [u8], now: Time) -> Passed {
         self.now = self.now.max(now);
         self.strike_by_time();

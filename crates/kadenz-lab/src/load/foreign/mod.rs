@@ -169,7 +169,7 @@ impl fmt::Display for ForeignProgram {
 
 /// A word that names no program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no program that makes load; write stress-ng or hackbench")]
+#[error("`{0}` is not a program that makes load; write stress-ng or hackbench")]
 pub struct ParseForeignProgramError(String);
 
 impl FromStr for ForeignProgram {

@@ -91,6 +91,7 @@ fn plan(out: &Path, rounds: u32) -> MatrixPlan {
             cells: vec![Combination::default(), "PM".parse().unwrap()],
             rounds,
         },
+        tune: Tune::default(),
         session: SessionPlan {
             out: out.to_owned(),
             experiment: "tune",

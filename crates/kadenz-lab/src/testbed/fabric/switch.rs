@@ -72,7 +72,7 @@ impl Bridge {
         self.known.clear();
     }
 
-    /// The ports that carry, but for the one where a frame came.
+    /// The ports that carry, except for the one where a frame came.
     pub(super) fn others(&self, came_by: LaneId, carries: &[bool]) -> impl Iterator<Item = LaneId> {
         let others = self.ports.iter().copied();
         others.filter(move |port| *port != came_by.back() && carries[port.link()])

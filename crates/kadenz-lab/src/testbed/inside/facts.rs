@@ -33,6 +33,7 @@ impl Inside {
     /// What a run says of this testbed, with what the model says of the same questions: the first
     /// thousand beats, or as many as it takes well below a second to compute.
     ///
+    /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
     pub fn facts(&self, questions: &Questions) -> Testbed {

@@ -31,7 +31,7 @@ pub enum InsideError {
         source: std::io::Error,
     },
     /// It is none.
-    #[error("the testbed's {} is no topology: {source}", path.display())]
+    #[error("the testbed's {} is not a valid topology: {source}", path.display())]
     Topology {
         /// The file.
         path: PathBuf,
@@ -60,10 +60,13 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Reads what the two variables name. Not real-time safe.
+    /// Reads what the two variables name.
     ///
     /// # Errors
     /// [`InsideError`].
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn read(folder: &Path, host: &str) -> Result<Self, InsideError> {
         let path = folder.join(TOPOLOGY_FILE);
         let text = match bounded(&path) {

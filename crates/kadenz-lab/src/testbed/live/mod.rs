@@ -92,10 +92,11 @@ pub struct Testbed {
 impl Testbed {
     /// Builds it: networks, interfaces, the wire; no program runs yet.
     ///
-    /// Not real-time safe.
-    ///
     /// # Errors
     /// [`BuildError`]; nothing is left of it then.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn build(topology: &Topology, plan: &SessionPlan) -> Result<Self, BuildError> {
         let mut claim = Claim::take()?;
         let mut record = Record::of_this_process(&topology.name)?;

@@ -119,10 +119,13 @@ pub const MAX_ROUND_TRIPS: u64 = 4_000_000;
 
 /// Computes every round trip.
 ///
-/// Same topology, same asking: same result. Not real-time safe.
+/// Same topology, same asking: same result.
 ///
 /// # Errors
 /// [`ModelError`].
+///
+/// # Real-time safety
+/// Not real-time safe.
 pub fn run(topology: &Topology, asking: &Asking) -> Result<Modelled, ModelError> {
     let name = || topology.name.clone();
     let controller = topology.with_role(Role::Controller).next();

@@ -104,7 +104,7 @@ impl Checker<'_> {
         Share::new(*given.get_ref()).ok_or_else(|| {
             self.refuse(
                 given,
-                format!("{} is no share", given.get_ref()),
+                format!("{} is not a valid share", given.get_ref()),
                 "write a number from 0 to 1, for example 0.01 for one in a hundred",
             )
         })
@@ -116,7 +116,10 @@ impl Checker<'_> {
         if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
             return Err(self.refuse(
                 at,
-                format!("`{}` is no name", name.chars().take(40).collect::<String>()),
+                format!(
+                    "`{}` is not a valid name",
+                    name.chars().take(40).collect::<String>()
+                ),
                 format!("write 1 to {} of a-z, 0-9 and -", limits::NAME),
             ));
         }

@@ -21,7 +21,7 @@ const TAG: u32 = 4;
 const MIN: u32 = 64;
 /// What a frame carries at most: IEEE 802.3-2018, clause 3.2.7; RFC 894.
 const LARGEST_PACKET: u32 = 1500;
-/// Fragments but for the last carry a multiple of this: RFC 791, section 3.1.
+/// Fragments except for the last carry a multiple of this: RFC 791, section 3.1.
 const FRAGMENT_UNIT: u32 = 8;
 
 /// Bytes of a UDP datagram's payload, 65,507 at most: what a total length of 16 bits leaves beside

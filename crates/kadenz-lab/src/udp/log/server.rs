@@ -23,7 +23,7 @@ const MAX_BATCH: usize = 9_000;
 /// Values of new devices that may wait for their series.
 const WAITING: usize = 1 << 15;
 /// It is looked this often whether to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What was refused, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,11 +73,12 @@ impl Server {
 
     /// Receives until somebody stops it, or all streams that are waited for have ended.
     ///
-    /// Real-time safety: waits for no disk and takes no lock. It allocates for a device or a stream
-    /// that is heard for the first time, and for nothing else.
+    /// # Real-time safety
+    /// Waits for no disk and takes no lock. It allocates for a device or a stream that is heard for
+    /// the first time, and for nothing else.
     pub(super) fn run(&mut self, context: &mut LoopContext<'_>) {
         while !context.stop.requested() && !self.is_done() {
-            let until = context.clock.now() + LOOK_EVERY;
+            let until = context.clock.now() + POLL_INTERVAL;
             // What the network says of an earlier datagram concerns no later one.
             let _ = self.port.receive_batch(&mut self.inbox, Wait::Until(until));
             self.responder.welcome();

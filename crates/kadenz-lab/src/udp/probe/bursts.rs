@@ -21,7 +21,8 @@ pub(super) enum Ranking {
 /// A broadcast is entered once: when all devices have answered it, or when it is given up, because its
 /// place is needed for a later one or the run is over.
 ///
-/// Real-time safety: memory is taken when it is made.
+/// # Real-time safety
+/// Memory is taken when it is made.
 #[derive(Debug)]
 pub(super) struct Bursts {
     slots: Vec<Slot>,

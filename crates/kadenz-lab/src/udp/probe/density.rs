@@ -76,7 +76,8 @@ pub(super) struct Density {
 
 /// Collects when the answers to the last broadcasts came.
 ///
-/// Real-time safety: memory is taken when it is made.
+/// # Real-time safety
+/// Memory is taken when it is made.
 #[derive(Debug)]
 pub(super) struct Densities {
     devices: usize,

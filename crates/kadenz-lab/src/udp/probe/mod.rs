@@ -153,8 +153,10 @@ impl ProbePlan {
     }
 
     /// How long [`Receiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
-    /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it. Not
-    /// real-time safe: the system is asked for its CPUs.
+    /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe: the system is asked for its CPUs.
     #[must_use]
     pub fn spins_for(&self) -> Duration {
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

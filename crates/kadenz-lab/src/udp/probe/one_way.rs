@@ -31,7 +31,7 @@ const WINDOWS: usize = 64;
 /// Exchanges of this long are settled by one fit.
 const SETTLED_TOGETHER_NS: u64 = 16_000_000_000;
 /// How often the estimator looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The receiving thread's end.
 pub(super) struct Exchanges {
@@ -42,6 +42,7 @@ pub(super) struct Exchanges {
 impl Exchanges {
     /// Tells of an answer with device stamps; what finds no room is not settled, and counted.
     ///
+    /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no system call.
     pub(super) fn tell(&mut self, reply: &Reply) {
         let Some(stamps) = reply.device_stamps else {
@@ -185,7 +186,7 @@ impl OneWayEstimator {
                 self.facts.unsettled += self.ring.dropped();
                 return self.facts;
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use kadenz_record::run::network::{Broadcasts, Flow};
 use kadenz_udp::controller::{
-    Arrival, Counts, DeviceId, DeviceKey, Order, Outstanding, OutstandingSlot, Roster, RosterSlot,
-    Sending, Timing, TrackWord, Tracker,
+    Arrival, Counts, DeviceId, DeviceKey, DeviceTable, DeviceTableSlot, Order, Outstanding,
+    OutstandingSlot, Sending, Timing, TrackWord, Tracker,
 };
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
 
@@ -45,12 +45,15 @@ pub struct Reply {
 
 /// The controller's counts: every packet to every device, and what became of it.
 ///
-/// Memory is taken when it is made. Real-time safety: no allocation, lock or system call after.
+/// Memory is taken when it is made.
+///
+/// # Real-time safety
+/// No allocation, lock or system call after.
 #[derive(Debug)]
 pub struct PacketCounts {
     token: Option<Token>,
     first_sequence: u32,
-    roster: Roster<Vec<RosterSlot>>,
+    table: DeviceTable<Vec<DeviceTableSlot>>,
     outstanding: Outstanding<Vec<OutstandingSlot>>,
     trackers: Vec<Tracker<Vec<TrackWord>>>,
     bursts: Bursts,
@@ -66,10 +69,10 @@ impl PacketCounts {
     #[must_use]
     pub fn new(plan: &ProbePlan, run: RunId) -> Self {
         let devices = plan.devices.len();
-        let mut roster = Roster::over(vec![RosterSlot::default(); 2 * devices.max(1)]);
+        let mut table = DeviceTable::over(vec![DeviceTableSlot::default(); 2 * devices.max(1)]);
         for device in &plan.devices {
             // There is room for each of them.
-            let _ = roster.add(DeviceKey::from(device.address));
+            let _ = table.add(DeviceKey::from(device.address));
         }
         let timeout_ns = u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX);
         let tracker = || Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], timeout_ns);
@@ -80,7 +83,7 @@ impl PacketCounts {
         Self {
             token: plan.token.clone(),
             first_sequence: plan.warm_up,
-            roster,
+            table,
             outstanding: Outstanding::over(vec![OutstandingSlot::default(); REMEMBERED], run),
             trackers: (0..devices).map(|_| tracker()).collect(),
             bursts: Bursts::new(devices, ranking),
@@ -156,7 +159,7 @@ impl PacketCounts {
         from: SocketAddr,
         bytes: &'b [u8],
     ) -> Option<(DeviceId, Packet<'b>, Sending)> {
-        let device = self.roster.heard(&DeviceKey::from(from))?;
+        let device = self.table.heard(&DeviceKey::from(from))?;
         let packet = Packet::open(bytes, self.token.as_ref()).ok()?;
         if packet.kind() != Kind::Reply {
             return None;

@@ -21,7 +21,7 @@ const SLOTS: usize = 64;
 const MAX_WAITING: usize = 1 << 14;
 /// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
 /// call that receives.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Datagrams that one call takes from so many devices. One more than can wait after a beat, so that a
 /// call that took them all does not look as if it had left some.
@@ -107,10 +107,11 @@ impl Receiver {
 
     /// Receives until nothing more is sent and nothing more is waited for.
     ///
-    /// Real-time safety: no allocation and no lock; its system calls are the port's.
+    /// # Real-time safety
+    /// No allocation and no lock; its system calls are the port's.
     pub(super) fn run(&mut self, clock: &dyn Clock) {
         while !self.is_done(clock) {
-            self.receive(clock, clock.now() + LOOK_EVERY);
+            self.receive(clock, clock.now() + POLL_INTERVAL);
         }
         self.take_what_waits(clock);
         self.end(clock);

@@ -99,6 +99,7 @@ impl Series {
 impl Recorders {
     /// Records an answer.
     ///
+    /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn record(&mut self, reply: &Reply) {
         let sample = |since_ns: i64| Sample {
@@ -131,6 +132,7 @@ impl Recorders {
 
     /// Records how close together the answers to a broadcast came, of which this was the last.
     ///
+    /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn record_density(&mut self, reply: &Reply, density: &Density) {
         let Some(together) = &mut self.together else {
@@ -154,6 +156,7 @@ impl Recorders {
 
     /// Records where the time of a round trip went.
     ///
+    /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn record_parts(&mut self, reply: &Reply, parts: &Parts) {
         let Some(recorders) = &mut self.parts else {

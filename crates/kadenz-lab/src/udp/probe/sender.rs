@@ -101,8 +101,9 @@ impl Sender {
 
     /// Sends until the plan is done or somebody stops it.
     ///
-    /// Real-time safety: no allocation and no lock; its system calls are the sleeper's and one a beat
-    /// that sends, and two more where it rehearses.
+    /// # Real-time safety
+    /// No allocation and no lock; its system calls are the sleeper's and one a beat that sends, and
+    /// two more where it rehearses.
     pub(super) fn run(&mut self, plan: &ProbePlan, context: &mut LoopContext<'_>) {
         while let Some(intended) = self.next_beat(plan, context) {
             self.await_beat(intended, context);

@@ -54,7 +54,8 @@ struct Came {
 
 /// Brings stamps and packets together.
 ///
-/// Real-time safety: no allocation and no lock after its making; no system call but the clocks'.
+/// # Real-time safety
+/// No allocation and no lock after its making; no system call but the clocks'.
 pub(super) struct Stack {
     origin: MonotonicTime,
     bridge: WallBridge,

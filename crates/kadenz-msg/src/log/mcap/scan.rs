@@ -362,7 +362,7 @@ pub(super) struct ChunkHead {
 }
 
 /// How much may stand behind a chunk's records, where later versions of MCAP have more fields. A chunk
-/// with more has a garbled length: both lengths in it say the same but for this.
+/// with more has a garbled length: both lengths in it say the same except for this.
 const MAX_EXTENSION: u64 = 1 << 16;
 
 /// The longest name of a compression aside, so long is what stands before a chunk's records.

@@ -6,7 +6,10 @@ use kadenz_rt::clock::{MonotonicTime, WallTime};
 ///
 /// A step is what the wall clock moved by beyond the monotonic clock. One back is added to all later
 /// times, so that spans between messages stay what they were; one forward uses up what was added
-/// before, and is followed for the rest. Real-time safe.
+/// before, and is followed for the rest.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Default)]
 pub(super) struct LogClock {
     last: Option<(MonotonicTime, WallTime)>,

@@ -301,9 +301,11 @@ impl Recorder {
         taken
     }
 
-    /// Records a message as a provider hands it over; the log's time is the kernel's stamp where
-    /// there is one, and never goes back where the wall clock is set back ([`SetBack`]). As real-time safe
-    /// as [`Recorder::record`].
+    /// Records a message as a provider hands it over; the log's time is the kernel's stamp where there is
+    /// one, and never goes back where the wall clock is set back ([`SetBack`]).
+    ///
+    /// # Real-time safety
+    /// As real-time safe as [`Recorder::record`].
     pub fn take(&mut self, arrival: &Arrival<'_>) -> bool {
         let Ok(channel) = Channel::new(arrival.channel) else {
             self.shared.counts.unnamed.fetch_add(1, Ordering::Relaxed);

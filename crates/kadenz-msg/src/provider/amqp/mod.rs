@@ -5,7 +5,7 @@
 //! queues to it; messages of ours carry a header `kadenz` with sender and number, which others may
 //! ignore.
 //!
-//! What it guarantees: the order of each sender; no loss while both ends live, but for an inlet so slow
+//! What it guarantees: the order of each sender; no loss while both ends live, except for an inlet so slow
 //! that its queue in the broker is full: then its oldest messages are dropped, counted as overrun where
 //! the publisher is ours. A broker that cannot keep up takes no more, and publishing then fails with
 //! [`PublishError::Full`] rather than wait. No history. Discovery is the broker, which must be running.

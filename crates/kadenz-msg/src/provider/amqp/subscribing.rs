@@ -147,7 +147,7 @@ impl Coming {
         if self.channel.is_empty() {
             return Read::Malformed(used);
         }
-        // The broker hides who sent it, but for ours.
+        // The broker hides who sent it, except for ours.
         let (sender, sequence) = match self.from {
             Some((sender, sequence)) => (sender, Some(sequence)),
             None => (SenderId::default(), None),

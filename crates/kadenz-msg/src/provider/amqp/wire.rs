@@ -154,7 +154,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Adds the frames that publish a message, but for its body.
+/// Adds the frames that publish a message, except for its body.
 pub(super) fn publish(
     words: &mut Vec<u8>,
     exchange: &str,

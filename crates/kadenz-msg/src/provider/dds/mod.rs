@@ -143,7 +143,7 @@ impl Bus {
 
 impl Dds {
     /// The provider that a URL describes. Joins nothing yet: the first outlet and the first inlet each
-    /// join the domain, and start two threads of rustdds. Not real-time safe.
+    /// join the domain, and start two threads of rustdds.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, dds::Dds, parameters::Address};
@@ -155,6 +155,9 @@ impl Dds {
     ///
     /// # Errors
     /// Where the domain or a parameter is none.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         Ok(Self(Arc::new(Bus {
             address: address.clone(),

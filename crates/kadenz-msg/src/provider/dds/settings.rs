@@ -92,7 +92,7 @@ fn domain(address: &Address) -> Result<u16, AddressError> {
     number
         .filter(|domain| *domain <= HIGHEST_DOMAIN)
         .ok_or_else(|| {
-            let reason = format!("{place:?} is no domain");
+            let reason = format!("{place:?} is not a valid domain");
             let remedy = "give a number from 0 to 232, as dds://0; the bus has its name by ?bus=";
             address.wrong(reason, remedy)
         })

@@ -131,7 +131,7 @@ pub(super) fn response(value: &Value) -> String {
 }
 
 /// Calls a method and gives the third part of what it returned, which is the value. Ends within that
-/// span, but for connecting, and soon after it is no longer `wanted`.
+/// span, except for connecting, and soon after it is no longer `wanted`.
 pub(super) fn call(
     place: &str,
     call: &Call,

@@ -443,7 +443,7 @@ fn call(
 /// The thread that asks.
 fn ask(shared: &Shared, mut watch: Watch) {
     while shared.lives() {
-        // Patience for the next round also where waiting fails at once.
+        // ReorderLimits for the next round also where waiting fails at once.
         if watch.wait(Wait::Until(clock::now() + ASK_AGAIN)).is_err() {
             thread::sleep(ASK_AGAIN);
         }

@@ -111,8 +111,8 @@ impl fmt::Debug for Bus {
 }
 
 impl Shm {
-    /// Opens the bus of that name, and makes it where it is not there yet. Cleans up what killed
-    /// programs have left. Not real-time safe.
+    /// Opens the bus of that name, and makes it where it is not there yet. Cleans up what killed programs
+    /// have left.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, parameters::Address, shm::Shm};
@@ -126,6 +126,9 @@ impl Shm {
     /// # Errors
     /// Where the name or a parameter is none, the folder in `/dev/shm` cannot be had or is not this user's,
     /// the bus was opened before with other parameters, or it does not open within ten seconds.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let settings = settings(address)?;
         // Errors are returned here; the library would print them as well.

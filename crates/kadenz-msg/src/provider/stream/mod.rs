@@ -90,8 +90,10 @@ pub(in crate::provider) fn front(buffer: &mut Vec<u8>, length: usize) -> &mut [u
     &mut buffer[..length]
 }
 
-/// Publishes what `fill` writes into a buffer of the outlet, which only grows. Real-time safe once it has held a
-/// message as long, if `fill` and publishing are.
+/// Publishes what `fill` writes into a buffer of the outlet, which only grows.
+///
+/// # Real-time safety
+/// Real-time safe once it has held a message as long, if `fill` and publishing are.
 pub(in crate::provider) fn publish_filled<O: Outlet>(
     outlet: &mut O,
     buffer: fn(&mut O) -> &mut Vec<u8>,

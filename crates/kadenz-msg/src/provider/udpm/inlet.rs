@@ -30,9 +30,9 @@ const MAX_DATAGRAM: usize = 65_535;
 /// a flood of what is no message ends there.
 const MAX_LATE_BATCHES: usize = 8;
 /// How often the interface is looked for.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How often, while it is gone.
-const LOOK_WHILE_LOST: Duration = Duration::from_millis(100);
+const POLL_INTERVAL_WHILE_LOST: Duration = Duration::from_millis(100);
 /// Senders whose numbers are followed.
 const SENDERS: usize = 1024;
 
@@ -116,7 +116,7 @@ impl UdpmInlet {
         if woken == Ok(Reception::Woken) {
             self.wake.wake();
         }
-        self.next_look = clock::now() + LOOK_EVERY;
+        self.next_look = clock::now() + POLL_INTERVAL;
         self.joined = Some(port);
         Ok(())
     }
@@ -147,7 +147,7 @@ impl UdpmInlet {
             Standing::Regained => self.made.rejoined += 1,
             Standing::Lost => {
                 self.is_lost = true;
-                self.next_look = now + LOOK_WHILE_LOST;
+                self.next_look = now + POLL_INTERVAL_WHILE_LOST;
                 if had {
                     return Err(ReceiveError::Interface(ErrorKind::NetworkDown));
                 }
@@ -155,7 +155,7 @@ impl UdpmInlet {
             }
         }
         self.is_lost = false;
-        self.next_look = now + LOOK_EVERY;
+        self.next_look = now + POLL_INTERVAL;
         Ok(())
     }
 

@@ -88,7 +88,7 @@ impl Udpm {
     ///
     /// Udpm::open(&Address::parse("udpm://239.255.76.67:7667?ttl=1&iface=eth0&dscp=46")?)?;
     /// let error = Udpm::open(&Address::parse("udpm://10.0.0.1:7667")?).unwrap_err();
-    /// assert!(error.to_string().contains("no multicast group"));
+    /// assert!(error.to_string().contains("not a multicast group"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -166,7 +166,7 @@ impl Options {
         let remedy =
             "give one of 224.0.0.0 to 239.255.255.255, or of ff00::/8; LCM's is 239.255.76.67";
         if !group.ip().is_multicast() {
-            return Err(address.wrong(format!("{} is no multicast group", group.ip()), remedy));
+            return Err(address.wrong(format!("{} is not a multicast group", group.ip()), remedy));
         }
         let mut given = address.parameters();
         let limits = Limits::default();
@@ -291,7 +291,10 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Udpm {
     /// Sends on LCM's own channel for this, which every LCM program ignores, and listens; up to a
-    /// second. Not real-time safe.
+    /// second.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     #[must_use]
     pub fn self_test(&self) -> SelfTest {
         self.try_self_test()

@@ -14,7 +14,7 @@ use crate::provider::{Outlet, PublishError};
 use crate::wire::{self, Fragments};
 
 /// An interface that is gone is looked for no more often.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A socket of its own, so that its numbers count what one publisher sends.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl UdpmOutlet {
         if now < self.next_look {
             return false;
         }
-        self.next_look = now + LOOK_EVERY;
+        self.next_look = now + POLL_INTERVAL;
         self.port.renew_membership() == Standing::Regained
     }
 

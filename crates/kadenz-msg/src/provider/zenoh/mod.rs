@@ -7,7 +7,7 @@
 //! What it guarantees: the order of each sender; no loss while the network keeps up and the inlet's
 //! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing never
 //! waits for a slow subscriber, and for the network, where [`TX_BATCHES`] parts of 64 KiB wait already,
-//! at most [`LONGEST_WAIT`], before it gives the message up; no history; programs find each other by
+//! at most [`MAX_WAIT`], before it gives the message up; no history; programs find each other by
 //! multicast, or by the address of a router or a peer.
 //!
 //! What it costs: Zenoh's own threads and executor stand between both ends, and allocate for every
@@ -54,7 +54,7 @@ const TX_BATCHES: u32 = 16;
 
 /// How long publishing waits where all parts are full, before the message is dropped. Zenoh's own 50 ms
 /// are less than a busy machine keeps a thread from running.
-const LONGEST_WAIT: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// A network of Zenoh.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ fn failed(address: &Address, error: &zenoh::Error) -> ProviderError {
 fn patient() -> Result<Config, zenoh::Error> {
     let mut config = Config::default();
     let queue = "transport/link/tx/queue";
-    let wait_us = (LONGEST_WAIT / 2).as_micros(); // Of the first part, and of all the others.
+    let wait_us = (MAX_WAIT / 2).as_micros(); // Of the first part, and of all the others.
     let drop = format!("{queue}/congestion_control/drop");
     config.insert_json5(&format!("{queue}/size/data"), &TX_BATCHES.to_string())?;
     config.insert_json5(&format!("{drop}/wait_before_drop"), &wait_us.to_string())?;
@@ -101,7 +101,7 @@ fn patient() -> Result<Config, zenoh::Error> {
 }
 
 impl Zenoh {
-    /// Joins the network. Not real-time safe; starts Zenoh's threads.
+    /// Joins the network.
     ///
     /// ```no_run
     /// use kadenz_msg::provider::{Provider, parameters::Address, zenoh::Zenoh};
@@ -114,6 +114,9 @@ impl Zenoh {
     /// # Errors
     /// Where a parameter is none, the configuration's file cannot be read, or nobody is reached that
     /// must be.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe; starts Zenoh's threads.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let mut parameters = address.parameters();
         let mut config = match parameters.text("config") {
@@ -164,7 +167,7 @@ impl Provider for Zenoh {
         Guarantees {
             order: Order::Kept,
             loss: Loss::WhenSlow,
-            back_pressure: BackPressure::Bounded(LONGEST_WAIT.as_millis() as u32),
+            back_pressure: BackPressure::Bounded(MAX_WAIT.as_millis() as u32),
             history: History::None,
             discovery: Discovery::Peers,
             longest_payload: self.0.largest,

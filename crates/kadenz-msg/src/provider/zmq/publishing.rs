@@ -46,8 +46,10 @@ impl Subscriber {
         }
     }
 
-    /// Whether it has subscribed to a prefix of this. Real-time safe: a few lookups, however many topics
-    /// there are, and no allocation.
+    /// Whether it has subscribed to a prefix of this.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: a few lookups, however many topics there are, and no allocation.
     pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
         if self.stage != Stage::Ready {
             return false;

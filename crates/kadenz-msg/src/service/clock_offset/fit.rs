@@ -96,7 +96,7 @@ fn drift_ns(span_ns: i128, drift_ppm: u32) -> i128 {
     (span_ns * i128::from(drift_ppm) + 999_999) / 1_000_000
 }
 
-/// What many exchanges prove of an offset that drifts. Sans-IO; real-time safe.
+/// What many exchanges prove of an offset that drifts.
 ///
 /// As what is known widens at the same pace whenever it was learnt, one interval holds all of it:
 /// intersecting the widened old one with the new one is as good as keeping every exchange.
@@ -117,6 +117,9 @@ fn drift_ns(span_ns: i128, drift_ppm: u32) -> i128 {
 /// assert!(estimate.error_ns <= 55);
 /// # Ok::<(), kadenz_msg::service::clock_offset::ImpossibleExchange>(())
 /// ```
+///
+/// # Real-time safety
+/// Sans-IO; real-time safe.
 #[derive(Debug, Clone)]
 pub struct OffsetFit {
     drift_ppm: u32,

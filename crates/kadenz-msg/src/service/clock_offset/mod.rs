@@ -36,7 +36,7 @@ use super::request::{Asked, CallError, Client, ClientError, ServeError, Server, 
 use crate::bus::Bus;
 
 /// By how much two clocks drift apart at most, where nothing else is said, in parts per million:
-/// quartz oscillators keep 100 each from -40 to 85 degrees, and NTP may slew by 500.
+/// oscillators keep 100 each from -40 to 85 degrees, and NTP may slew by 500.
 pub const DRIFT_PPM: u32 = 700;
 
 /// What precedes the host's name in the service's.

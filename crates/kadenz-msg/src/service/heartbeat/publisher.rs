@@ -46,11 +46,14 @@ pub enum HeartbeatError {
 
 impl Bus {
     /// A heart for a program of that name, to be beaten by the program's own loop, or by a thread
-    /// ([`HeartbeatPublisher::on_thread`]). Not real-time safe itself.
+    /// ([`HeartbeatPublisher::on_thread`]).
     ///
     /// # Errors
     /// Where the name cannot be shown, the interval is not between a millisecond and an hour, or the
     /// provider cannot send.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe itself.
     pub fn heart(
         &self,
         name: &str,
@@ -80,10 +83,13 @@ impl Bus {
 }
 
 impl HeartbeatPublisher {
-    /// Beats once. Real-time safe as [`Publisher::publish`]: allocates nothing, takes no lock.
+    /// Beats once.
     ///
     /// # Errors
     /// Where the provider does not take it. The heart goes on.
+    ///
+    /// # Real-time safety
+    /// Real-time safe as [`Publisher::publish`]: allocates nothing, takes no lock.
     pub fn beat(&mut self) -> Result<(), SendError> {
         let sent = self.publisher.publish(&self.next);
         // One that was not sent is missed all the same.
@@ -92,10 +98,13 @@ impl HeartbeatPublisher {
     }
 
     /// Beats where the interval since the last beat is over, for loops that are faster. Tells whether
-    /// it did. Real-time safe as [`HeartbeatPublisher::beat`].
+    /// it did.
     ///
     /// # Errors
     /// As [`HeartbeatPublisher::beat`].
+    ///
+    /// # Real-time safety
+    /// Real-time safe as [`HeartbeatPublisher::beat`].
     pub fn beat_if_due(&mut self, now: MonotonicTime) -> Result<bool, SendError> {
         if now < self.due {
             return Ok(false);

@@ -188,8 +188,11 @@ pub struct Served {
 }
 
 impl Served {
-    /// Whether one was set since this was asked last. Real-time safe: reads one number, without a
-    /// lock. What was set before it says so is what is read after it.
+    /// Whether one was set since this was asked last. What was set before it says so is what is
+    /// read after it.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: reads one number, without a lock.
     pub fn changed(&mut self) -> bool {
         let now = self.generation.load(Ordering::Acquire);
         std::mem::replace(&mut self.seen, now) != now

@@ -7,15 +7,24 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use super::{Kind, MAX_TEXT, Value};
 use crate::sync::Lock;
 
-/// Reads a parameter that is true or false. Real-time safe.
+/// Reads a parameter that is true or false.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone)]
 pub struct BoolParameter(Arc<AtomicBool>);
 
-/// Reads a parameter that is a whole number. Real-time safe.
+/// Reads a parameter that is a whole number.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone)]
 pub struct IntegerParameter(Arc<AtomicI64>);
 
-/// Reads a parameter that is a number. Real-time safe.
+/// Reads a parameter that is a number.
+///
+/// # Real-time safety
+/// Real-time safe.
 #[derive(Debug, Clone)]
 pub struct NumberParameter(Arc<AtomicU64>);
 
@@ -54,8 +63,11 @@ impl TextParameter {
         self.0.with(|it| it.clone())
     }
 
-    /// Its value now, over a text that is there, whose memory is used again. Real-time safe where that
-    /// has room for 1000 bytes: takes a priority-inheriting lock for the time of one copy.
+    /// Its value now, over a text that is there, whose memory is used again.
+    ///
+    /// # Real-time safety
+    /// Real-time safe where that has room for 1000 bytes: takes a priority-inheriting lock for the
+    /// time of one copy.
     pub fn read_into(&self, text: &mut String) {
         self.0.with(|it| {
             text.clear();

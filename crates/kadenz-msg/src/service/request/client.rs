@@ -19,9 +19,11 @@ const QUEUE: usize = 8;
 
 /// Calls a service by its name.
 ///
-/// One call at a time; threads that call at once have a client each. Real-time safety: a call waits
-/// for its answer, up to the timeout; [`Client::call_into`] allocates nothing once requests and
-/// answers of that length have gone to and fro, where the provider is real-time safe.
+/// One call at a time; threads that call at once have a client each.
+///
+/// # Real-time safety
+/// A call waits for its answer, up to the timeout; [`Client::call_into`] allocates nothing once
+/// requests and answers of that length have gone to and fro, where the provider is real-time safe.
 #[derive(Debug)]
 pub struct Client<Req, Rep> {
     publisher: Publisher<Request>,
@@ -115,10 +117,13 @@ pub enum ClientError {
 }
 
 impl Bus {
-    /// A way to call the service of that name. Not real-time safe itself.
+    /// A way to call the service of that name.
     ///
     /// # Errors
     /// Where that is no channel, or the provider cannot send or receive.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe itself.
     pub fn client<Req: Message, Rep: Message + Default>(
         &self,
         service: &str,

@@ -160,7 +160,10 @@ impl Server {
         self.callback.measures()
     }
 
-    /// What became of the requests until now. Real-time safe.
+    /// What became of the requests until now.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn counters(&self) -> ServerCounters {
         let of = |it: &AtomicU64| it.load(Ordering::Relaxed);

@@ -48,7 +48,7 @@ pub enum WrongAnswer {
         length: usize,
     },
     /// Its text is no description.
-    #[error("the text is no description: {0}")]
+    #[error("the text is not a valid description: {0}")]
     Text(#[from] TypesError),
     /// Its text does not describe the type that it names.
     #[error("the text does not describe {name}")]

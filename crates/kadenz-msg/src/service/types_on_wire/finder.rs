@@ -24,8 +24,10 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Asks what fingerprints describe, and remembers.
 ///
-/// Bounded: 1000 types are kept, some 50 questions a second sent, each at ever longer pauses. Belongs to
-/// one thread; not real-time safe.
+/// Bounded: 1000 types are kept, some 50 questions a second sent, each at ever longer pauses.
+///
+/// # Real-time safety
+/// Belongs to one thread; not real-time safe.
 #[derive(Debug)]
 pub struct TypeFinder {
     answers: Subscription<TypeAnswer>,

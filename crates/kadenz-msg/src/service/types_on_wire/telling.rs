@@ -59,8 +59,10 @@ pub enum AnnounceError {
 
 impl Bus {
     /// Makes a type known to this bus, to be told by [`Bus::tell_types`]. Types of
-    /// [publishers](Bus::publisher) are known already; those of [`Bus::publish`] are not. Not
-    /// real-time safe; does nothing for a type that knows no text of its own.
+    /// [publishers](Bus::publisher) are known already; those of [`Bus::publish`] are not.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe; does nothing for a type that knows no text of its own.
     pub fn announce<M: Message>(&self) {
         self.published().add::<M>();
     }

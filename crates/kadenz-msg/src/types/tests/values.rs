@@ -47,11 +47,11 @@ fn paths_lead_to_members_elements_and_rows() {
     for (path, word) in [
         ("grid[2]", "grid has no element 2: it has 2"),
         ("one.w", "one has no member w; it has v, s"),
-        ("big[0]", "big is no array"),
+        ("big[0]", "big is not an array"),
         ("grid.x", "grid has no member x"),
-        ("grid[", "no path"),
-        ("", "no path"),
-        ("grid[-1]", "no path"),
+        ("grid[", "is not a valid path"),
+        ("", "is not a valid path"),
+        ("grid[-1]", "is not a valid path"),
     ] {
         let said = value.get(path).unwrap_err().to_string();
         assert!(said.contains(word), "{path}: {said}");
@@ -85,7 +85,7 @@ fn json_that_differs_is_refused_by_its_path() {
         (
             "/one",
             json!({"v": 1, "s": "", "w": 1}),
-            "one.w is no member of p.leaf; it has v, s",
+            "one.w is not a member of p.leaf; it has v, s",
         ),
         (
             "/one/v",

@@ -29,7 +29,7 @@ pub enum JsonError {
         expected: String,
     },
     /// There is no such member.
-    #[error("{path} is no member of {within}{hint}")]
+    #[error("{path} is not a member of {within}{hint}")]
     Unknown {
         /// What was given.
         path: String,

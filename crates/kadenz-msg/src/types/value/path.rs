@@ -26,7 +26,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// It is no path.
-    #[error("'{text}' is no path; write one as pose.position[2]")]
+    #[error("'{text}' is not a valid path; write one as pose.position[2]")]
     Malformed {
         /// What was given.
         text: String,
@@ -52,7 +52,7 @@ pub enum PathError {
         length: usize,
     },
     /// Something without elements was given an index.
-    #[error("{path} is no array, so it has no element {index}")]
+    #[error("{path} is not an array, so it has no element {index}")]
     NoArray {
         /// What was given an index.
         path: String,

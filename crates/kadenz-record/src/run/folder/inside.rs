@@ -96,7 +96,7 @@ fn check_regular(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() {
         return Ok(());
     }
-    let cause = "it is no regular file";
+    let cause = "it is not a regular file";
     Err(io::Error::new(io::ErrorKind::InvalidInput, cause))
 }
 
@@ -224,7 +224,7 @@ mod tests {
         let socket = std::os::unix::net::UnixListener::bind(run.join("socket")).unwrap();
         for other in ["folder", "socket"] {
             let error = open(&run, other).unwrap_err().to_string();
-            assert!(error.contains("no regular file"), "{other}: {error}");
+            assert!(error.contains("not a regular file"), "{other}: {error}");
         }
         drop(socket);
     }

@@ -79,6 +79,7 @@ pub use self::writer::RunWriter;
 use crate::run::disk::Disk;
 use crate::run::labels::label_by_names;
 use crate::run::model::{FORMAT_VERSION, Run};
+use crate::run::tune::tune_by_parameters;
 pub use running::{Progress, SeriesProgress};
 
 /// Tag of the lines that hold values below zero, as magnitudes.
@@ -114,6 +115,7 @@ fn read(dir: &Path) -> Result<Run, OpenRunError> {
     inside::check(&run, &path)?;
     // After the check: it bounds how many series are compared with how many names, and how long they are.
     label_by_names(&mut run);
+    tune_by_parameters(&mut run);
     Ok(run)
 }
 

@@ -44,6 +44,7 @@ impl SeriesRecorder {
     /// Records a sample: its value is always counted, the sample itself is kept if that was asked
     /// for and the writer keeps up; if not, it counts as dropped.
     ///
+    /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no lock, no system call.
     #[inline]
     pub fn record(&mut self, sample: Sample) {
@@ -57,6 +58,7 @@ impl SeriesRecorder {
     /// each later and less than the one before. Of more than 10,000 only the values are kept, and
     /// the samples count as dropped: the time this takes is bounded, however many they are.
     ///
+    /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no lock, no system call.
     pub fn record_left_out(&mut self, first: Sample, last: Sample, count: u64) {
         let values = |first_ns, last_ns| Falling {

@@ -9,6 +9,7 @@ use std::path::Path;
 use kadenz_record::histogram::Histogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::model::{Counts, EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
+use kadenz_record::run::tune::Tune;
 use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
 use kadenz_report::summary::Summary;
 use serde_json::json;
@@ -225,6 +226,11 @@ fn run(plan: &Plan, series: Vec<Series>) -> Run {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into(),
+        tune: Some(Tune {
+            loads: Load::ALL.to_vec(),
+            shield: [1].into(),
+            ..Tune::default()
+        }),
         host: host(),
         clock: clock(),
         series,

@@ -16,7 +16,7 @@ pub enum ParseFailIfError {
     NoOperator(String),
     /// Something before the operator that is no figure.
     #[error(
-        "`{0}` is no figure; there are p50, p99.9 and so on, min, mean, median, stddev, max, \
+        "`{0}` is not a valid figure; there are p50, p99.9 and so on, min, mean, median, stddev, max, \
          misses, miss-rate, misses-per-hour, longest-run, dropped and count"
     )]
     NoSuchFigure(String),
@@ -25,7 +25,7 @@ pub enum ParseFailIfError {
     Percentile(#[from] ParsePercentError),
     /// Something after the operator that is no limit.
     #[error(
-        "`{0}` is no limit; write a ratio (1.2x), a change (10%), a duration (2ms) or a count (0)"
+        "`{0}` is not a valid limit; write a ratio (1.2x), a change (10%), a duration (2ms) or a count (0)"
     )]
     NoLimit(String),
     /// A plain number for a figure that is a time.
@@ -37,13 +37,17 @@ pub enum ParseFailIfError {
         limit: String,
     },
     /// A duration for a figure that is none.
-    #[error("`{figure}` is no duration; write a plain number, a ratio (1.2x) or a change (10%)")]
+    #[error(
+        "`{figure}` is not a valid duration; write a plain number, a ratio (1.2x) or a change (10%)"
+    )]
     NotADuration {
         /// The figure.
         figure: Metric,
     },
     /// A ratio below zero.
-    #[error("`{0}` is no ratio: it must be above 0; for a decrease write `< 0.9x` or `< -10%`")]
+    #[error(
+        "`{0}` is not a valid ratio: it must be above 0; for a decrease write `< 0.9x` or `< -10%`"
+    )]
     RatioNotPositive(String),
     /// `significantly` with an absolute limit.
     #[error(

@@ -65,24 +65,30 @@ fn wrong_expressions_say_what_is_wrong_and_what_to_write() {
             "`p99.9` has no operator; write it as `p99.9 > 1.2x`",
         ),
         ("p99.9 = 2ms", "has no operator"),
-        ("latency > 2ms", "`latency` is no figure; there are p50"),
-        ("p > 2ms", "`p` is no figure"),
+        (
+            "latency > 2ms",
+            "`latency` is not a valid figure; there are p50",
+        ),
+        ("p > 2ms", "`p` is not a valid figure"),
         (
             "p100 > 2ms",
-            "100 % is no percentile; it lies above 0 and below 100",
+            "100 % is not a valid percentile; it lies above 0 and below 100",
         ),
-        ("p99.9 > fast", "`fast` is no limit; write a ratio (1.2x)"),
-        ("p99.9 >", "`` is no limit"),
+        (
+            "p99.9 > fast",
+            "`fast` is not a valid limit; write a ratio (1.2x)",
+        ),
+        ("p99.9 >", "`` is not a valid limit"),
         (
             "p99.9 > 2",
             "`p99.9 > 2` lacks a unit; write a unit, such as 2ms, or a ratio, 2x",
         ),
-        ("p99.9 > 2min", "`2min` is no limit"),
-        ("p99.9 > 1e3us", "is no limit"),
-        ("p99.9 > infx", "is no limit"),
+        ("p99.9 > 2min", "`2min` is not a valid limit"),
+        ("p99.9 > 1e3us", "is not a valid limit"),
+        ("p99.9 > infx", "is not a valid limit"),
         (
             "misses > 2ms",
-            "`misses` is no duration; write a plain number",
+            "`misses` is not a valid duration; write a plain number",
         ),
         (
             "mean < -1x",
@@ -90,7 +96,7 @@ fn wrong_expressions_say_what_is_wrong_and_what_to_write() {
         ),
         ("max > 2ms significantly", "needs a ratio"),
         ("max > 2x significantly", "`max` has no confidence interval"),
-        ("p99.9 >> 2ms", "is no limit"),
+        ("p99.9 >> 2ms", "is not a valid limit"),
     ] {
         let error = text.parse::<FailIf>().unwrap_err().to_string();
         assert!(error.contains(part), "{text}: {error}");

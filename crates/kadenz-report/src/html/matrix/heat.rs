@@ -1,9 +1,11 @@
 //! The cells as a table that is read at a glance: colour by how near p99.9 comes to the deadline,
 //! a sign and words for everyone.
 
-use crate::html::figures::{bound, count, plural, significant, span};
+use crate::document::Document;
+use crate::html::blocks::write;
+use crate::html::figures::{count, plural, span};
 use crate::html::markup::Markup;
-use crate::matrix::terminal::chosen;
+use crate::matrix::document::{cells, chosen};
 use crate::matrix::{Cell, Combination, Load, Matrix};
 use crate::statistics::Percent;
 use crate::verdict::Standing;
@@ -161,55 +163,10 @@ fn legend(out: &mut Markup, matrix: &Matrix) {
 
 /// All percentiles, for those who want more than the colour.
 fn more(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<details><summary>All figures of every cell</summary>");
-    for load in loads(matrix) {
-        out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
-            .attr("aria-label", format!("Figures {}", load.words()));
-        out.tag("><table><caption>Lateness ").text(load.words());
-        out.tag(
-            "</caption><thead><tr><th scope=\"col\">Measures</th><th scope=\"col\">Samples</th>",
-        );
-        out.tag("<th scope=\"col\">p50</th><th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>");
-        out.tag("<th scope=\"col\">p99.99</th><th scope=\"col\">Largest</th><th scope=\"col\">Misses</th>");
-        out.tag("<th scope=\"col\">At most, at 95&#160;%</th><th scope=\"col\">Excess of the period</th></tr></thead><tbody>");
-        for cell in matrix.of_load(load) {
-            figures(out, cell);
-        }
-        out.tag("</tbody></table></div>");
-    }
-    out.tag("<p class=\"hint\">Excess: the 99.9th percentile of the control period less the period asked for, and how it stands to that of no tuning.</p></details>");
-}
-
-fn figures(out: &mut Markup, cell: &Cell) {
-    let dash = || String::from("—");
-    let value = |ns: Option<i64>| ns.map_or_else(dash, span);
-    let at = |percent| value(cell.percentile(percent));
-    let verdict = cell.verdict.filter(|verdict| verdict.count > 0);
-    let against = cell.against_none.map_or_else(String::new, |ratio| {
-        let doubt = ratio.interval.map_or_else(String::new, |(low, high)| {
-            format!(
-                " (95\u{a0}%: {} to {})",
-                significant(low, 3),
-                significant(high, 3)
-            )
-        });
-        format!("{}\u{a0}× none{doubt}", significant(ratio.ratio, 3))
-    });
-    out.tag("<tr><th scope=\"row\">")
-        .text(cell.combination)
-        .tag("</th>");
-    for figure in [
-        count(cell.count),
-        at(Percent::P50),
-        at(Percent::P99),
-        at(Percent::P99_9),
-        at(Percent::P99_99),
-        value(cell.max_ns),
-        verdict.map_or_else(dash, |v| count(v.misses)),
-        verdict.map_or_else(dash, |v| bound(v.upper_bound_95)),
-    ] {
-        out.element("td", figure);
-    }
-    out.tag("<td>").text(value(cell.excess_ns));
-    out.tag("<small>").text(against).tag("</small></td></tr>");
+    let tables = loads(matrix).into_iter().map(|load| cells(matrix, load));
+    let tables = tables.fold(Document::new(), Document::table);
+    let hint = "Excess: the 99.9th percentile of the control period less the period asked for, and how it stands \
+                to that of no tuning.";
+    let summary = "All figures of every cell".to_owned();
+    write(out, &Document::new().folded(summary, tables.hint(hint)));
 }

@@ -7,6 +7,7 @@ mod heat;
 use kadenz_record::run::model::TuningMeasure;
 
 use self::heat::{loads, title};
+use super::blocks::write;
 use super::charts::plot;
 use super::doubt::{self, Doubt};
 use super::figures::{duration, printed};
@@ -16,10 +17,11 @@ use super::modes;
 use super::page::Page;
 use super::repeat;
 use super::verdict::h1;
-use crate::matrix::layout::{self, Layout, microseconds};
+use crate::document::Document;
+use crate::matrix::document;
+use crate::matrix::layout;
 use crate::matrix::{
-    Bought, Combination, Load, Matrix, Permanent, Recommendation, Reproduced, Standing, paper,
-    paper_pair_words,
+    Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation, Standing, paper,
 };
 use crate::summary::Summary;
 
@@ -124,16 +126,12 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
     out.tag("p99.9 of the lateness is with the measure than without it: the geometric mean over all pairs of ");
     out.tag("cells that differ in it alone. A bar is the interval that holds it at 95&#160;% confidence; one ");
     out.tag("that reaches across 1 shows no difference.</p>");
-    let told: Vec<_> = matrix
-        .contributions
-        .iter()
-        .filter(|contribution| contribution.figure == Bought::P99_9)
-        .collect();
-    if told.is_empty() {
+    let words = document::bought(matrix);
+    if words.is_empty() {
         out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and got what they asked for.</p>");
     } else {
-        let words: Vec<String> = told.iter().map(|one| Matrix::words_of(one)).collect();
-        if told.iter().any(|one| one.ratio.is_some()) {
+        let told = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
+        if matrix.contributions.iter().any(told) {
             out.tag("<div class=\"controls\"><p class=\"key-loads\">");
             for load in loads(matrix) {
                 out.tag("<span class=\"key\"><b").attr("class", load.name());
@@ -146,11 +144,7 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
                 &format!("What each measure bought. {}.", words.join(". ")),
             );
         }
-        out.tag("<ul class=\"told-list\">");
-        for sentence in &words {
-            out.tag("<li>").text(printed(sentence)).tag("</li>");
-        }
-        out.tag("</ul>");
+        write(out, &Document::new().list(words));
     }
     ranking(out, matrix);
     out.tag("</section>");
@@ -161,24 +155,16 @@ fn ranking(out: &mut Markup, matrix: &Matrix) {
     if sentences.is_empty() {
         return;
     }
-    out.tag("<h3>Ranking</h3>");
-    for sentence in &sentences {
-        out.tag("<p>").text(printed(sentence)).tag("</p>");
-    }
-    let pairs: Vec<_> = matrix.rankings.iter().flat_map(|r| &r.paper).collect();
-    if pairs.is_empty() {
-        return;
-    }
-    out.tag("<details><summary>Yoon’s order, pair by pair</summary><ul class=\"told-list\">");
-    for pair in pairs {
-        out.tag(match pair.outcome {
-            Reproduced::Yes => "<li><span class=\"yes\" aria-hidden=\"true\">✓</span> ",
-            Reproduced::No => "<li><span class=\"no\" aria-hidden=\"true\">✗</span> ",
-            Reproduced::Open => "<li><span aria-hidden=\"true\">–</span> ",
-        });
-        out.text(printed(&paper_pair_words(pair))).tag("</li>");
-    }
-    out.tag("</ul></details>");
+    let document = Document::new().heading("Ranking").sentences(sentences);
+    let pairs = document::pairs(matrix);
+    let document = match pairs.is_empty() {
+        true => document,
+        false => document.folded(
+            "Yoon’s order, pair by pair".to_owned(),
+            Document::new().list(pairs),
+        ),
+    };
+    write(out, &document);
 }
 
 /// The distribution of the control period of each cell, side by side on the same axes: the lower
@@ -253,52 +239,23 @@ fn tables(out: &mut Markup, matrix: &Matrix) {
             continue;
         };
         any = true;
-        out.tag("<h3>").tag(title(load)).tag("</h3>");
-        let caption = format!("Measured here {}, in microseconds", load.words());
-        table(out, &here, &caption);
         let figure = paper::table(load).figure;
-        out.tag("<details><summary>Yoon’s figure ")
-            .text(figure)
-            .tag("</summary>");
-        let caption = format!("Yoon’s figure {figure}, in microseconds");
-        table(out, &layout::published(load), &caption);
-        out.tag("</details>");
+        let caption = format!("Measured here {}, in microseconds", load.words());
+        let beside = format!("Yoon’s figure {figure}, in microseconds");
+        let published = document::periods(&layout::published(load), beside);
+        let document = Document::new()
+            .heading(title(load))
+            .table(document::periods(&here, caption))
+            .folded(
+                format!("Yoon’s figure {figure}"),
+                Document::new().table(published),
+            );
+        write(out, &document);
     }
     if !any {
         out.tag("<p class=\"missing\">No control periods were recorded.</p>");
     }
     out.tag("</section>");
-}
-
-fn table(out: &mut Markup, layout: &Layout, caption: &str) {
-    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
-        .attr("aria-label", caption);
-    out.tag("><table class=\"dense\"><caption>").text(caption);
-    out.tag("</caption><thead><tr><th scope=\"col\">Periods</th>");
-    for column in &layout.columns {
-        out.tag("<th scope=\"col\">").text(column).tag("</th>");
-    }
-    out.tag("</tr></thead>");
-    let mut range = None;
-    for row in &layout.rows {
-        if range != Some(&row.range) {
-            out.tag(if range.is_some() {
-                "</tbody><tbody>"
-            } else {
-                "<tbody>"
-            });
-            range = Some(&row.range);
-        }
-        out.tag("<tr><th scope=\"row\">")
-            .text(row.label())
-            .tag("</th>");
-        for cell in &row.cells {
-            let figure = cell.map_or_else(|| "—".to_owned(), microseconds);
-            out.element("td", figure);
-        }
-        out.tag("</tr>");
-    }
-    out.tag("</tbody></table></div>");
 }
 
 /// What the cells asked of the machine and did not get, each measure once; absent where everything was granted.

@@ -152,7 +152,7 @@ fn store(
         let field = format!("histogram.{bin}");
         let value = bin
             .parse()
-            .map_err(|_| wrong(field.clone(), "it is no whole number".into()))?;
+            .map_err(|_| wrong(field.clone(), "it is not a whole number".into()))?;
         bins.add(scale(&field, value)?, count);
     }
     let missing = thread.cycles.checked_sub(bins.count()).ok_or_else(|| {

@@ -225,12 +225,14 @@ impl Table {
 fn number(word: &str) -> Result<u64, String> {
     let shown: String = word.chars().take(40).collect();
     word.parse()
-        .map_err(|_| format!("{shown:?} is no count: a row is a bin and a count a thread"))
+        .map_err(|_| format!("{shown:?} is not a count: a row is a bin and a count a thread"))
 }
 
 fn too_many(column: usize) -> String {
     if column > MAX_COLUMNS {
-        return format!("more than {MAX_COLUMNS} counts in a row: this is no output of cyclictest");
+        return format!(
+            "more than {MAX_COLUMNS} counts in a row: this is not an output of cyclictest"
+        );
     }
     format!("{column} counts or more in a row, fewer in the first: a row has a count a thread")
 }

@@ -5,7 +5,7 @@ use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 
 use super::*;
 use crate::summary::SeriesSummary;
-use crate::terminal::Style;
+use crate::terminal::{Style, Text};
 use crate::testing::{named, run_of, series_of};
 
 /// What a measure is called in `run.json`.
@@ -58,14 +58,11 @@ fn run(cells: impl IntoIterator<Item = [SeriesSummary; 2]>) -> Summary {
     let mut run = run_of("tune", cells.into_iter().flatten().collect());
     run.run.experiment = EXPERIMENT.into();
     run.run.host.cpus = 4;
-    run.run.parameters = [
-        ("loads", "unloaded,heavy".into()),
-        ("confidence", "99.99".into()),
-        ("priority", 80.into()),
-        ("shield", "1".into()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
+    run.run.tune = Some(Tune {
+        loads: Load::ALL.to_vec(),
+        shield: [1].into(),
+        ..Tune::default()
+    });
     run
 }
 
@@ -172,8 +169,8 @@ fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
     let pairs: Vec<String> = bought.map(|it| format!("{:?}", it.pairs.len())).collect();
     assert_eq!(pairs, ["1", "1"], "PM against PMI under each load");
     for text in [
-        terminal(&matrix, Style::plain()).to_string(),
-        markdown(&matrix),
+        shown(&matrix).to_string(),
+        document(&matrix).and(beside_the_paper(&matrix)).markdown(),
     ] {
         assert!(text.contains("--cpu-dma-latency 0us"), "{text}");
         assert!(text.contains("cpupower idle-set"), "{text}");
@@ -299,9 +296,9 @@ fn an_interrupted_matrix_says_what_it_lacks() {
 #[test]
 fn a_matrix_in_a_terminal_begins_with_the_answer() {
     let matrix = of(both(&[("none", LATE), ("PMC", STEADY)]));
-    let text = terminal(&matrix, Style::plain());
+    let text = shown(&matrix);
     assert!(text.starts_with("Use PMC. "), "{text}");
-    let row = "| PMC          | 10.01 us | 10.01 us | 40.00 us | 40.00 us |      0 | recommended |";
+    let row = "| PMC          |  60,000 | 10.01 us | 10.01 us | 40.00 us | 40.00 us |      0 | recommended |";
     assert!(text.contains(row), "{text}");
     assert!(text.contains("LimitRTPRIO=80"), "{text}");
     let longest = text.lines().map(|line| line.chars().count()).max();
@@ -311,15 +308,16 @@ fn a_matrix_in_a_terminal_begins_with_the_answer() {
 #[test]
 fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
     let matrix = of(both(&[("none", LATE), ("PMC", STEADY)]));
-    let text = markdown(&matrix);
-    assert!(text.contains("| | | none | PMC |\n"), "{text}");
-    assert!(
-        text.contains("\n|  | min | 1,057.00 | 1,007.00 |"),
-        "{text}"
-    );
-    assert!(text.contains("\n| Low 99 % | max | 1,057.0"), "{text}");
+    let text = beside_the_paper(&matrix).markdown();
+    assert!(text.contains("|  | none | PMC |\n"), "{text}");
+    assert!(text.contains("\n| min | 1,057.00 | 1,007.00 |"), "{text}");
+    assert!(text.contains("\n| Low 99 % max | 1,057.0"), "{text}");
     assert!(text.contains("Yoon's figure 8"), "{text}");
-    assert!(text.contains("| 100 % | max | 346,148.00 |"), "{text}");
+    assert!(text.contains("| 100 % max | 346,148.00 |"), "{text}");
+}
+
+fn shown(matrix: &Matrix) -> Text {
+    Text::join(document(matrix).parts(Style::plain()), "\n\n")
 }
 
 fn output(matrix: &Matrix) -> serde_json::Value {
@@ -377,15 +375,7 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
         run.series
             .push(series_of(named(name, Kind::Lateness), &[(1, 1)]));
     }
-    run.run
-        .parameters
-        .insert("shield".into(), "1; reboot".into());
-    run.run
-        .parameters
-        .insert("confidence".into(), "</script>".into());
-    run.run
-        .parameters
-        .insert("loads".into(), serde_json::json!([1]));
+    run.run.tune = None;
     let matrix = Matrix::of(&run).unwrap();
     assert_eq!(matrix.cells.len(), 2);
     assert_eq!(matrix.others(&run).count(), 5);

@@ -3,7 +3,7 @@ use crate::testing::{named, run_of, series_of};
 use kadenz_record::run::model::Kind;
 use kadenz_record::run::network::{Flow, Interface, WirePath};
 
-/// A run of `answered` round trips of 71 us but for the slowest 10 of 300 us.
+/// A run of `answered` round trips of 71 us except for the slowest 10 of 300 us.
 fn run(answered: u64, stamped: bool) -> Summary {
     let mut response = named(RESPONSE, Kind::Latency);
     response.deadline_ns = Some(400_000);

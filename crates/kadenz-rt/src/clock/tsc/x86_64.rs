@@ -129,7 +129,7 @@ fn factor(ticks: u64, ns: u64) -> Result<u64, String> {
         .ok()
         .filter(|factor| *factor > 0)
         .ok_or_else(|| {
-            format!("the time stamp counter moved {ticks} ticks in {ns} ns, which is no rate")
+            format!("the time stamp counter moved {ticks} ticks in {ns} ns, which is not a rate")
         })
 }
 

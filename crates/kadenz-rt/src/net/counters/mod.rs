@@ -25,8 +25,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the counters of the machine under `root`, and of one of its interfaces. Reads some ten
-    /// files: not for a real-time path.
+    /// Reads the counters of the machine under `root`, and of one of its interfaces.
     ///
     /// ```
     /// use kadenz_rt::host::Root;
@@ -40,6 +39,9 @@ impl Snapshot {
     ///     println!("{} datagrams found a full socket", udp.receive_buffer_errors);
     /// }
     /// ```
+    ///
+    /// # Real-time safety
+    /// Reads some ten files: not for a real-time path.
     #[must_use]
     pub fn read(root: &Root, interface: Option<&str>) -> Self {
         Self {

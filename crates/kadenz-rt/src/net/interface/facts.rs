@@ -91,8 +91,7 @@ impl InterfaceFacts {
     }
 }
 
-/// What is known of an interface of this machine. Reads files and asks the driver, which needs no
-/// rights: not for a real-time path.
+/// What is known of an interface of this machine.
 ///
 /// ```
 /// # #[cfg(target_os = "linux")] {
@@ -106,6 +105,9 @@ impl InterfaceFacts {
 ///
 /// # Errors
 /// When there is no such interface, or this system does not tell.
+///
+/// # Real-time safety
+/// Reads files and asks the driver, which needs no rights: not for a real-time path.
 pub fn facts(name: &str) -> Result<InterfaceFacts, ReadFactError> {
     facts_at(&Root::system(), name)
 }

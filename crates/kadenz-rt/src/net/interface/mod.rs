@@ -36,7 +36,10 @@ pub struct Broadcast {
 }
 
 /// The broadcast addresses of all interfaces that are up, in the order in which the system lists them.
-/// Empty where the system does not tell: on systems other than Linux. Not for a real-time path.
+/// Empty where the system does not tell: on systems other than Linux.
+///
+/// # Real-time safety
+/// Not for a real-time path.
 #[must_use]
 pub fn list_broadcast() -> Vec<Broadcast> {
     #[cfg(target_os = "linux")]
@@ -87,7 +90,7 @@ pub enum RouteError {
     },
 }
 
-/// The way to an address, as the kernel would choose it now. Sends nothing. Not for a real-time path.
+/// The way to an address, as the kernel would choose it now. Sends nothing.
 ///
 /// ```
 /// use kadenz_rt::net::interface::route_to;
@@ -99,6 +102,9 @@ pub enum RouteError {
 ///
 /// # Errors
 /// Where the kernel knows none.
+///
+/// # Real-time safety
+/// Not for a real-time path.
 pub fn route_to(to: IpAddr) -> Result<Route, RouteError> {
     let source = source_towards(to).map_err(|error| RouteError::NoRoute {
         to,

@@ -83,10 +83,13 @@ impl Poller {
     }
 
     /// Waits until a socket has changed, the waker was used, a signal was handled or the time is over,
-    /// rounded up to a millisecond. Real-time safe: one system call, no allocation, no lock.
+    /// rounded up to a millisecond.
     ///
     /// # Errors
     /// Where the kernel refuses, which it does not for a poller that was made.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: one system call, no allocation, no lock.
     pub fn wait(&mut self, wait: Wait) -> io::Result<()> {
         self.0.wait(wait)
     }

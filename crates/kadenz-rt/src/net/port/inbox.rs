@@ -97,13 +97,19 @@ impl Inbox {
         self.filled = 0;
     }
 
-    /// The datagram that came as number `at`, from 0; `None` when fewer came. Real-time safe.
+    /// The datagram that came as number `at`, from 0; `None` when fewer came.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn datagram(&mut self, at: usize) -> Option<Datagram<'_>> {
         self.datagrams().nth(at)
     }
 
-    /// What the last call took, in the order in which it came. Real-time safe.
+    /// What the last call took, in the order in which it came.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn datagrams(&mut self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
         let slots = self.payload.chunks_exact_mut(self.slot_bytes);
         slots

@@ -5,9 +5,6 @@
 //! the network card saw it. What was asked of the kernel and refused stands in [`Granted`], with the
 //! command that mends it.
 //!
-//! Real-time safety: after their creation a port, its inbox and its outbox allocate nothing, lock
-//! nothing and log nothing. Each method says how many system calls it makes.
-//!
 //! On systems other than Linux the port is an ordinary socket of the standard library: it gives no
 //! stamps, and [`Granted`] says so.
 //!
@@ -31,6 +28,10 @@
 //! assert_eq!(question.from, controller.local_address());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Real-time safety
+//! After their creation a port, its inbox and its outbox allocate nothing, lock nothing and log
+//! nothing. Each method says how many system calls it makes.
 
 mod error;
 mod inbox;
@@ -69,10 +70,13 @@ pub struct UdpPort {
 
 impl UdpPort {
     /// Opens a port and asks the kernel for what the options want. What it refuses but a loop can do
-    /// without is told by [`UdpPort::granted`]. Not real-time safe.
+    /// without is told by [`UdpPort::granted`].
     ///
     /// # Errors
     /// Where there is no socket to be had, or its address, interface or peer is refused.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn open(options: &PortOptions) -> Result<Self, OpenPortError> {
         let (system, granted) = system::Port::open(options)?;
         let local = system.local_address()?;
@@ -112,10 +116,13 @@ impl UdpPort {
     ///
     /// Both handles draw from one queue of datagrams and one of transmit stamps. Keys of transmit
     /// stamps count what *one* handle sends, so only one of them may send; a waker ends the wait of
-    /// the handle that gave it. Not real-time safe.
+    /// the handle that gave it.
     ///
     /// # Errors
     /// Where the process may open no further descriptor.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe.
     pub fn try_clone(&self) -> Result<Self, OpenPortError> {
         Ok(Self {
             system: self.system.try_clone()?,
@@ -128,15 +135,16 @@ impl UdpPort {
     /// Takes what has come, as many datagrams as the inbox has slots; what was in the inbox before is
     /// gone, also after an error.
     ///
+    /// # Errors
+    /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or
+    /// that the interface is gone. The port stays usable: the next call tries again.
+    ///
+    /// # Real-time safety
     /// Real-time safe. One system call where something waits already. Else, where nobody holds a
     /// [`Waker`] and the deadline is more than two ticks of the kernel away, mostly one more, and one
     /// for each two ticks of silence; otherwise one to three more for each time the kernel wakes the
     /// thread. Waiting never outlasts the deadline but by the scheduler's lateness, and ends early for
     /// a [`Waker`] and for a signal.
-    ///
-    /// # Errors
-    /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or
-    /// that the interface is gone. The port stays usable: the next call tries again.
     pub fn receive_batch(
         &mut self,
         inbox: &mut Inbox,
@@ -146,13 +154,16 @@ impl UdpPort {
         self.system.receive(inbox, wait)
     }
 
-    /// Sends one datagram to the peer. Real-time safe; one system call, which never waits, and some
-    /// more each 64 datagrams where transmit stamps are wanted and nobody took them.
+    /// Sends one datagram to the peer.
     ///
     /// The key finds the datagram's transmit stamp, where those were asked for.
     ///
     /// # Errors
     /// Without a peer, and whatever keeps the datagram from being sent.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; one system call, which never waits, and some more each 64 datagrams where
+    /// transmit stamps are wanted and nobody took them.
     pub fn send(&mut self, bytes: &[u8]) -> Result<TransmitKey, SendError> {
         if self.peer.is_none() {
             return Err(SendError::NoPeer);
@@ -160,19 +171,25 @@ impl UdpPort {
         self.system.send([bytes, &[]], None)
     }
 
-    /// Sends one datagram to an address. Real-time safe; one system call, which never waits.
+    /// Sends one datagram to an address.
     ///
     /// # Errors
     /// Whatever keeps the datagram from being sent.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; one system call, which never waits.
     pub fn send_to(&mut self, bytes: &[u8], to: SocketAddr) -> Result<TransmitKey, SendError> {
         self.system.send([bytes, &[]], Some(to))
     }
 
     /// Sends one datagram whose bytes lie in two places, without putting them together first: a header,
-    /// and what follows it. Real-time safe; one system call, which never waits.
+    /// and what follows it.
     ///
     /// # Errors
     /// Whatever keeps the datagram from being sent.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; one system call, which never waits.
     pub fn send_parts(
         &mut self,
         parts: [&[u8]; 2],
@@ -182,7 +199,10 @@ impl UdpPort {
     }
 
     /// Waits until the send buffer has room again after [`SendError::BufferFull`], no longer than a
-    /// span; whether it has. Real-time safe but for the wait: one system call.
+    /// span; whether it has.
+    ///
+    /// # Real-time safety
+    /// Real-time safe except for the wait: one system call.
     pub fn wait_for_room(&mut self, at_most: Duration) -> bool {
         self.system.wait_for_room(at_most)
     }
@@ -200,6 +220,7 @@ impl UdpPort {
     /// Tries to send each datagram of the outbox once, in order, and notes at each what became of
     /// it. The outbox stays filled, so that the next beat can send it again.
     ///
+    /// # Real-time safety
     /// Real-time safe. One system call, and one or two more for each datagram that is refused; one a
     /// datagram where transmit stamps are wanted and Linux is older than 6.13.
     pub fn send_batch(&mut self, outbox: &mut Outbox) -> Departures {
@@ -212,6 +233,7 @@ impl UdpPort {
     /// has sent 65 datagrams without; this call hands them over. Before Linux 6.13, stamps of datagrams
     /// that wait in a queue while others are refused may be missing.
     ///
+    /// # Real-time safety
     /// Real-time safe. One system call, and one more for each 16 stamps.
     pub fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
         self.system.transmit_stamps()
@@ -229,7 +251,10 @@ impl UdpPort {
     /// most the last 64 since the last call; none on systems other than Linux.
     ///
     /// A port with many destinations learns here which of them does not listen; its other calls are
-    /// not disturbed by it. Real-time safe. One system call, and one more for each 16 messages.
+    /// not disturbed by it.
+    ///
+    /// # Real-time safety
+    /// Real-time safe. One system call, and one more for each 16 messages.
     pub fn network_errors(&mut self) -> impl Iterator<Item = NetworkError> + '_ {
         self.system.network_errors()
     }
@@ -238,7 +263,10 @@ impl UdpPort {
     /// buffer was full; since the port was opened. `None` where the system does not count.
     ///
     /// Exact at the moment of the call, where [`Datagram::dropped_before`] tells what had been
-    /// dropped when that datagram was queued. Real-time safe; one system call.
+    /// dropped when that datagram was queued.
+    ///
+    /// # Real-time safety
+    /// Real-time safe; one system call.
     pub fn dropped(&mut self) -> Option<u64> {
         self.system.dropped()
     }
@@ -300,7 +328,10 @@ impl Reception {
 pub struct Waker(system::WakerParts);
 
 impl Waker {
-    /// Ends the wait. Real-time safe: no lock, at most one system call.
+    /// Ends the wait.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no lock, at most one system call.
     pub fn wake(&self) {
         self.0.wake();
     }

@@ -100,15 +100,21 @@ impl Outbox {
         self.filled == 0
     }
 
-    /// Takes everything out. Real-time safe.
+    /// Takes everything out.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// Puts a datagram in. Real-time safe.
+    /// Puts a datagram in.
     ///
     /// # Errors
     /// When there is no slot left, or the datagram is longer than one.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     pub fn push(&mut self, bytes: &[u8], to: SocketAddr) -> Result<(), OutboxFull> {
         let parcel = self.parcels.get_mut(self.filled).ok_or(OutboxFull::Slots)?;
         if bytes.len() > self.slot_bytes {
@@ -125,7 +131,10 @@ impl Outbox {
         Ok(())
     }
 
-    /// The bytes of the datagram number `at`, from 0, to be changed in place. Real-time safe.
+    /// The bytes of the datagram number `at`, from 0, to be changed in place.
+    ///
+    /// # Real-time safety
+    /// Real-time safe.
     #[must_use]
     pub fn bytes_mut(&mut self, at: usize) -> Option<&mut [u8]> {
         let parcel = self.parcels[..self.filled].get(at)?;

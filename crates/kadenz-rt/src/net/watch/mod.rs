@@ -82,10 +82,13 @@ impl Watch {
         self.0.add(socket.number(), interest)
     }
 
-    /// Waits. Real-time safe: one system call, no allocation, no lock.
+    /// Waits.
     ///
     /// # Errors
     /// Where the kernel has no memory for it.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: one system call, no allocation, no lock.
     pub fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
         self.0.wait(wait)
     }
@@ -108,7 +111,10 @@ impl Watch {
 pub struct Waker(system::WakerParts);
 
 impl Waker {
-    /// Ends the wait. Real-time safe: no lock, at most one system call.
+    /// Ends the wait.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no lock, at most one system call.
     pub fn wake(&self) {
         self.0.wake();
     }

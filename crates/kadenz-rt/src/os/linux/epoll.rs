@@ -55,7 +55,7 @@ impl Epoll {
         )
     }
 
-    /// The same, but for reading alone: an event that is read can be written again, which is no news.
+    /// The same, for reading alone: an event that is read can be written again, which is no news.
     pub(crate) fn add_reading(&self, fd: RawFd, token: u64) -> Result<(), i32> {
         self.register(fd, token, EventFlags::IN)
     }

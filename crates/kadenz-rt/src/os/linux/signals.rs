@@ -31,7 +31,7 @@ impl Mask {
         }
     }
 
-    /// Every signal that can be held back, but for `one`.
+    /// Every signal that can be held back, except for `one`.
     pub(crate) fn all_but(one: i32) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the set is there to be initialised, and is then changed.

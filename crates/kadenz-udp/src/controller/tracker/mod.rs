@@ -20,9 +20,7 @@ pub struct TrackWord {
 /// Within the window every count is exact, whatever is lost, doubled, reordered or late. A question
 /// that leaves the window unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
 ///
-/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) and
-/// [`expect_through`](Self::expect_through) at one word for each 64 numbers since the last, and at no more
-/// words than there are. A word in which some were answered is looked at bit by bit, once.
+/// A word in which some were answered is looked at bit by bit, once.
 ///
 /// ```
 /// use kadenz_udp::controller::{Arrival, Order, Timing, TrackWord, Tracker};
@@ -40,6 +38,11 @@ pub struct TrackWord {
 /// assert_eq!((counts.in_time, counts.reordered, counts.duplicates, counts.lost), (2, 1, 1, 1));
 /// # Ok::<(), kadenz_udp::controller::OutOfTurn>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) and
+/// [`expect_through`](Self::expect_through) at one word for each 64 numbers since the last, and at no more
+/// words than there are.
 #[derive(Clone, Debug)]
 pub struct Tracker<M> {
     words: M,
@@ -152,7 +155,10 @@ impl<M: Memory<TrackWord>> Tracker<M> {
     }
 
     /// The counts as they are if nothing more comes to the questions up to `through`: for a view of
-    /// a run that goes on. Looks at the whole window, so it is not for a real-time path.
+    /// a run that goes on.
+    ///
+    /// # Real-time safety
+    /// Looks at the whole window, so it is not for a real-time path.
     #[must_use]
     pub fn counts_through(&self, through: Sequence) -> Counts {
         let Some((first, last)) = self.sent else {

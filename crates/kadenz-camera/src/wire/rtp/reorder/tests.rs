@@ -31,8 +31,8 @@ fn drain(reorder: &mut Reorder, now: MonotonicTime, out: &mut Vec<(u16, u64)>) {
 }
 
 /// Pushes a packet a millisecond.
-fn given(patience: Patience, sequences: &[u16]) -> (Vec<(u16, u64)>, Counts) {
-    let (mut reorder, mut out) = (Reorder::new(patience), Vec::new());
+fn given(limits: ReorderLimits, sequences: &[u16]) -> (Vec<(u16, u64)>, Counts) {
+    let (mut reorder, mut out) = (Reorder::new(limits), Vec::new());
     for (ms, sequence) in sequences.iter().enumerate() {
         let now = at_ms(ms as u64);
         reorder.push(&packet(*sequence, 1), now);
@@ -48,7 +48,7 @@ fn numbers(out: &[(u16, u64)]) -> Vec<u16> {
 
 #[test]
 fn packets_come_in_order_across_the_wrap() {
-    let (out, counts) = given(Patience::UDP, &[65_533, 65_535, 65_534, 1, 0, 1, 2]);
+    let (out, counts) = given(ReorderLimits::UDP, &[65_533, 65_535, 65_534, 1, 0, 1, 2]);
     assert_eq!(numbers(&out), [65_533, 65_534, 65_535, 0, 1, 2]);
     let expected = Counts {
         received: 6,
@@ -61,7 +61,7 @@ fn packets_come_in_order_across_the_wrap() {
 
 #[test]
 fn a_missing_packet_is_given_up_after_its_time() {
-    let mut reorder = Reorder::new(Patience::UDP);
+    let mut reorder = Reorder::new(ReorderLimits::UDP);
     let mut out = Vec::new();
     for (sequence, ms) in [(10, 0), (12, 1), (13, 20)] {
         reorder.push(&packet(sequence, 1), at_ms(ms));
@@ -88,7 +88,7 @@ fn a_missing_packet_is_given_up_after_its_time() {
 
 #[test]
 fn a_missing_packet_is_given_up_for_many_behind_it() {
-    let few = Patience {
+    let few = ReorderLimits {
         packets: 2,
         time: Duration::from_secs(9),
     };
@@ -101,23 +101,26 @@ fn a_missing_packet_is_given_up_for_many_behind_it() {
     reorder.push(&packet(5, 1), at_ms(0));
     drain(&mut reorder, at_ms(0), &mut out);
     assert_eq!(out, [(1, 0), (3, 1), (4, 0), (5, 0)]);
-    let (out, _) = given(Patience::NONE, &[1, 3]);
+    let (out, _) = given(ReorderLimits::NONE, &[1, 3]);
     assert_eq!(out, [(1, 0), (3, 1)]);
 }
 
 #[test]
 fn a_long_gap_loses_only_what_did_not_come() {
-    let (out, counts) = given(Patience::UDP, &[1, 3, 1003, 1004]);
+    let (out, counts) = given(ReorderLimits::UDP, &[1, 3, 1003, 1004]);
     assert_eq!(out, [(1, 0), (3, 1), (1003, 999), (1004, 0)]);
     assert_eq!((counts.received, counts.lost), (4, 1000));
 }
 
 #[test]
 fn another_stream_begins_anew_and_a_single_stray_does_not() {
-    let (out, counts) = given(Patience::UDP, &[1, 2, 40_000, 3, 20_000, 20_001, 20_002]);
+    let (out, counts) = given(
+        ReorderLimits::UDP,
+        &[1, 2, 40_000, 3, 20_000, 20_001, 20_002],
+    );
     assert_eq!(numbers(&out), [1, 2, 3, 20_001, 20_002]);
     assert_eq!((counts.restarts, counts.lost), (1, 0));
-    let mut reorder = Reorder::new(Patience::UDP);
+    let mut reorder = Reorder::new(ReorderLimits::UDP);
     let mut restarts = Vec::new();
     for ssrc in [7, 7, 8] {
         reorder.push(&packet(restarts.len() as u16, ssrc), at_ms(0));
@@ -141,7 +144,7 @@ proptest! {
             let at = index.index(sequences.len());
             sequences.insert(at, sequences[at]);
         }
-        let (out, counts) = given(Patience { packets: 127, time: Duration::from_secs(9) }, &sequences);
+        let (out, counts) = given(ReorderLimits { packets: 127, time: Duration::from_secs(9) }, &sequences);
         let expected: Vec<_> = (0..keys.len()).map(|at| (first.wrapping_add(at as u16), 0)).collect();
         prop_assert_eq!(out, expected);
         prop_assert_eq!((counts.lost, counts.late), (0, 0));
@@ -153,7 +156,7 @@ proptest! {
     ) {
         let mut at = 0_i32;
         let sequences: Vec<u16> = jumps.iter().map(|jump| { at = at.wrapping_add(*jump); at as u16 }).collect();
-        let (out, counts) = given(Patience::UDP, &sequences);
+        let (out, counts) = given(ReorderLimits::UDP, &sequences);
         prop_assert_eq!(counts.received, out.len() as u64);
         let lost: u64 = out.iter().map(|it| it.1).sum();
         prop_assert!(lost <= counts.lost);

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
-use super::super::super::rtp::{Packet, Patience, Reorder, Sequenced};
+use super::super::super::rtp::{Packet, Reorder, ReorderLimits, Sequenced};
 use super::super::super::sdp::{Encoding, Video};
 use super::super::{Depacketizer, Encoded, MAX_PICTURE};
 
@@ -36,7 +36,7 @@ impl Stream {
             parameter_sets: parameter_sets.iter().map(|set| set.to_vec()).collect(),
         };
         Self {
-            reorder: Reorder::new(Patience::NONE),
+            reorder: Reorder::new(ReorderLimits::NONE),
             depacketizer: Depacketizer::new(&video),
             sequence: 65_530,
             clock_ms: 0,

@@ -296,7 +296,7 @@ pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const MIN: Duration = Duration::from_micros(20);
     anyhow::ensure!(
         (MIN..=Duration::from_secs(1)).contains(&cycle),
-        "{} is no cycle of a fieldbus; write 20us to 1s",
+        "{} is not a valid cycle of a fieldbus; write 20us to 1s",
         Span(cycle)
     );
     Ok(())

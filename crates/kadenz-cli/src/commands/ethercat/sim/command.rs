@@ -205,7 +205,7 @@ impl<'w> Words<'w> {
         let word = self.need("a probability from 0 to 1")?;
         let chance = word.parse::<f64>().ok();
         let chance = chance.filter(|it| (0.0..=1.0).contains(it));
-        chance.ok_or_else(|| format!("`{word}` is no probability from 0 to 1"))
+        chance.ok_or_else(|| format!("`{word}` is not a probability from 0 to 1"))
     }
 
     fn frames(&mut self) -> Result<u64, String> {
@@ -363,7 +363,9 @@ impl<'w> Words<'w> {
         let word = self.need("parts per million")?;
         let ppm = word.parse::<f64>().ok().filter(|it| it.abs() <= 10_000.0);
         ppm.ok_or_else(|| {
-            format!("`{word}` is no drift; quartzes are within 100 ppm, here up to 10000")
+            format!(
+                "`{word}` is not a valid drift; oscillators are within 100 ppm, here up to 10000"
+            )
         })
     }
 }

@@ -13,13 +13,14 @@ use kadenz_report::summary::{SeriesSummary, Summary};
 use kadenz_report::verdict::packets;
 use kadenz_report::verdict::wire::RoundTrip;
 
-use super::super::table::{markdown, told, value, whole};
+use super::super::table::{Row, table, value, whole};
 use super::parts::{self, Leg};
 use super::{Part, published};
+use kadenz_report::document::Document;
 
-/// Every part that was measured, as Markdown.
-pub(super) fn tables(runs: &[Summary]) -> String {
-    let sections: Vec<String> = [
+/// Every part that was measured.
+pub(super) fn tables(runs: &[Summary]) -> Document {
+    let sections = [
         baseline(runs),
         switches(runs),
         speeds(runs),
@@ -27,11 +28,9 @@ pub(super) fn tables(runs: &[Summary]) -> String {
         senders(runs),
         traffic(runs),
         cut(runs),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    sections.join("\n\n") + "\n"
+    ];
+    let sections = sections.into_iter().flatten();
+    sections.fold(Document::new(), Document::and)
 }
 
 /// The rounds of one measurement, taken together.
@@ -108,9 +107,14 @@ impl<'a> Measured<'a> {
     }
 
     /// Packets as a row shows them.
-    fn counted(&self) -> [String; 3] {
+    fn counted(&self) -> [(&'static str, String); 3] {
         let packets = self.packets();
-        [packets.sent, packets.lost, packets.reordered].map(numbers::thousands)
+        [
+            ("packets", packets.sent),
+            ("lost", packets.lost),
+            ("out of order", packets.reordered),
+        ]
+        .map(|(head, number)| (head, numbers::thousands(number)))
     }
 }
 
@@ -154,29 +158,37 @@ fn model_of(topology: &str) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-fn baseline(runs: &[Summary]) -> Option<String> {
+/// A section: a title, a table, and what it comes to.
+fn section(title: &str, rows: impl IntoIterator<Item = Row>, words: String) -> Document {
+    Document::new()
+        .heading(title)
+        .table(table(rows))
+        .sentence(words)
+}
+
+fn baseline(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Baseline, runs);
     let one = measured.first()?;
     let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
-    let (lateness, rtt) = (lateness.as_ref(), rtt.as_ref());
     let round_trip = one.round_trip();
-    let row = |name: &str, series: Option<&SeriesSummary>| {
-        let mut row = vec![name.to_owned()];
-        row.extend(
-            [Percent::P50, Percent::P90, Percent::P99, Percent::P99_9].map(|p| shown(series, p)),
-        );
-        row.push(largest(series));
-        row
+    let row = |name: &str, series: Option<&SeriesSummary>| -> Row {
+        vec![
+            ("baseline", name.to_owned()),
+            ("p50", shown(series, Percent::P50)),
+            ("p90", shown(series, Percent::P90)),
+            ("p99", shown(series, Percent::P99)),
+            ("p99.9", shown(series, Percent::P99_9)),
+            ("max", largest(series)),
+        ]
     };
-    let head = ["", "p50", "p90", "p99", "p99.9", "max"];
-    let table = markdown(
-        &head,
-        [row("send less its beat", lateness), row("round trip", rtt)],
-    );
+    let rows = [
+        row("send less its beat", lateness.as_ref()),
+        row("round trip", rtt.as_ref()),
+    ];
     let packets = one.packets();
-    Some(format!(
-        "## Baseline: one device on one switch\n\n{table}\n\n{} packets, {} lost, {} out of order; on the \
-         wire {}, by the model of this testbed with ideal hosts {}; 90 % less the wire {}. {}\n\n{}",
+    let words = format!(
+        "{} packets, {} lost, {} out of order; on the wire {}, by the model of this testbed with ideal hosts {}; \
+         90 % less the wire {}. {}",
         numbers::thousands(packets.sent),
         numbers::thousands(packets.lost),
         numbers::thousands(packets.reordered),
@@ -184,8 +196,9 @@ fn baseline(runs: &[Summary]) -> Option<String> {
         value(model_of("baseline")),
         whole(round_trip.not_on_wire_ns()),
         wire_error(&measured),
-        published::BASELINE
-    ))
+    );
+    let document = section("Baseline: one device on one switch", rows, words);
+    Some(document.sentence(published::BASELINE))
 }
 
 /// How late the testbed itself was.
@@ -209,7 +222,7 @@ fn wire_error(measured: &[Measured<'_>]) -> String {
     )
 }
 
-fn switches(runs: &[Summary]) -> Option<String> {
+fn switches(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Switches, runs);
     let first = measured.iter().find(|it| it.leg.name == "none")?;
     let base = first.round_trip();
@@ -227,43 +240,30 @@ fn switches(runs: &[Summary]) -> Option<String> {
             true => value,
             false => value.zip(base).map(|(value, base)| value - base),
         };
-        let model = less(model_of(it.leg.topology), base_model);
-        let post = published::SWITCHES[switch_row(it.leg.name)];
-        let [sent, lost, reordered] = it.counted();
         let signed = |value: Option<f64>| match value {
             Some(more) if !is_base && more >= 0.0 => format!("+{}", numbers::value(more)),
             other => self::value(other),
         };
-        let mut row = told(&[post[0], post[1]]);
-        row.extend([
-            signed(less(median, base_median)),
-            signed(round_trip.measured_ns.map(|ns| ns as f64)),
-        ]);
-        row.extend([round_trip.wire_ns, round_trip.not_on_wire_ns()].map(whole));
-        row.push(signed(model));
-        row.extend(told(&[post[2], post[3]]));
-        row.extend([sent, lost, reordered]);
+        let model = less(model_of(it.leg.topology), base_model);
+        let p90 = round_trip.measured_ns.map(|ns| ns as f64);
+        let [switch, connection, post_p90, post_rest] =
+            published::SWITCHES[switch_row(it.leg.name)].map(str::to_owned);
+        let mut row = vec![
+            ("switch", switch),
+            ("connection", connection),
+            ("round trip p50", signed(less(median, base_median))),
+            ("p90", signed(p90)),
+            ("of it on the wire", whole(round_trip.wire_ns)),
+            ("p90 not on the wire", whole(round_trip.not_on_wire_ns())),
+            ("by the model", signed(model)),
+            ("post: 90 %", post_p90),
+            ("post: not on the wire", post_rest),
+        ];
+        row.extend(it.counted());
         row
     });
-    let head = [
-        "switch",
-        "connection",
-        "round trip p50",
-        "p90",
-        "of it on the wire",
-        "p90 not on the wire",
-        "by the model",
-        "post: 90 %",
-        "post: not on the wire",
-        "packets",
-        "lost",
-        "out of order",
-    ];
-    let table = markdown(&head, rows);
-    Some(format!(
-        "## Switches added to the baseline\n\n{table}\n\n{}",
-        wire_error(&measured)
-    ))
+    let words = wire_error(&measured);
+    Some(section("Switches added to the baseline", rows, words))
 }
 
 fn switch_row(name: &str) -> usize {
@@ -273,7 +273,7 @@ fn switch_row(name: &str) -> usize {
         .unwrap_or(0)
 }
 
-fn speeds(runs: &[Summary]) -> Option<String> {
+fn speeds(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Speeds, runs);
     let of = |name: &str| measured.iter().find(|it| it.leg.name == name);
     let (slow, fast) = (of("100M")?, of("1G")?);
@@ -284,44 +284,37 @@ fn speeds(runs: &[Summary]) -> Option<String> {
     };
     let model = model_of("baseline").zip(model_of("baseline-gigabit"));
     let model = model.map(|(slow, fast)| slow - fast);
-    let rows = [
-        ("100 Mbit/s", slow, &slow_rtt),
-        ("1 Gbit/s", fast, &fast_rtt),
-    ]
-    .map(|(name, measured, rtt)| {
-        let mut row = told(&[name]);
-        row.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| shown(rtt.as_ref(), p)));
-        row.push(value(model_of(measured.leg.topology)));
-        row.extend(measured.counted());
+    let row = |name: &str, of: &dyn Fn(Percent) -> Option<f64>, model| -> Row {
+        vec![
+            ("round trip", name.to_owned()),
+            ("p50", value(of(Percent::P50))),
+            ("p90", value(of(Percent::P90))),
+            ("p99", value(of(Percent::P99))),
+            ("by the model", value(model)),
+        ]
+    };
+    let measured_row = |name, leg: &Measured<'_>, rtt: &Option<SeriesSummary>| {
+        let mut row = row(name, &|p| at(rtt.as_ref(), p), model_of(leg.leg.topology));
+        row.extend(leg.counted());
         row
-    });
-    let mut difference = told(&["difference"]);
-    difference.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| value(here(p))));
-    difference.push(value(model));
-    difference.extend(told(&["", "", ""]));
-    let head = [
-        "round trip",
-        "p50",
-        "p90",
-        "p99",
-        "by the model",
-        "packets",
-        "lost",
-        "out of order",
+    };
+    let mut difference = row("difference", &here, model);
+    difference.extend(slow.counted().map(|(head, _)| (head, String::new())));
+    let rows = [
+        measured_row("100 Mbit/s", slow, &slow_rtt),
+        measured_row("1 Gbit/s", fast, &fast_rtt),
+        difference,
     ];
-    let table = markdown(&head, rows.into_iter().chain([difference]));
     let off = here(Percent::P50).zip(model);
     let off = off.map_or_else(String::new, |(here, model)| {
         let percent = 100.0 * (here - model) / model;
-        format!("The difference of the medians is {percent:+.1} % off the model's.")
+        format!("The difference of the medians is {percent:+.1} % off the model's. ")
     });
-    Some(format!(
-        "## 100 Mbit/s against 1 Gbit/s\n\n{table}\n\n{off} {}",
-        wire_error(&measured)
-    ))
+    let words = format!("{off}{}", wire_error(&measured));
+    Some(section("100 Mbit/s against 1 Gbit/s", rows, words))
 }
 
-fn devices(runs: &[Summary]) -> Option<String> {
+fn devices(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Devices, runs);
     measured.first()?;
     let model = modelled("forty-devices", Cast::Broadcast);
@@ -330,34 +323,25 @@ fn devices(runs: &[Summary]) -> Option<String> {
     let rows = measured.iter().map(|it| {
         let series = ["rtt", FIRST_REPLY, LAST_REPLY].map(|name| it.series(name));
         let [rtt, first, last] = series.each_ref().map(Option::as_ref);
-        let mut row = told(&[it.leg.name]);
+        let mut row = vec![("40 devices", it.leg.name.to_owned())];
         row.extend(it.counted());
-        row.push(numbers::thousands(it.lost_here()));
-        row.push(whole(rtt.and_then(|rtt| rtt.min_ns)));
-        row.push(shown(first, Percent::P50));
-        row.extend([Percent::P50, Percent::P99].map(|p| shown(rtt, p)));
-        row.extend([Percent::P50, Percent::P99, Percent::P99_9].map(|p| shown(last, p)));
-        row.push(largest(last));
-        row.push(it.concordances());
+        row.extend([
+            ("lost by this machine", numbers::thousands(it.lost_here())),
+            (
+                "first answer, soonest",
+                whole(rtt.and_then(|rtt| rtt.min_ns)),
+            ),
+            ("first answer p50", shown(first, Percent::P50)),
+            ("answer p50", shown(rtt, Percent::P50)),
+            ("answer p99", shown(rtt, Percent::P99)),
+            ("last answer p50", shown(last, Percent::P50)),
+            ("last answer p99", shown(last, Percent::P99)),
+            ("last answer p99.9", shown(last, Percent::P99_9)),
+            ("last answer max", largest(last)),
+            ("Kendall's W", it.concordances()),
+        ]);
         row
     });
-    let head = [
-        "40 devices",
-        "packets",
-        "lost",
-        "out of order",
-        "lost by this machine",
-        "first answer, soonest",
-        "first answer p50",
-        "answer p50",
-        "answer p99",
-        "last answer p50",
-        "last answer p99",
-        "last answer p99.9",
-        "last answer max",
-        "Kendall's W",
-    ];
-    let table = markdown(&head, rows);
     let by_model = model.map_or_else(String::new, |(first, last)| {
         format!(
             "By the model, with ideal hosts, the first answer comes after {} and the last after {}. ",
@@ -365,48 +349,34 @@ fn devices(runs: &[Summary]) -> Option<String> {
             value(Some(last))
         )
     });
-    Some(format!(
-        "## 40 devices answer one broadcast\n\n{table}\n\n{by_model}{}\n\n{}",
-        wire_error(&measured),
-        published::DEVICES
-    ))
+    let words = format!("{by_model}{}", wire_error(&measured));
+    let document = section("40 devices answer one broadcast", rows, words);
+    Some(document.sentence(published::DEVICES))
 }
 
-fn senders(runs: &[Summary]) -> Option<String> {
+fn senders(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Senders, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let series = ["lateness", "rtt", "response"].map(|name| it.series(name));
         let [lateness, rtt, response] = series.each_ref().map(Option::as_ref);
-        let mut row = told(&[it.leg.name]);
-        for series in [lateness, rtt, response] {
-            row.extend([Percent::P50, Percent::P99].map(|p| shown(series, p)));
-        }
-        row.push(largest(response));
+        let mut row = vec![
+            ("sender, 1 kHz", it.leg.name.to_owned()),
+            ("late p50", shown(lateness, Percent::P50)),
+            ("late p99", shown(lateness, Percent::P99)),
+            ("round trip p50", shown(rtt, Percent::P50)),
+            ("p99", shown(rtt, Percent::P99)),
+            ("response p50", shown(response, Percent::P50)),
+            ("p99", shown(response, Percent::P99)),
+            ("max", largest(response)),
+        ];
         row.extend(it.counted());
         row
     });
-    let head = [
-        "sender, 1 kHz",
-        "late p50",
-        "late p99",
-        "round trip p50",
-        "p99",
-        "response p50",
-        "p99",
-        "max",
-        "packets",
-        "lost",
-        "out of order",
-    ];
-    let table = markdown(&head, rows);
-    Some(format!(
-        "## Senders\n\n{table}\n\n{}",
-        wire_error(&measured)
-    ))
+    Some(section("Senders", rows, wire_error(&measured)))
 }
 
-fn traffic(runs: &[Summary]) -> Option<String> {
+fn traffic(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Traffic, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
@@ -417,62 +387,42 @@ fn traffic(runs: &[Summary]) -> Option<String> {
             let place = (share * model.len() as f64) as usize;
             value(model.get(place.min(model.len().saturating_sub(1))).copied())
         };
-        let mut row = told(&[it.leg.name]);
-        row.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| shown(rtt, p)));
-        row.push(largest(rtt));
-        row.extend([of_model(0.5), of_model(0.9), of_model(1.0)]);
+        let mut row = vec![
+            ("29 Mbit/s of video", it.leg.name.to_owned()),
+            ("p50", shown(rtt, Percent::P50)),
+            ("p90", shown(rtt, Percent::P90)),
+            ("p99", shown(rtt, Percent::P99)),
+            ("max", largest(rtt)),
+            ("model p50", of_model(0.5)),
+            ("model p90", of_model(0.9)),
+            ("model max", of_model(1.0)),
+        ];
         row.extend(it.counted());
         row
     });
-    let head = [
-        "29 Mbit/s of video",
-        "p50",
-        "p90",
-        "p99",
-        "max",
-        "model p50",
-        "model p90",
-        "model max",
-        "packets",
-        "lost",
-        "out of order",
-    ];
-    let table = markdown(&head, rows);
-    Some(format!(
-        "## Video on the same wire: an open question of Enner 2016b\n\n{table}\n\n{}",
-        wire_error(&measured)
-    ))
+    let title = "Video on the same wire: an open question of Enner 2016b";
+    Some(section(title, rows, wire_error(&measured)))
 }
 
-fn cut(runs: &[Summary]) -> Option<String> {
+fn cut(runs: &[Summary]) -> Option<Document> {
     let measured = Measured::of(Part::Cut, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let packets = it.packets();
         let out = Duration::from_millis(10 * packets.longest_loss);
-        let mut row = told(&[it.leg.name]);
+        let mut row = vec![("a cable pulled for 2 s", it.leg.name.to_owned())];
         row.extend(it.counted());
-        row.push(numbers::thousands(packets.longest_loss));
-        row.push(value(Some(out.as_nanos() as f64)));
-        row.push(shown(rtt.as_ref(), Percent::P50));
-        row.push(largest(rtt.as_ref()));
+        row.extend([
+            ("most in a row", numbers::thousands(packets.longest_loss)),
+            ("without answers for", value(Some(out.as_nanos() as f64))),
+            ("round trip p50", shown(rtt.as_ref(), Percent::P50)),
+            ("max", largest(rtt.as_ref())),
+        ]);
         row
     });
-    let head = [
-        "a cable pulled for 2 s",
-        "packets",
-        "lost",
-        "out of order",
-        "most in a row",
-        "without answers for",
-        "round trip p50",
-        "max",
-    ];
-    let table = markdown(&head, rows);
-    Some(format!(
-        "## A cable pulled and put back: an open question of Enner 2016b\n\n{table}\n\nWith two ways the \
-         switches go the other one once they have seen the cut, 50 ms here, and back once the cable is \
-         in again."
-    ))
+    let title = "A cable pulled and put back: an open question of Enner 2016b";
+    let words = "With two ways the switches go the other one once they have seen the cut, 50 ms here, and back \
+                 once the cable is in again.";
+    Some(section(title, rows, words.to_owned()))
 }

@@ -124,7 +124,7 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         assert_eq!(outputs, [0b1010_0000, 0b10_1110, 0, 0], "the brake stays");
         for (question, word) in [
             (set(0x607A, &[1, 0]), "belongs to an axis"),
-            (set(0x6000, &[1, 0]), "is no output"),
+            (set(0x6000, &[1, 0]), "is not an output"),
             (set(0x7000, &[8]), "does not fit"),
             (set(0x60FE, &[0b00001]), "is the brake of a drive"),
             (set(0x7001, &[0; 16]), "more than 64 cannot be set"),

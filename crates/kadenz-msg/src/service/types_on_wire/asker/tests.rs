@@ -76,7 +76,7 @@ fn what_does_not_have_the_fingerprint_is_never_believed() {
     };
     assert!(wrong("robot.pose_t", &other).contains("has the fingerprint 0x"));
     assert!(wrong("robot.pose", TEXT).contains("does not describe robot.pose"));
-    assert!(wrong("robot.pose_t", "struct {").contains("no description"));
+    assert!(wrong("robot.pose_t", "struct {").contains("not a valid description"));
     assert!(wrong("robot.pose_t", &long).contains("more than 262144"));
     assert!(wrong("robot.pose_t", "").contains("does not describe"));
     assert!(matches!(asker.want(pose(), at(1)), Want::Wait(1)));

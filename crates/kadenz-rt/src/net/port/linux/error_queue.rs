@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::keys::Keys;
 use super::{NetworkError, TransmitStamp, stamps};
 use crate::net::port::{KernelStamp, ReceiveError, SendError};
-use crate::os::linux::udp::messages::{Messages, Patience, Queue};
+use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::notes::Report;
 use crate::os::linux::udp::socket::Socket;
 
@@ -42,9 +42,9 @@ impl ErrorQueue {
     /// Takes out what the kernel has.
     pub(super) fn drain(&mut self, socket: &Socket, keys: &Keys) {
         for _ in 0..MAX_CALLS {
-            let taken = self
-                .messages
-                .receive(socket, Queue::Errors, Patience::None, &mut [], 0);
+            let taken =
+                self.messages
+                    .receive(socket, Queue::Errors, ReorderLimits::None, &mut [], 0);
             let Ok(count) = taken else { return };
             for at in 0..count {
                 self.sort(at, keys);

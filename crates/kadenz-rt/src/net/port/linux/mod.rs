@@ -28,7 +28,7 @@ use crate::os::linux::udp::socket::Socket;
 use error_queue::ErrorQueue;
 use keys::Keys;
 use multicast::Membership;
-use receiving::Patience;
+use receiving::ReorderLimits;
 use stamping::Enabled;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Port {
     stamping: Arc<Enabled>,
     /// Datagrams sent since the error queue was last taken out, by whichever handle.
     unread: Arc<AtomicUsize>,
-    patience: Patience,
+    patience: ReorderLimits,
     membership: Option<Membership>,
 }
 

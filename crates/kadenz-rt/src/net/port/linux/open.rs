@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error_queue::ErrorQueue;
 use super::keys::Keys;
 use super::multicast::Membership;
-use super::receiving::Patience;
+use super::receiving::ReorderLimits;
 use super::rights::{self, Buffer};
 use super::stamping::{self, Enabled};
 use super::{Drops, Port, WakerParts};
@@ -85,7 +85,7 @@ fn around(
     drops: Option<Drops>,
     (stamping, membership): (Enabled, Option<Membership>),
 ) -> Result<Port, OpenPortError> {
-    let patience = Patience::set_up(&socket, options.wakers_may_be_late);
+    let patience = ReorderLimits::set_up(&socket, options.wakers_may_be_late);
     Ok(Port {
         socket,
         connected: options.peer.is_some(),

@@ -24,7 +24,7 @@ use crate::os::linux::udp::socket::{self, Event, Socket};
 /// beats of 100 Hz be waited for with it where the tick is 4 ms.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// The longest that a slice lasts, but for the scheduler: the kernel rounds it up to whole ticks and
+/// The longest that a slice lasts, except for the scheduler: the kernel rounds it up to whole ticks and
 /// adds the one that has begun (`sock_set_timeout`, net/core/sock.c; `calc_index`, kernel/time/timer.c).
 fn longest_slice(tick: Duration) -> Duration {
     let ticks = SLICE.as_nanos().div_ceil(tick.as_nanos().max(1)) + 1;
@@ -33,7 +33,7 @@ fn longest_slice(tick: Duration) -> Duration {
 
 /// How a port waits.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct ReorderLimits {
     /// A slice lasts no longer; none where calls cannot be limited.
     slice_lasts_ns: Option<u64>,
     /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
@@ -43,7 +43,7 @@ pub(super) struct Patience {
     wakers_may_be_late: bool,
 }
 
-impl Patience {
+impl ReorderLimits {
     /// Limits the calls of a socket.
     pub(super) fn set_up(socket: &Socket, wakers_may_be_late: bool) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
@@ -104,8 +104,8 @@ impl Port {
             let undisturbed = alone || self.patience.wakers_may_be_late;
             let taken = match self.step(wait, asked, undisturbed) {
                 Step::Over => return Ok(Reception::Nothing),
-                Step::Look => self.take(inbox, messages::Patience::None)?,
-                Step::Slice => self.take(inbox, messages::Patience::ForOne)?,
+                Step::Look => self.take(inbox, messages::ReorderLimits::None)?,
+                Step::Slice => self.take(inbox, messages::ReorderLimits::ForOne)?,
                 Step::Await(span_ns) => {
                     if !self.wait(span_ns, alone)? {
                         return Ok(Reception::Interrupted);
@@ -164,7 +164,7 @@ impl Port {
     fn take(
         &mut self,
         inbox: &mut Inbox,
-        mut patience: messages::Patience,
+        mut patience: messages::ReorderLimits,
     ) -> Result<Reception, ReceiveError> {
         // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
         const ERRORS_OF_OTHERS: usize = 8;
@@ -186,7 +186,7 @@ impl Port {
                 return Err(error_queue::receive_error(errno));
             }
             // Else the slices of many errors might outlast the deadline.
-            patience = messages::Patience::None;
+            patience = messages::ReorderLimits::None;
         }
         Ok(Reception::Nothing)
     }

@@ -7,7 +7,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use crate::os::linux::udp::messages::{Messages, Patience, Queue};
+use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::socket::{Family, Socket};
 
 /// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
@@ -60,8 +60,13 @@ fn try_wait(flags: u32) -> Result<Settled, i32> {
         .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
     for pause in pauses {
         socket.send([b"kadenz", &[]], Some(own), None)?;
-        if let Ok(1..) = messages.receive(&socket, Queue::Datagrams, Patience::None, &mut [0; 8], 8)
-        {
+        if let Ok(1..) = messages.receive(
+            &socket,
+            Queue::Datagrams,
+            ReorderLimits::None,
+            &mut [0; 8],
+            8,
+        ) {
             if messages.notes(0).software_ns.is_some() {
                 return Ok(Settled::Stamping);
             }

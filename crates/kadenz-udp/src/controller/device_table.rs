@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use crate::memory::Memory;
 
-/// A device's number in its roster: 0 for the first that was added, one more for each.
+/// A device's number in its table: 0 for the first that was added, one more for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u16);
 
@@ -17,9 +17,9 @@ impl DeviceId {
     }
 }
 
-/// One slot of a [`Roster`].
+/// One slot of a [`DeviceTable`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RosterSlot {
+pub struct DeviceTableSlot {
     /// The device whose number is the slot's own.
     device: Option<DeviceKey>,
     /// The number of the device whose key leads here.
@@ -28,12 +28,12 @@ pub struct RosterSlot {
 
 /// There is no room for another device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RosterFull {
+pub struct DeviceTableFull {
     /// Devices that have a place.
     pub most: usize,
 }
 
-impl fmt::Display for RosterFull {
+impl fmt::Display for DeviceTableFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = self.most;
         write!(
@@ -43,38 +43,39 @@ impl fmt::Display for RosterFull {
     }
 }
 
-impl core::error::Error for RosterFull {}
+impl core::error::Error for DeviceTableFull {}
 
 /// The devices of a run, found by address and port.
 ///
 /// Devices are added before the start. From then on who is not among them is counted and gets no
-/// place, so that a stranger cannot fill the roster. Half as many devices as slots have room, and at
+/// place, so that a stranger cannot fill the table. Half as many devices as slots have room, and at
 /// most 32,767.
 ///
-/// Real-time safe: a look-up follows a short chain and allocates nothing.
-///
 /// ```
-/// use kadenz_udp::controller::{DeviceId, DeviceKey, Roster, RosterSlot};
+/// use kadenz_udp::controller::{DeviceId, DeviceKey, DeviceTable, DeviceTableSlot};
 ///
 /// let key = |text: &str| DeviceKey::from(text.parse::<std::net::SocketAddr>().unwrap());
-/// let mut roster = Roster::over([RosterSlot::default(); 80]);
-/// let knee = roster.add(key("10.10.1.2:6176"))?;
-/// assert_eq!(roster.heard(&key("10.10.1.2:6176")), Some(knee));
-/// assert_eq!(roster.heard(&key("10.10.1.3:6176")), None);
-/// assert_eq!((roster.len(), roster.strangers()), (1, 1));
-/// # Ok::<(), kadenz_udp::controller::RosterFull>(())
+/// let mut table = DeviceTable::over([DeviceTableSlot::default(); 80]);
+/// let knee = table.add(key("10.10.1.2:6176"))?;
+/// assert_eq!(table.heard(&key("10.10.1.2:6176")), Some(knee));
+/// assert_eq!(table.heard(&key("10.10.1.3:6176")), None);
+/// assert_eq!((table.len(), table.strangers()), (1, 1));
+/// # Ok::<(), kadenz_udp::controller::DeviceTableFull>(())
 /// ```
+///
+/// # Real-time safety
+/// Real-time safe: a look-up follows a short chain and allocates nothing.
 #[derive(Clone, Debug)]
-pub struct Roster<M> {
+pub struct DeviceTable<M> {
     slots: M,
     devices: u16,
     strangers: u64,
 }
 
-impl<M: Memory<RosterSlot>> Roster<M> {
-    /// An empty roster over these slots.
+impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
+    /// An empty table over these slots.
     pub fn over(mut slots: M) -> Self {
-        slots.as_mut().fill(RosterSlot::default());
+        slots.as_mut().fill(DeviceTableSlot::default());
         Self {
             slots,
             devices: 0,
@@ -85,19 +86,19 @@ impl<M: Memory<RosterSlot>> Roster<M> {
     /// Gives a device a place, or finds the one it has.
     ///
     /// # Errors
-    /// [`RosterFull`] if there is no more room.
-    pub fn add(&mut self, key: DeviceKey) -> Result<DeviceId, RosterFull> {
+    /// [`DeviceTableFull`] if there is no more room.
+    pub fn add(&mut self, key: DeviceKey) -> Result<DeviceId, DeviceTableFull> {
         if let Some(known) = self.find(&key) {
             return Ok(known);
         }
         let most = self.most();
         let id = DeviceId(self.devices);
         if id.index() >= most {
-            return Err(RosterFull { most });
+            return Err(DeviceTableFull { most });
         }
-        let free = |slot: &RosterSlot| slot.leads_to.is_none();
+        let free = |slot: &DeviceTableSlot| slot.leads_to.is_none();
         let at = self.chain(&key).find(|(_, slot)| free(slot));
-        let at = at.map(|(at, _)| at).ok_or(RosterFull { most })?;
+        let at = at.map(|(at, _)| at).ok_or(DeviceTableFull { most })?;
         let slots = self.slots.as_mut();
         if let Some(slot) = slots.get_mut(at) {
             slot.leads_to = Some(id);
@@ -161,7 +162,7 @@ impl<M: Memory<RosterSlot>> Roster<M> {
     }
 
     /// The slots a key may lead to, in the order in which they are tried (linear probing).
-    fn chain(&self, key: &DeviceKey) -> impl Iterator<Item = (usize, &RosterSlot)> {
+    fn chain(&self, key: &DeviceKey) -> impl Iterator<Item = (usize, &DeviceTableSlot)> {
         let slots = self.slots.as_ref();
         let start = start_of_chain(key.spread(), slots.len());
         let (before, from) = slots.split_at(start);

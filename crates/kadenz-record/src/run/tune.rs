@@ -1,0 +1,186 @@
+//! What a run of `kadenz tune` was asked for: a matrix of combinations under loads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::matrix::{Combination, Load, Measure};
+use super::model::Run;
+use crate::histogram::Percent;
+
+/// What `run.json` calls the experiment.
+pub const EXPERIMENT: &str = "tune";
+/// P: the priority where nothing else was asked for.
+pub const DEFAULT_PRIORITY: u8 = 80;
+
+/// What a matrix was asked for, and what of it this machine does not grant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tune {
+    /// The share of wake-ups that is to keep the deadline, as a percentage.
+    pub claim_percent: Percent,
+    /// The loads, in turn.
+    pub loads: Vec<Load>,
+    /// The combinations that were asked for, also those that the machine does not grant.
+    pub cells: Vec<Combination>,
+    /// P: the `SCHED_FIFO` priority.
+    pub priority: u8,
+    /// C: the shielded CPUs; empty where there is none to give away.
+    #[serde(default)]
+    pub shield: BTreeSet<u32>,
+    /// The measures that cannot be had.
+    #[serde(default)]
+    pub not_granted: Vec<NotGranted>,
+}
+
+/// A measure that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NotGranted {
+    /// Which one.
+    pub measure: Measure,
+    /// Why, and what mends it, in a sentence.
+    pub sentence: String,
+}
+
+impl Default for Tune {
+    /// What was asked for before there was I, where a run does not say.
+    fn default() -> Self {
+        Self {
+            claim_percent: Percent::P99_99,
+            loads: Vec::new(),
+            cells: Combination::PAPER.to_vec(),
+            priority: DEFAULT_PRIORITY,
+            shield: BTreeSet::new(),
+            not_granted: Vec::new(),
+        }
+    }
+}
+
+/// Fills in the request of a matrix from before runs kept it: then it stood in texts among the parameters. The one
+/// place that takes them apart.
+pub(crate) fn tune_by_parameters(run: &mut Run) {
+    if run.experiment == EXPERIMENT && run.tune.is_none() {
+        run.tune = Some(of_parameters(&run.parameters));
+    }
+}
+
+fn of_parameters(parameters: &BTreeMap<String, Value>) -> Tune {
+    let text = |name: &str| match parameters.get(name) {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let (loads, cells) = (text("loads"), text("cells_asked"));
+    let loads: Vec<&str> = loads.split(',').map(str::trim).collect();
+    let cells: Result<_, _> = cells.split(',').map(str::parse).collect();
+    let claim = text("confidence").trim_end_matches('%').trim().parse();
+    let priority = text("priority").parse();
+    let refused = parameters.get("not_granted").and_then(Value::as_array);
+    let sentences = refused.into_iter().flatten().filter_map(Value::as_str);
+    let not_granted = sentences.filter_map(|sentence| {
+        let (letter, _) = sentence.split_once(' ')?;
+        let mut measures = Measure::ALL.into_iter();
+        Some(NotGranted {
+            measure: measures.find(|it| letter.chars().eq([it.letter()]))?,
+            sentence: sentence.to_owned(),
+        })
+    });
+    let unsaid = Tune::default();
+    Tune {
+        claim_percent: claim.unwrap_or(unsaid.claim_percent),
+        loads: Load::ALL
+            .into_iter()
+            .filter(|it| loads.contains(&it.name()))
+            .collect(),
+        cells: cells.unwrap_or(unsaid.cells),
+        priority: priority
+            .ok()
+            .filter(|it| (1..=99).contains(it))
+            .unwrap_or(unsaid.priority),
+        shield: cpus(&text("shield")).unwrap_or_default(),
+        not_granted: not_granted.collect(),
+    }
+}
+
+/// The CPUs of a list such as `1,3-5`; absent if it is none.
+fn cpus(text: &str) -> Option<BTreeSet<u32>> {
+    let number = |text: &str| text.trim().parse::<u16>().ok().map(u32::from);
+    let mut cpus = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || cpus.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(parameters: &[(&str, Value)]) -> Tune {
+        let own = |(name, value): &(&str, Value)| ((*name).to_owned(), value.clone());
+        let mut run = Run {
+            experiment: EXPERIMENT.to_owned(),
+            parameters: parameters.iter().map(own).collect(),
+            ..Run::default()
+        };
+        tune_by_parameters(&mut run);
+        run.tune.expect("a matrix")
+    }
+
+    #[test]
+    fn texts_of_before_there_was_a_request_are_understood() {
+        let refusal = "I cannot be had here, combinations with it are left out: no right";
+        let tune = of(&[
+            ("confidence", "99.9%".into()),
+            ("loads", "unloaded, heavy".into()),
+            ("cells_asked", "none,PMI".into()),
+            ("priority", "70".into()),
+            ("shield", "5, 2-3,3".into()),
+            ("not_granted", serde_json::json!([refusal, "nonsense", 1])),
+        ]);
+        let expected = Tune {
+            claim_percent: Percent::P99_9,
+            loads: Load::ALL.to_vec(),
+            cells: vec![Combination::NONE, "PMI".parse().unwrap()],
+            priority: 70,
+            shield: [2, 3, 5].into(),
+            not_granted: vec![NotGranted {
+                measure: Measure::Idle,
+                sentence: refusal.to_owned(),
+            }],
+        };
+        assert_eq!(tune, expected);
+        let json = serde_json::to_value(&tune).unwrap();
+        assert_eq!(json["claim_percent"], 99.9);
+        assert_eq!(json["cells"][1], "PMI");
+        assert_eq!(serde_json::from_value::<Tune>(json).unwrap(), tune);
+    }
+
+    #[test]
+    fn what_was_no_text_of_its_kind_is_what_was_not_said() {
+        assert_eq!(of(&[]), Tune::default());
+        for hostile in [
+            "1; reboot",
+            "$(reboot)",
+            "-1",
+            "1-",
+            "3-1",
+            "99999",
+            "</script>",
+        ] {
+            let all = ["confidence", "loads", "cells_asked", "priority", "shield"];
+            let told = all.map(|name| (name, hostile.into()));
+            assert_eq!(of(&told), Tune::default(), "{hostile}");
+        }
+        let nested = serde_json::json!([1]);
+        assert_eq!(of(&[("loads", nested)]), Tune::default());
+        assert_eq!(of(&[("shield", 1.into())]).shield, [1].into());
+    }
+}

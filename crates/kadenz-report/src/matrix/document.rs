@@ -1,0 +1,188 @@
+//! A matrix as a document: the answer, a row a cell for each load, what each measure bought, the ranking, and how
+//! to use what is recommended.
+
+use super::cell::Cell;
+use super::contribution::Bought;
+use super::layout::{self, Layout, microseconds};
+use super::{Combination, Load, Matrix, Standing, paper, words};
+use crate::document::{Cell as TableCell, Column, Document, Table};
+use crate::html::figures::{bound, significant};
+use crate::statistics::Percent;
+
+/// What it says, the answer first.
+///
+/// ```
+/// use kadenz_report::matrix::{self, Matrix};
+/// use kadenz_report::summary::Summary;
+///
+/// let mut summary = Summary::default();
+/// summary.run.experiment = matrix::EXPERIMENT.to_owned();
+/// let matrix = Matrix::of(&summary).expect("a matrix");
+/// assert!(matrix::document(&matrix).markdown().starts_with("No deadline was stated"));
+/// ```
+#[must_use]
+pub fn document(matrix: &Matrix) -> Document {
+    let sentences = matrix.recommendation.sentences.iter().cloned();
+    let mut document = Document::new().sentences(sentences);
+    for &load in &matrix.loads {
+        let title = format!("Lateness {}", load.words());
+        document = document.heading(title).table(cells(matrix, load));
+    }
+    let bought = bought(matrix);
+    if !bought.is_empty() {
+        document = document.heading("What each measure bought").list(bought);
+    }
+    let ranking = matrix.ranking_words();
+    if !ranking.is_empty() {
+        document = document.heading("Ranking").list(ranking);
+    }
+    document.and(how(matrix))
+}
+
+/// The control periods in the rows and columns of Yoon's figures, with Yoon's own table after each; and Yoon's
+/// order, pair by pair.
+#[must_use]
+pub fn beside_the_paper(matrix: &Matrix) -> Document {
+    let mut document = Document::new().list(pairs(matrix));
+    for &load in &matrix.loads {
+        let Some(here) = layout::here(matrix, load) else {
+            continue;
+        };
+        let figure = paper::table(load).figure;
+        let published = format!(
+            "Yoon's figure {figure} (Yoon, Song, Lee 2009; 1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):"
+        );
+        document = document
+            .heading(format!("Control periods {} (us)", load.words()))
+            .table(periods(&here, String::new()))
+            .sentence(published)
+            .table(periods(&layout::published(load), String::new()));
+    }
+    document
+}
+
+/// The cells of a load; a page has more of each.
+pub(crate) fn cells(matrix: &Matrix, load: Load) -> Table {
+    let columns = vec![
+        Column::new(load.words(), "Measures").words(),
+        Column::new("samples", "Samples"),
+        Column::new("p50", "p50"),
+        Column::new("p99", "p99"),
+        Column::new("p99.9", "p99.9"),
+        Column::on_page("p99.99"),
+        Column::new("max", "Largest"),
+        Column::new("misses", "Misses"),
+        Column::on_page("At most, at 95\u{a0}%"),
+        Column::on_page("Excess of the period"),
+        Column::on_terminal("").words(),
+    ];
+    let mut table = Table::captioned(format!("Lateness {}", load.words()), columns);
+    for cell in matrix.of_load(load) {
+        table.push(row(matrix, cell));
+    }
+    table
+}
+
+fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
+    let at = |percent| TableCell::span(cell.percentile(percent));
+    let verdict = cell.verdict.filter(|verdict| verdict.count > 0);
+    let misses = TableCell::count(verdict.map(|it| it.misses));
+    let bound = verdict.map(|it| TableCell::text(bound(it.upper_bound_95)));
+    vec![
+        TableCell::text(cell.combination.to_string()),
+        TableCell::count(cell.count),
+        at(Percent::P50),
+        at(Percent::P99),
+        at(Percent::P99_9),
+        at(Percent::P99_99),
+        TableCell::span(cell.max_ns),
+        match verdict {
+            Some(verdict) => misses.judged(verdict.misses == 0),
+            None => misses,
+        },
+        bound.unwrap_or(TableCell::count(None)),
+        TableCell::span(cell.excess_ns).noted(against_none(cell)),
+        TableCell::text(remark(matrix, cell)),
+    ]
+}
+
+fn against_none(cell: &Cell) -> Option<String> {
+    let ratio = cell.against_none?;
+    let doubt = ratio.interval.map_or_else(String::new, |(low, high)| {
+        let [low, high] = [low, high].map(|it| significant(it, 3));
+        format!(" (95\u{a0}%: {low} to {high})")
+    });
+    let ratio = significant(ratio.ratio, 3);
+    Some(format!("{ratio}\u{a0}× {}{doubt}", Combination::NONE))
+}
+
+/// What a row must say besides its figures.
+fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
+    match () {
+        () if cell.count == 0 => "not measured",
+        () if !cell.granted() => "not granted",
+        () if matrix.recommendation.combination == Some(cell.combination) => {
+            chosen(matrix.recommendation.standing)
+        }
+        () => "",
+    }
+}
+
+/// What the combination is that a recommendation names.
+pub(crate) fn chosen(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Keeps => "recommended",
+        Standing::SoFar { .. } => "kept it so far",
+        Standing::NoneKeeps => "closest",
+        Standing::Unknown => "",
+    }
+}
+
+/// What each measure bought, a sentence each.
+pub(crate) fn bought(matrix: &Matrix) -> Vec<String> {
+    let all = matrix.contributions.iter();
+    let told = all.filter(|contribution| contribution.figure == Bought::P99_9);
+    told.map(words::contribution).collect()
+}
+
+/// Yoon's order, a sentence a pair.
+pub(crate) fn pairs(matrix: &Matrix) -> Vec<String> {
+    let pairs = matrix.rankings.iter().flat_map(|ranking| &ranking.paper);
+    pairs.map(words::paper_pair).collect()
+}
+
+/// A layout as a table.
+pub(crate) fn periods(layout: &Layout, caption: String) -> Table {
+    let names = layout.columns.iter();
+    let names = names.map(|name| Column::new(name.clone(), name.clone()));
+    let first = Column::new("", "Periods").words();
+    let columns = [first].into_iter().chain(names).collect();
+    let mut table = Table::captioned(caption, columns);
+    table.class = Some("dense");
+    for row in &layout.rows {
+        let figures = row.cells.iter().map(|cell| match cell {
+            Some(us) => TableCell::text(microseconds(*us)),
+            None => TableCell::count(None),
+        });
+        let cells = [TableCell::text(row.label())].into_iter().chain(figures);
+        table.push(cells.collect::<Vec<_>>());
+    }
+    table
+}
+
+fn how(matrix: &Matrix) -> Document {
+    let Some(permanent) = &matrix.recommendation.permanent else {
+        return Document::new();
+    };
+    let document = Document::new()
+        .code("To try it:", &permanent.command)
+        .code("For good, as a systemd unit:", &permanent.unit);
+    let document = match &permanent.kernel_parameters {
+        None => document,
+        Some(parameters) => document.code(
+            "And on the kernel's command line, so that the CPU is free from the start:",
+            parameters,
+        ),
+    };
+    document.sentences(permanent.idle_states.clone())
+}
