@@ -93,7 +93,10 @@ impl SharedValues {
         Ok(SharedOutput(cell))
     }
 
-    /// What a cycle does. Real-time safe.
+    /// What a cycle does.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks, nor makes a system call.
     fn exchange(&self, io: &mut Io<'_, '_>) {
         for cell in &self.inputs {
             cell.word.store(io.read(cell.place), Ordering::Relaxed);

@@ -225,7 +225,10 @@ impl ValueType {
         bits == self.bits && data_type.is_none_or(|it| is_of(it) || !is_named(&it))
     }
 
-    /// What its bits say. Real-time safe.
+    /// What its bits say.
+    ///
+    /// # Real-time safety
+    /// It neither allocates nor locks.
     pub(super) fn value(self, word: u64) -> Value {
         let above = 64 - self.bits;
         match self.kind {
@@ -237,7 +240,10 @@ impl ValueType {
         }
     }
 
-    /// The bits of a value; none where it has no place in the type, as 300 in a `u8` or 1.5 in an `i32`. Real-time safe.
+    /// The bits of a value; none where it has no place in the type, as 300 in a `u8` or 1.5 in an `i32`.
+    ///
+    /// # Real-time safety
+    /// It neither allocates nor locks.
     pub(super) fn bits_of(self, value: Value) -> Option<u64> {
         let number = match value {
             Value::Bool(value) => i128::from(value),

@@ -27,8 +27,7 @@ pub struct SharedNetworkOptions {
     pub esi: Option<PathBuf>,
 }
 
-/// A segment that is brought up, then a loop in the background, then neither. Any thread may use it; no method is for a
-/// real-time path, but the values that it gives are.
+/// A segment that is brought up, then a loop in the background, then neither. Any thread may use it.
 ///
 /// ```
 /// use kadenz::ethercat::{SharedNetwork, SharedNetworkOptions};
@@ -41,6 +40,9 @@ pub struct SharedNetworkOptions {
 /// println!("{}", net.stop()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// No method is for a real-time loop: they lock. The values that they give are.
 #[derive(Debug)]
 pub struct SharedNetwork(Mutex<Stage>);
 
