@@ -142,7 +142,7 @@ def contestant(name, port, folder, is_sender):
     if name == "kadenz-shm":
         return Kadenz(f"shm://bench{port}")
     if name == "kadenz-zmq":
-        return Kadenz(f"zmq+ipc://{folder}/k" + ("?bind" if is_sender else ""))
+        return Kadenz(f"zmq://{folder}/k")
     if name == "lcm":
         return Lcm(UDPM.format(port))
     if name == "pyzmq":
@@ -155,7 +155,9 @@ def contestant(name, port, folder, is_sender):
 
 
 def receive(name, port, folder, count, told, ready):
-    take = contestant(name, port, folder, False).receiver()
+    # Both live as long as the function: what a library opened closes with its object.
+    library = contestant(name, port, folder, False)
+    take = library.receiver()
     ready.set()
     latencies = []
     while True:
@@ -180,7 +182,8 @@ def main():
         told, tell = spawn.Pipe(False)
         ready = spawn.Event()
         # The sender first: it binds what the receiver connects to.
-        send = contestant(name, port, folder, True).sender()
+        library = contestant(name, port, folder, True)
+        send = library.sender()
         other = spawn.Process(target=receive, args=(name, port, folder, count, tell, ready), daemon=True)
         other.start()
         ready.wait(30)
