@@ -261,6 +261,19 @@ def test_runs_are_compared_and_shown_as_a_table(tmp_path):
     assert len(pandas.DataFrame(after["control"].intervals())) >= 1
 
 
+def test_intervals_are_columns_for_every_library_of_tables(tmp_path):
+    import pandas
+    import polars
+    import pyarrow
+
+    with kadenz.Recording(tmp_path / "run") as run:
+        for begin in range(100):
+            run.record("x", begin, begin + 1000)
+    intervals = kadenz.open_run(tmp_path / "run")["x"].intervals()
+    for table in (pandas.DataFrame(intervals), polars.DataFrame(intervals), pyarrow.table(intervals).to_pandas()):
+        assert table["count"].sum() == 100 and table["max_ns"].max() == 1000
+
+
 def test_figures_are_one_call_each(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

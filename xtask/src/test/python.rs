@@ -11,7 +11,7 @@ use crate::repository::Repository;
 use crate::tools;
 
 /// What the tests import beside the package.
-const PACKAGES: [&str; 5] = ["matplotlib", "mypy", "numpy", "pandas", "pytest"];
+const PACKAGES: [&str; 7] = ["matplotlib", "mypy", "numpy", "pandas", "polars", "pyarrow", "pytest"];
 
 /// Builds the wheel, and tests what was installed from it.
 pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
