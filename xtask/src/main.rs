@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | java | fuzz | attack | install-c | size`.
+//! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | java | fuzz | attack | install-c | wheel | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -24,6 +24,7 @@ mod size;
 mod test;
 mod tidy;
 mod tools;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,7 @@ Tasks:
   java   Build the package for Java, as a jar
   attack Attack the program with hostile files, datagrams and connections
   install-c  Install the library for C and C++
+  wheel  Build the package for Python, with the program inside
   size   Count lines of code, files and public items, by crate
 
 `cargo xtask <TASK> --help` says more.
@@ -80,6 +82,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "java" => java::main(&repository, options),
         "attack" => attack::main(&repository, options),
         "install-c" => install_c::main(&repository, options),
+        "wheel" => wheel::main(&repository, options),
         "size" => size::main(&repository, options),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::Wishes;
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{Wishes, must};
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
+use crate::wheel::{self, Profile};
 
 const ROUNDS: u32 = 5;
 const SECONDS: u32 = 4;
@@ -72,13 +73,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
 pub(super) fn environment(repository: &Repository) -> Result<PathBuf> {
     let home = repository.target().join("bench/python");
     let builds = tools::python_that("import maturin").context("no maturin: pip install maturin")?;
-    let wheels = super::absent(&home.join("wheels"))?;
-    let mut build = repository.command(&builds.to_string_lossy());
-    build.args(["-m", "maturin", "build", "--quiet", "--release"]);
-    build.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]);
-    must(build.arg(&wheels))?;
-    let wheel = std::fs::read_dir(&wheels)?.flatten().next();
-    let wheel = wheel.context("maturin left no wheel")?.path();
+    let wheel = wheel::build(repository, &builds, Profile::Release, &home.join("wheels"))?;
     let python = home.join("environment/bin/python");
     if !python.is_file() {
         let mut create = repository.command(&builds.to_string_lossy());

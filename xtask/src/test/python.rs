@@ -2,16 +2,25 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::tally::Tally;
 use super::{Outcome, steps};
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
+use crate::wheel::{self, Profile};
 
 /// What the tests import beside the package.
-const PACKAGES: [&str; 7] = ["matplotlib", "mypy", "numpy", "pandas", "polars", "pyarrow", "pytest"];
+const PACKAGES: [&str; 7] = [
+    "matplotlib",
+    "mypy",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pytest",
+];
 
 /// Builds the wheel, and tests what was installed from it.
 pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
@@ -20,22 +29,21 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
         return Ok(Outcome::skipped("no Python with maturin", remedy));
     };
     let home = repository.target().join("python");
-    let wheels = home.join("wheels");
-    let _ = std::fs::remove_dir_all(&wheels);
-    let mut build = repository.command(&python.to_string_lossy());
-    build.args(["-m", "maturin", "build", "--quiet", "--profile", "dev"]);
-    build.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]);
-    if !steps::watch(build.arg(&wheels), tally)? {
-        return Ok(Outcome::Failed("the wheel does not build".to_owned()));
-    }
-    let wheel = std::fs::read_dir(&wheels)?.flatten().next();
-    let wheel = wheel.context("maturin left no wheel")?.path();
+    let wheel = match wheel::build(repository, &python, Profile::Dev, &home.join("wheels")) {
+        Ok(wheel) => wheel,
+        Err(error) => return Ok(Outcome::Failed(format!("{error:#}"))),
+    };
     let environment = home.join("environment");
     let mut create = repository.command(&python.to_string_lossy());
     process::output(create.args(["-m", "venv", "--clear"]).arg(&environment))?;
     let fresh = environment.join("bin/python");
     let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
     process::output(install.arg(wheel).args(PACKAGES))?;
+
+    // The program came with it.
+    let mut version = repository.command(&environment.join("bin/kadenz").to_string_lossy());
+    let told = process::output(version.arg("--version"))?;
+    tally.count(told.contains(env!("CARGO_PKG_VERSION")));
 
     // Not from the tree: what is imported is what was installed.
     let tests = repository.path("bindings/python/tests");

@@ -1,0 +1,101 @@
+//! `cargo xtask wheel`: the package for Python with the program inside, so that `pip install` brings both.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::cargo;
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+const HELP: &str = "\
+Build the package for Python as a wheel, with the program `kadenz` inside.
+Needs a Python with maturin: python3 -m venv ~/.cache/kadenz/python && ~/.cache/kadenz/python/bin/pip install maturin
+
+Usage: cargo xtask wheel [--out DIR]
+
+  --out DIR   where to [default: target/wheels]
+
+Example: cargo xtask wheel && pip install target/wheels/kadenz-*.whl && kadenz check
+";
+
+/// What is packed: as users get it, or as the tests of the workspace were built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Optimised.
+    Release,
+    /// For tests.
+    Dev,
+}
+
+/// Builds the wheel of a release.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    let out = match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => repository.target().join("wheels"),
+        ["--out", folder] => PathBuf::from(folder),
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            return Ok(true);
+        }
+        _ => bail!("wheel takes --out DIR alone; `cargo xtask wheel --help` says more"),
+    };
+    let python = tools::python_that("import maturin")
+        .context("no Python with maturin; `cargo xtask wheel --help` says how")?;
+    println!(
+        "{}",
+        build(repository, &python, Profile::Release, &out)?.display()
+    );
+    Ok(true)
+}
+
+/// Builds the program and the wheel around it; where the wheel is.
+pub fn build(
+    repository: &Repository,
+    python: &Path,
+    profile: Profile,
+    out: &Path,
+) -> Result<PathBuf> {
+    let program = match profile {
+        Profile::Dev => cargo::program_of_tests(repository)?,
+        Profile::Release => {
+            let mut build = repository.command("cargo");
+            if !process::run(build.args(["build", "--release", "-p", "kadenz-cli"]))? {
+                bail!("the program does not build");
+            }
+            repository.target().join("release/kadenz")
+        }
+    };
+    // Where maturin looks for what a wheel puts beside Python's own programs.
+    let data = repository.path("bindings/python/kadenz.data");
+    let scripts = data.join("scripts");
+    std::fs::create_dir_all(&scripts)?;
+    std::fs::copy(&program, scripts.join("kadenz"))
+        .with_context(|| format!("cannot copy {}", program.display()))?;
+    let built = maturin(repository, python, profile, out);
+    std::fs::remove_dir_all(&data)?;
+    built
+}
+
+fn maturin(
+    repository: &Repository,
+    python: &Path,
+    profile: Profile,
+    out: &Path,
+) -> Result<PathBuf> {
+    let _ = std::fs::remove_dir_all(out);
+    let mut command = repository.command(&python.to_string_lossy());
+    command.args(["-m", "maturin", "build", "--quiet", "--profile"]);
+    command.arg(match profile {
+        Profile::Release => "release",
+        Profile::Dev => "dev",
+    });
+    command.args(["--manifest-path", "bindings/python/Cargo.toml", "--out"]);
+    if !process::run(command.arg(out))? {
+        bail!("the wheel does not build");
+    }
+    let wheel = std::fs::read_dir(out)?
+        .flatten()
+        .find(|it| it.file_name().to_string_lossy().ends_with(".whl"));
+    Ok(wheel.context("maturin left no wheel")?.path())
+}
