@@ -44,12 +44,6 @@ impl Camera {
         })
     }
 
-    /// Whether a frame of the present memory was not overwritten.
-    fn is_valid(&self, generation: u64, count: u64) -> bool {
-        let ring = self.0.ring();
-        ring.generation() == generation && ring.frame(count).is_some()
-    }
-
     /// The file of the memory that the newest frames lie in.
     fn memory(&self) -> String {
         let name = ring_name(self.0.name(), self.0.layout());

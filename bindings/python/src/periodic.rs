@@ -7,7 +7,7 @@ use kadenz::rt::tuning::{CpuSet, Tuning};
 use pyo3::prelude::*;
 use send_wrapper::SendWrapper;
 
-use crate::error;
+use crate::{POLL_INTERVAL, error};
 
 /// A run while it is written.
 #[pyclass(module = "kadenz._kadenz")]
@@ -122,11 +122,15 @@ impl Ticks {
 
     /// Sleeps until the next tick, without the interpreter's lock.
     fn next(&mut self, py: Python<'_>) -> PyResult<Tick> {
-        // The ticks belong to this thread, on which the closure runs, too.
-        let mut ticks = SendWrapper::new(&mut self.0);
-        let tick = py.detach(move || ticks.next());
-        py.check_signals()?;
-        let tick = tick.ok_or_else(|| error("the loop has ended"))?;
+        let tick = loop {
+            // The ticks belong to this thread, on which the closure runs, too.
+            let mut ticks = SendWrapper::new(&mut self.0);
+            let tick = py.detach(move || ticks.next_within(POLL_INTERVAL));
+            py.check_signals()?;
+            if let Some(tick) = tick {
+                break tick;
+            }
+        };
         Ok(Tick {
             index: tick.index(),
             skipped: tick.skipped(),

@@ -107,3 +107,16 @@ def test_nothing_leaks(tmp_path):
     work(1000)
     # A round that loses its message would lose 8 MB; the allocator itself may keep some.
     assert resident() - before < 6e6
+
+
+def test_ctrl_c_ends_a_slow_loop():
+    script = """
+        import os, signal, threading, kadenz
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            next(kadenz.Periodic("0.001Hz"))
+            next(kadenz.Periodic("0.001Hz"))
+        except KeyboardInterrupt:
+            print("ends")
+    """
+    assert python(script).stdout == "ends\n"

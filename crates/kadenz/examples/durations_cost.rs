@@ -1,4 +1,4 @@
-//! What a record into a series of durations costs, in nanoseconds: the twin of xtask/peers/languages/record.c.
+//! What a record into a series of durations costs, in nanoseconds: the twin of xtask/peers/languages/record.c. Its argument is a folder for the run.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -8,8 +8,8 @@ use kadenz::rt::clock::MonotonicTime;
 const RECORDS: u64 = 20_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::temp_dir().join(format!("kadenz-durations-cost-{}", std::process::id()));
-    let run = kadenz::Recording::create(&folder)?;
+    let folder = std::env::args().nth(1).ok_or("name a folder for the run")?;
+    let run = kadenz::Recording::create(folder)?;
     let mut series = run.durations("control")?;
     let start = kadenz::rt::clock::now().as_ns();
     let begin = Instant::now();
@@ -19,5 +19,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{}", begin.elapsed().as_secs_f64() * 1e9 / RECORDS as f64);
     run.finish()?;
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(())
 }

@@ -53,7 +53,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     };
     let mut pairs = Vec::new();
     for round in 0..wishes.rounds.unwrap_or(ROUNDS) {
-        let of_rust = || cost(&mut Command::new(&rust));
+        let of_rust = || cost(Command::new(&rust).arg(absent(&home.join("run"))?));
         let of_c = || cost(Command::new(&program).arg(absent(&home.join("run"))?));
         // Each round begins with the other of them.
         pairs.push(match round % 2 {

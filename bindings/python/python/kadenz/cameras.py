@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import mmap
+import struct
 from typing import Iterator, Optional
 
 import numpy
 
 from . import _kadenz
 from ._kadenz import Error
+
+
+# Where the words of the ring stand, which docs/camera-ring.md describes.
+_PIXELS, _GENERATION = 40, 96
+
+
+def _word(memory: mmap.mmap, at: int) -> int:
+    word: int = struct.unpack_from("<Q", memory, at)[0]
+    return word
 
 
 class Frame:
@@ -18,8 +28,9 @@ class Frame:
     layout has. The camera writes over it some frames later: `copy` it, or look afterwards whether `is_valid`.
     """
 
-    def __init__(self, camera: "Camera", frame: "_kadenz.Frame", pixels: numpy.ndarray, generation: int) -> None:
-        self._camera, self._frame, self._generation = camera, frame, generation
+    def __init__(self, memory: mmap.mmap, frame: "_kadenz.Frame", pixels: numpy.ndarray) -> None:
+        self._memory, self._count = memory, frame.count
+        self._slot: int = frame.offset - _word(memory, _PIXELS)
         self.pixels = pixels
         self.number: int = frame.number
         self.age_s: float = frame.age_ns / 1e9
@@ -31,7 +42,7 @@ class Frame:
     @property
     def is_valid(self) -> bool:
         """Whether the camera has not begun to write over it."""
-        return self._camera._camera.is_valid(self._generation, self._frame.count)
+        return _word(self._memory, self._slot) == 2 * self._count
 
     def copy(self, into: Optional[numpy.ndarray] = None) -> numpy.ndarray:
         """A copy that stays; `into` an array of the same shape, which saves the memory.
@@ -55,7 +66,8 @@ class Camera:
     layout   rgb, bgr, gray (rows); rgb-column-major ... (planes of columns); rgb[640x480+100+50], gray@960x540
     timeout  seconds to wait for the first frame
 
-    The handle stays good while the camera reboots, changes its size, or its server is started again.
+    The handle stays good while the camera reboots, changes its size, or its server is started again. One thread at a time
+    takes frames; any may use what it took.
     """
 
     def __init__(self, name_or_url: str, layout: str = "rgb", timeout: float = 10.0) -> None:
@@ -87,8 +99,10 @@ class Camera:
         generation = self._camera.generation()
         if generation != self._generation or self._memory is None:
             with open(self._camera.memory(), "rb") as file:
-                self._memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-            self._generation = generation
+                memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            if _word(memory, _GENERATION) != generation:
+                raise Error("the camera was started anew meanwhile; take the next frame")
+            self._memory, self._generation = memory, generation
         count = frame.width * frame.height * frame.channels
         pixels = numpy.frombuffer(self._memory, numpy.uint8, count, frame.offset)
         if frame.is_column_major:
@@ -97,7 +111,7 @@ class Camera:
             pixels = pixels.reshape(frame.height, frame.width, frame.channels)
         if frame.channels == 1:
             pixels = pixels[:, :, 0]
-        return Frame(self, frame, pixels, generation)
+        return Frame(self._memory, frame, pixels)
 
     def close(self) -> None:
         """Ends the camera's threads, or says that nobody here wants its frames."""
