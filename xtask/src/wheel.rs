@@ -66,15 +66,13 @@ pub fn build(
             repository.target().join("release/kadenz")
         }
     };
-    // Where maturin looks for what a wheel puts beside Python's own programs.
-    let data = repository.path("bindings/python/kadenz.data");
-    let scripts = data.join("scripts");
-    std::fs::create_dir_all(&scripts)?;
-    std::fs::copy(&program, scripts.join("kadenz"))
-        .with_context(|| format!("cannot copy {}", program.display()))?;
-    let built = maturin(repository, python, profile, out);
-    std::fs::remove_dir_all(&data)?;
-    built
+    let wheel = maturin(repository, python, profile, out)?;
+    let mut add = repository.command(&python.to_string_lossy());
+    add.arg("bindings/python/add_program.py")
+        .arg(&wheel)
+        .arg(&program);
+    process::output(&mut add)?;
+    Ok(wheel)
 }
 
 fn maturin(
