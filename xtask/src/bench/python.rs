@@ -18,7 +18,14 @@ use crate::wheel::{self, Profile};
 const ROUNDS: u32 = 5;
 const SECONDS: u32 = 4;
 const RATE_HZ: &str = "1000";
-const PEERS: [&str; 5] = ["lcm", "pyzmq", "eclipse-zenoh", "cyclonedds", "numpy"];
+const PEERS: [&str; 6] = [
+    "lcm",
+    "pyzmq",
+    "eclipse-zenoh",
+    "cyclonedds",
+    "numpy",
+    "pillow",
+];
 /// Who measures, and whom ours are held against: those of the same wire, shared memory all of them.
 const CONTESTANTS: [&str; 7] = [
     "kadenz-shm",
