@@ -271,6 +271,12 @@ kadenz_periodic *kadenz_periodic_start(const char *rate,
 // Sleeps until the next tick. Real-time safe: no system call but the sleep. 0, or -1 where a pointer is NULL.
 int32_t kadenz_periodic_next(kadenz_periodic *periodic, kadenz_tick *tick);
 
+// As `kadenz_periodic_next`, for a caller that also has something else to look at: sleeps no longer than so many nanoseconds. 1 with a tick, 0
+// where it is not due by then, which the next call waits for, -1 where a pointer is NULL. Real-time safe.
+int32_t kadenz_periodic_next_within(kadenz_periodic *periodic,
+                                    int64_t longest_ns,
+                                    kadenz_tick *tick);
+
 // Ends a loop, and restores its thread; call it on that thread.
 void kadenz_periodic_free(kadenz_periodic *periodic);
 

@@ -7,7 +7,7 @@ use kadenz_library::record::run::folder::{SeriesRecorder, SeriesSpec};
 use kadenz_library::record::run::model::{Kind, Series};
 use kadenz_library::record::samples::Sample;
 use kadenz_library::rt::clock::MonotonicTime;
-use kadenz_library::{Periodic, Recording, Ticks, Tuning};
+use kadenz_library::{Periodic, Recording, Tick, Ticks, Tuning};
 
 use crate::{answer, behind, free, handle, text, text_or_none, told};
 
@@ -233,13 +233,37 @@ pub unsafe extern "C" fn kadenz_periodic_next(
     let Some(tick) = periodic.0.next() else {
         return -1;
     };
-    *told = kadenz_tick {
+    *told = describe(&tick);
+    0
+}
+
+/// As `kadenz_periodic_next`, for a caller that also has something else to look at: sleeps no longer than so many nanoseconds. 1 with a tick, 0
+/// where it is not due by then, which the next call waits for, -1 where a pointer is NULL. Real-time safe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kadenz_periodic_next_within(
+    periodic: *mut kadenz_periodic,
+    longest_ns: i64,
+    tick: *mut kadenz_tick,
+) -> i32 {
+    // SAFETY: the caller passes a handle, and NULL or room for a tick.
+    let (Some(periodic), Some(told)) = (unsafe { periodic.as_mut() }, unsafe { tick.as_mut() })
+    else {
+        return -1;
+    };
+    match periodic.0.next_within(crate::timeout(longest_ns)) {
+        Some(tick) => *told = describe(&tick),
+        None => return 0,
+    }
+    1
+}
+
+fn describe(tick: &Tick) -> kadenz_tick {
+    kadenz_tick {
         index: tick.index(),
         skipped: tick.skipped(),
         step_ns: ns(tick.step()),
         lateness_ns: ns(tick.lateness()),
-    };
-    0
+    }
 }
 
 /// Ends a loop, and restores its thread; call it on that thread.

@@ -24,6 +24,10 @@ static void loops(const char *folder)
 		NEED(kadenz_series_record(control, begin, kadenz_now_ns()) == 0);
 	}
 	NEED(tick.index >= 20 && tick.step_ns == 5000000 * (1 + tick.skipped));
+	/* One look, which sleeps no longer than it may. */
+	int due = kadenz_periodic_next_within(loop, 0, &tick);
+	NEED(due == 0 || due == 1);
+	NEED(kadenz_periodic_next_within(loop, -1, &tick) == 1);
 	kadenz_periodic_free(loop);
 	kadenz_series_free(control);
 	NEED(kadenz_recording_finish(recording, summary, sizeof summary) == 0);

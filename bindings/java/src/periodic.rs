@@ -102,6 +102,14 @@ pub fn record<'local>(
     });
 }
 
+/// Whether a network records into it.
+#[jni_mangle("kadenz.Native")]
+pub fn is_shared<'local>(env: EnvUnowned<'local>, _: JClass<'local>, recording: jlong) -> jboolean {
+    native(env, |_| {
+        Recording::with(recording, |it| Ok(Arc::strong_count(it) > 1))
+    })
+}
+
 /// Ends the run; its text of a few lines.
 #[jni_mangle("kadenz.Native")]
 pub fn finish<'local>(

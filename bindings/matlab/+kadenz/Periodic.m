@@ -21,7 +21,10 @@ classdef Periodic < handle
       this.id = kadenz_mex('periodic', rate, options.deadline, options.priority, options.lockMemory, options.cpus, recording, options.series);
     end
     function tick = next(this)
-      values = kadenz_mex('next', this.id);
+      values = [];
+      while isempty(values)
+        values = kadenz_mex('next', this.id, 0.05);
+      end
       tick = struct('index', values(1), 'skipped', values(2), 'step', values(3), 'lateness', values(4));
     end
     function close(this)

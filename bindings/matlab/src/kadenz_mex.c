@@ -216,11 +216,14 @@ static void periodic_start(mxArray **out)
     out[0] = handed(PERIODIC, kadenz_periodic_start(text(0), text(1), (uint8_t)number(2), number(3) != 0, text(4), recording, text(6)));
 }
 
-/* [index, skipped, step in seconds, lateness in nanoseconds] */
+/* [index, skipped, step in seconds, lateness in nanoseconds]; empty where the tick is not due within so many seconds */
 static void periodic_next(mxArray **out)
 {
     kadenz_tick tick;
-    done(kadenz_periodic_next(handle(0, PERIODIC), &tick));
+    if (done(kadenz_periodic_next_within(handle(0, PERIODIC), ns(number(1)), &tick)) == 0) {
+        out[0] = empty();
+        return;
+    }
     out[0] = mxCreateDoubleMatrix(1, 4, mxREAL);
     double *value = mxGetPr(out[0]);
     value[0] = (double)tick.index;

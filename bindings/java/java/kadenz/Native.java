@@ -89,6 +89,8 @@ final class Native {
 
     static native void record(long durations, long beginNs, long endNs);
 
+    static native boolean isShared(long recording);
+
     static native String finish(long recording);
 
     static native long startLoop(

@@ -31,6 +31,9 @@ public final class Recording extends Handle {
     /** Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings. */
     public synchronized String finish() {
         if (summary == null) {
+            if (Native.isShared(number())) {
+                throw new KadenzException("a network still records into the run; stop() it first");
+            }
             try {
                 summary = Native.finish(number());
             } finally {
