@@ -61,6 +61,9 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
         }
         loops.push(found);
         for (at, language) in FRAMES.iter().enumerate() {
+            if !wishes.only.is_empty() && !wishes.only.iter().any(|it| it == "frames") {
+                continue;
+            }
             match built.frames(repository, language) {
                 Ok(found) => frames[at].push(found),
                 Err(error) => eprintln!("left out: frames in {language}: {error:#}"),
@@ -278,15 +281,8 @@ impl Built {
 }
 
 fn series<'v>(answer: &'v Value, name: &str) -> Result<&'v Value> {
-    let runs = answer["runs"]
-        .as_array()
-        .map_or(std::slice::from_ref(answer), |it| it);
-    let all = runs
-        .iter()
-        .filter_map(|it| it["series"].as_array())
-        .flatten();
-    all.into_iter()
-        .find(|it| it["name"] == name)
+    let mut all = answer["series"].as_array().into_iter().flatten();
+    all.find(|it| it["name"] == name)
         .with_context(|| format!("no series {name}"))
 }
 
@@ -296,7 +292,7 @@ fn figure(
     frames: &[Vec<Value>],
     seconds: u32,
 ) -> Result<Figure> {
-    let (mut cells, mut of_frames, mut result) = (Cells::new(), Cells::new(), Vec::new());
+    let (mut cells, mut result) = (Cells::new(), Vec::new());
     for (at, (language, (rate, _))) in all.iter().enumerate() {
         let of =
             |of: fn(Loop) -> f64| Spread::of(loops.iter().filter_map(|round| round[at].map(of)));
@@ -319,10 +315,6 @@ fn figure(
         };
         for name in first.keys() {
             if let Some(spread) = Spread::of(rounds.iter().filter_map(|it| it[name].as_f64())) {
-                of_frames.push((
-                    format!("{language}, {name}, ms"),
-                    format!("{:.3}", spread.median),
-                ));
                 result.push(json!({ "language": language, "frame": name, "ms": spread.json() }));
             }
         }
@@ -331,7 +323,7 @@ fn figure(
         bail!("nobody could measure anything; what they said stands above");
     }
     Ok(Figure {
-        groups: vec![("loops", cells), ("frames", of_frames)],
+        groups: vec![("loops", cells)],
         method: format!(
             "a simulated arm in Rust and a controller in each language over udpm on this host, {seconds} s of each in a round: from a feedback              to the command that answers it, and what receiving (from the message's arrival in the process) and publishing took of the              controller's period on average; frames: the newest one copied into an array of columns; medians of the rounds"
         ),
