@@ -1,4 +1,4 @@
-classdef Camera < handle
+classdef Camera < kadenz.internal.Handle
 %CAMERA  The newest frame of a camera, as an image of MATLAB: height x width x 3, or height x width.
 %   cam = kadenz.Camera('rtsp://...')              or a name that `kadenz camera serve` serves, 'test://640x480@30', ...
 %   cam = kadenz.Camera(URL, 'layout', 'gray')     'rgb', 'bgr', 'gray', also 'rgb@960x540'
@@ -12,7 +12,6 @@ classdef Camera < handle
     maxAge = 1
   end
   properties (SetAccess = private)
-    id = []
     age = []
     number = []
   end
@@ -48,14 +47,8 @@ classdef Camera < handle
       image = this.snapshot();
     end
     function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-        this.address = [];
-      end
-    end
-    function delete(this)
-      this.close();
+      this.address = [];
+      close@kadenz.internal.Handle(this);
     end
   end
   methods (Access = private)

@@ -1,4 +1,4 @@
-classdef Log < handle
+classdef Log < kadenz.internal.Handle
 %LOG  A log of messages that is read: LCM's event log, MCAP, ROS bags.
 %   log = kadenz.Log('drive.mcap');
 %   while true
@@ -6,9 +6,6 @@ classdef Log < handle
 %     if isempty(channel), break, end
 %   end
 %   log.seek(NS)                               % the first message at or after that time
-  properties (SetAccess = private)
-    id = []
-  end
   methods
     function this = Log(path)
       this.id = kadenz_mex('log', path);
@@ -18,15 +15,6 @@ classdef Log < handle
     end
     function seek(this, ns)
       kadenz_mex('log_seek', this.id, ns);
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
 end

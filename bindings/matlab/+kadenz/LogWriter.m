@@ -1,11 +1,8 @@
-classdef LogWriter < handle
+classdef LogWriter < kadenz.internal.Handle
 %LOGWRITER  A log of messages that is written: MCAP where its name ends with .mcap, else LCM's event log.
 %   log = kadenz.LogWriter('drive.mcap');
 %   log.write('ARM', PAYLOAD)          now, or at a time: log.write('ARM', PAYLOAD, NS)
 %   log.finish()
-  properties (SetAccess = private)
-    id = []
-  end
   methods
     function this = LogWriter(path)
       this.id = kadenz_mex('log_create', path);
@@ -18,15 +15,6 @@ classdef LogWriter < handle
     end
     function finish(this)
       kadenz_mex('log_finish', this.id);
-      this.close();
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
       this.close();
     end
   end

@@ -1,4 +1,4 @@
-classdef Network < handle
+classdef Network < kadenz.internal.Handle
 %NETWORK  EtherCAT: a loop in the background, and cached inputs and outputs.
 %   net = kadenz.Network('sim:59');          a virtual segment; 'eth1' is an interface, 'sim:robot.toml' a file
 %   actual = net.input('left knee', hex2dec('6064'));
@@ -13,9 +13,6 @@ classdef Network < handle
 %
 %   Options behind the segment: 'cycle' '1kHz', 'deadline' '400us', 'priority' 80, 'lockMemory' true, 'esi' FOLDER.
 %   input and output take a sub-index and a type behind the index: net.input('valves', hex2dec('6000'), 1, 'bool').
-  properties (SetAccess = private)
-    id = []
-  end
   methods
     function this = Network(segment, varargin)
       options = kadenz.internal.options(struct('cycle', '1kHz', 'deadline', '', 'priority', 0, 'lockMemory', false, 'esi', ''), varargin);
@@ -53,15 +50,6 @@ classdef Network < handle
     end
     function text = stop(this)
       text = kadenz_mex('stop', this.id);
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
   methods (Access = private)

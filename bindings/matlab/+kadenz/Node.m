@@ -1,4 +1,4 @@
-classdef Node < handle
+classdef Node < kadenz.internal.Handle
 %NODE  A bus, which publishes and subscribes.
 %   node = kadenz.Node()          the bus that LCM_DEFAULT_URL names
 %   node = kadenz.Node(URL)       'udpm://239.255.76.67:7667?ttl=0', 'memq://', 'tcpq://', 'shm://', 'ros1://'
@@ -9,7 +9,6 @@ classdef Node < handle
 %
 %   A type is one of a package that `kadenz msg gen robot.lcm --lang matlab` wrote; without one messages are uint8 arrays.
   properties (SetAccess = private)
-    id = []
     url = ''
   end
   methods
@@ -28,15 +27,6 @@ classdef Node < handle
     end
     function it = subscriber(this, varargin)
       it = kadenz.Subscriber(varargin{:}, this);
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
 end

@@ -1,4 +1,4 @@
-classdef Periodic < handle
+classdef Periodic < kadenz.internal.Handle
 %PERIODIC  A periodic loop.
 %   loop = kadenz.Periodic('100Hz', 'deadline', '5ms', 'record', run);
 %   while true
@@ -8,9 +8,6 @@ classdef Periodic < handle
 %
 %   Options: 'deadline' TEXT, 'priority' 1 to 99 (SCHED_FIFO), 'lockMemory' true, 'cpus' '2-3', 'record' kadenz.Recording,
 %   'series' NAME (lateness). What the machine refuses the loop does without, and its run says so.
-  properties (SetAccess = private)
-    id = []
-  end
   methods
     function this = Periodic(rate, varargin)
       options = kadenz.internal.options(struct('deadline', '', 'priority', 0, 'lockMemory', false, 'cpus', '', 'record', [], 'series', 'lateness'), varargin);
@@ -26,15 +23,6 @@ classdef Periodic < handle
         values = kadenz_mex('next', this.id, 0.05);
       end
       tick = struct('index', values(1), 'skipped', values(2), 'step', values(3), 'lateness', values(4));
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
 end

@@ -1,4 +1,4 @@
-classdef Recording < handle
+classdef Recording < kadenz.internal.Handle
 %RECORDING  A run while it is written, in a new or empty folder.
 %   run = kadenz.Recording('run');
 %   run.time('control', @() law(x))            times a call
@@ -6,7 +6,6 @@ classdef Recording < handle
 %   disp(run.finish())
 %   `kadenz show run` and kadenz.Run read it.
   properties (SetAccess = private)
-    id = []
     series = struct()
   end
   methods
@@ -37,15 +36,9 @@ classdef Recording < handle
       this.close();
     end
     function close(this)
-      if ~isempty(this.id)
-        cellfun(@(name) kadenz_mex('close', this.series.(name)), fieldnames(this.series));
-        this.series = struct();
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
+      cellfun(@(name) kadenz_mex('close', this.series.(name)), fieldnames(this.series));
+      this.series = struct();
+      close@kadenz.internal.Handle(this);
     end
   end
   methods (Access = private)

@@ -1,4 +1,4 @@
-classdef Run < handle
+classdef Run < kadenz.internal.Handle
 %RUN  A run that was written, complete or not, or a file of another program that `kadenz import` takes.
 %   run = kadenz.Run('run');
 %   run.names                            {'lateness', ...}
@@ -9,7 +9,6 @@ classdef Run < handle
 %   disp(run.differsFrom(baseline))      what differs beyond chance, a sentence a line
 %   run.plotPercentiles('lateness'), run.plotOverTime('lateness'), run.plotHistogram('lateness')
   properties (SetAccess = private)
-    id = []
     names = {}
     warnings = {}
     json = struct()
@@ -97,15 +96,6 @@ classdef Run < handle
       set(gca, 'yscale', 'log');
       xlabel('us');
       ylabel('values');
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
   methods (Access = private)

@@ -1,4 +1,4 @@
-classdef Subscriber < handle
+classdef Subscriber < kadenz.internal.Handle
 %SUBSCRIBER  Receives from the channels that a regular expression matches.
 %   sub = kadenz.Subscriber('ARM')                   bytes, on the bus that LCM_DEFAULT_URL names
 %   sub = kadenz.Subscriber('ARM', 'robot.state_t')  messages of that type
@@ -20,7 +20,6 @@ classdef Subscriber < handle
     channel = ''
     type = ''
     node = []
-    id = []
     takenAt = []   % when the message that was given last was whole in this process, ns
     from = ''      % its channel
   end
@@ -95,15 +94,6 @@ classdef Subscriber < handle
           call(message);
         end
       end
-    end
-    function close(this)
-      if ~isempty(this.id)
-        kadenz_mex('close', this.id);
-        this.id = [];
-      end
-    end
-    function delete(this)
-      this.close();
     end
   end
   methods (Access = private)
