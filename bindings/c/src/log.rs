@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::path::Path;
 
-use kadenz_library::msg::log::{self, Entry, Format, LogReader, LogWriter, LoggedChannel};
+use kadenz_library::msg::log::{self, ChannelWriter, Entry, LogReader};
 use kadenz_library::rt::clock::WallTime;
 
 use crate::bus::kadenz_message;
@@ -20,10 +20,7 @@ pub struct kadenz_log {
 
 /// A log that is written.
 #[allow(non_camel_case_types, reason = "its name in C")]
-pub struct kadenz_log_writer {
-    writer: Option<Box<dyn LogWriter>>,
-    entry: Entry,
-}
+pub struct kadenz_log_writer(ChannelWriter);
 
 /// Opens a log. NULL where that fails.
 #[unsafe(no_mangle)]
@@ -93,15 +90,12 @@ pub unsafe extern "C" fn kadenz_log_free(log: *mut kadenz_log) {
 pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_log_writer {
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a text.
-        let path = Path::new(unsafe { text(path, "path") }?);
-        let format = match path.extension().is_some_and(|it| it == "mcap") {
-            true => Format::Mcap,
-            false => Format::EventLog,
-        };
-        handle(Ok(kadenz_log_writer {
-            writer: Some(log::create(path, format).map_err(told)?),
-            entry: Entry::default(),
-        }))
+        let path = unsafe { text(path, "path") }?;
+        handle(
+            ChannelWriter::create(path)
+                .map(kadenz_log_writer)
+                .map_err(told),
+        )
     })
 }
 
@@ -124,20 +118,9 @@ pub unsafe extern "C" fn kadenz_log_write(
                 crate::bus::bytes(payload, length)?,
             )
         };
-        let writer = log
-            .writer
-            .as_mut()
-            .ok_or("the log is finished; create another one")?;
-        let entry = &mut log.entry;
-        if entry.channel.name != channel {
-            entry.channel = LoggedChannel::lcm(channel).into();
-        }
-        entry.payload.clear();
-        entry.payload.extend_from_slice(payload);
-        entry.log_time = WallTime::from_unix_ns(unix_ns);
-        entry.publish_time = entry.log_time;
-        writer.write(entry).map_err(told)?;
-        entry.sequence = entry.sequence.wrapping_add(1);
+        log.0
+            .write(channel, payload, WallTime::from_unix_ns(unix_ns))
+            .map_err(told)?;
         Ok(0)
     })
 }
@@ -147,17 +130,8 @@ pub unsafe extern "C" fn kadenz_log_write(
 pub unsafe extern "C" fn kadenz_log_finish(log: *mut kadenz_log_writer) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle.
-        let writer = unsafe { behind(log) }?.writer.take();
-        let given_up = writer
-            .ok_or("the log is finished already")?
-            .finish()
-            .map_err(told)?;
-        match given_up {
-            0 => Ok(0),
-            lost => Err(format!(
-                "the disk is full: {lost} messages made room for the index; make room and record again"
-            )),
-        }
+        unsafe { behind(log) }?.0.finish().map_err(told)?;
+        Ok(0)
     })
 }
 

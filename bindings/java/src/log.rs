@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use jni::objects::{JByteArray, JClass, JLongArray, JString};
 use jni::sys::{jboolean, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use kadenz::msg::log::{self, Entry, Format, LogReader, LogWriter, LoggedChannel};
+use kadenz::msg::log::{self, ChannelWriter, Entry, LogReader};
 use kadenz::rt::clock::WallTime;
 
 use crate::{error, handles, native, text};
@@ -14,8 +14,8 @@ use crate::{error, handles, native, text};
 /// A log that is read, and its last message.
 struct Log(Mutex<(Box<dyn LogReader>, Entry)>);
 
-/// A log that is written, none where it is finished.
-struct LogWriting(Mutex<(Option<Box<dyn LogWriter>>, Entry)>);
+/// A log that is written.
+struct LogWriting(Mutex<ChannelWriter>);
 
 #[jni_mangle("kadenz.Native")]
 pub fn open_log<'local>(
@@ -94,17 +94,8 @@ pub fn create_log<'local>(
     path: JString<'local>,
 ) -> jlong {
     native(env, |env| {
-        let path = text(env, &path)?;
-        let path = Path::new(&path);
-        let format = match path.extension().is_some_and(|it| it == "mcap") {
-            true => Format::Mcap,
-            false => Format::EventLog,
-        };
-        let writer = log::create(path, format).map_err(error)?;
-        Ok(handles::keep(LogWriting(Mutex::new((
-            Some(writer),
-            Entry::default(),
-        )))))
+        let writer = ChannelWriter::create(text(env, &path)?).map_err(error)?;
+        Ok(handles::keep(LogWriting(Mutex::new(writer))))
     })
 }
 
@@ -122,21 +113,12 @@ pub fn write_log<'local>(
         if payload.is_null() {
             return Err(error("null is no message; pass bytes"));
         }
+        let payload = env.convert_byte_array(&payload)?;
+        let at = WallTime::from_unix_ns(unix_ns);
         let log = handles::of::<LogWriting>(log)?;
-        let mut log = handles::lock(&log.0);
-        let (writer, entry) = &mut *log;
-        let writer = writer
-            .as_mut()
-            .ok_or_else(|| error("the log is finished; create another one"))?;
-        if entry.channel.name != channel {
-            entry.channel = LoggedChannel::lcm(&channel).into();
-        }
-        entry.payload = env.convert_byte_array(&payload)?;
-        entry.log_time = WallTime::from_unix_ns(unix_ns);
-        entry.publish_time = entry.log_time;
-        writer.write(entry).map_err(error)?;
-        entry.sequence = entry.sequence.wrapping_add(1);
-        Ok(())
+        handles::lock(&log.0)
+            .write(&channel, &payload, at)
+            .map_err(error)
     });
 }
 
@@ -144,12 +126,6 @@ pub fn write_log<'local>(
 pub fn finish_log<'local>(env: EnvUnowned<'local>, _: JClass<'local>, log: jlong) {
     native(env, |_| {
         let log = handles::of::<LogWriting>(log)?;
-        let writer = handles::lock(&log.0).0.take();
-        match writer.map_or(Ok(0), LogWriter::finish).map_err(error)? {
-            0 => Ok(()),
-            lost => Err(error(format!(
-                "the disk is full: {lost} messages made room for the index; make room and record again"
-            ))),
-        }
+        handles::lock(&log.0).finish().map_err(error)
     });
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use kadenz::msg::log::{self, Entry, Format, LogReader, LogWriter, LoggedChannel};
+use kadenz::msg::log::{self, ChannelWriter, Entry, LogReader};
 use kadenz::rt::clock::WallTime;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,10 +20,7 @@ pub(crate) struct Log {
 
 /// A log that is written.
 #[pyclass(module = "kadenz._kadenz")]
-pub(crate) struct LogWriting {
-    writer: Mutex<Option<Box<dyn LogWriter>>>,
-    entry: Entry,
-}
+pub(crate) struct LogWriting(Mutex<ChannelWriter>);
 
 /// Channel, payload, time of logging and of publishing in nanoseconds since 1970, name of the type.
 type Logged = (String, Py<PyBytes>, i64, i64, Option<String>);
@@ -71,46 +68,26 @@ fn nanoseconds(time: WallTime) -> i64 {
 impl LogWriting {
     #[new]
     fn new(path: &str) -> PyResult<Self> {
-        let path = Path::new(path);
-        let format = match path.extension().is_some_and(|it| it == "mcap") {
-            true => Format::Mcap,
-            false => Format::EventLog,
-        };
-        Ok(Self {
-            writer: Mutex::new(Some(log::create(path, format).map_err(error)?)),
-            entry: Entry::default(),
-        })
+        let writer = ChannelWriter::create(path).map_err(error)?;
+        Ok(Self(Mutex::new(writer)))
     }
 
     fn write(&mut self, channel: &str, payload: &[u8], unix_ns: i64) -> PyResult<()> {
-        let writer = self.writer.get_mut();
-        let Some(writer) = writer.unwrap_or_else(PoisonError::into_inner) else {
-            return Err(error("the log is finished; create another one"));
-        };
-        let entry = &mut self.entry;
-        if entry.channel.name != channel {
-            entry.channel = LoggedChannel::lcm(channel).into();
-        }
-        entry.payload.clear();
-        entry.payload.extend_from_slice(payload);
-        entry.log_time = WallTime::from_unix_ns(unix_ns);
-        entry.publish_time = entry.log_time;
-        writer.write(entry).map_err(error)?;
-        entry.sequence = entry.sequence.wrapping_add(1);
-        Ok(())
+        let at = WallTime::from_unix_ns(unix_ns);
+        self.writer().write(channel, payload, at).map_err(error)
     }
 
     fn finish(&mut self) -> PyResult<()> {
-        let writer = self.writer.get_mut();
-        let writer = writer.unwrap_or_else(PoisonError::into_inner).take();
-        let Some(writer) = writer else {
-            return Ok(());
-        };
-        match writer.finish().map_err(error)? {
-            0 => Ok(()),
-            lost => Err(error(format!(
-                "the disk is full: {lost} messages made room for the index; make room and record again"
-            ))),
+        let writer = self.writer();
+        match writer.is_finished() {
+            true => Ok(()),
+            false => writer.finish().map_err(error),
         }
+    }
+}
+
+impl LogWriting {
+    fn writer(&mut self) -> &mut ChannelWriter {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -100,6 +100,17 @@ pub enum LogError {
     /// next one is tried again.
     #[error("no room on the disk: {0}")]
     NoRoom(io::Error),
+    /// The log was brought to its end before.
+    #[error("the log is finished; create another one")]
+    Finished,
+    /// The log is at its end, and its last messages had to make room for the index.
+    #[error(
+        "the disk is full: {messages} messages made room for the index; make room and record again"
+    )]
+    GaveUp {
+        /// How many.
+        messages: u64,
+    },
     /// The log could not be brought to its end.
     #[error(
         "the log has no end, and its last {given_up} messages are not in it: {source}; \

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod channel_writer;
 mod chunks;
 pub mod compression;
 mod dictionary;
@@ -47,6 +48,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
+pub use channel_writer::ChannelWriter;
 pub use dictionary::{Dictionary, NoJson};
 pub use error::LogError;
 pub use faulty::{Asked, Fault, Faults, FaultyFile};

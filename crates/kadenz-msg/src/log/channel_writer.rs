@@ -1,0 +1,109 @@
+//! A log that takes LCM messages by channel, bytes and time: what languages without our types write with.
+
+use std::path::Path;
+
+use kadenz_rt::clock::WallTime;
+
+use super::{Entry, Format, LogError, LogWriter, LoggedChannel};
+
+/// Writes messages that are encoded already. Without [`finish`](Self::finish) what was written stays readable, without an index.
+pub struct ChannelWriter {
+    writer: Option<Box<dyn LogWriter>>,
+    entry: Entry,
+}
+
+impl ChannelWriter {
+    /// Creates a log, over one that is there: MCAP where its name ends with `.mcap`, else LCM's event log.
+    ///
+    /// # Errors
+    /// [`LogError`] where the file cannot be made.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, LogError> {
+        let path = path.as_ref();
+        let format = match path.extension().is_some_and(|it| it == "mcap") {
+            true => Format::Mcap,
+            false => Format::EventLog,
+        };
+        Ok(Self {
+            writer: Some(super::create(path, format)?),
+            entry: Entry::default(),
+        })
+    }
+
+    /// Writes a message that came at a time.
+    ///
+    /// # Errors
+    /// As [`LogWriter::write`], and [`LogError::Finished`].
+    pub fn write(&mut self, channel: &str, payload: &[u8], at: WallTime) -> Result<(), LogError> {
+        let Self { writer, entry } = self;
+        let writer = writer.as_mut().ok_or(LogError::Finished)?;
+        if entry.channel.name != channel {
+            entry.channel = LoggedChannel::lcm(channel).into();
+        }
+        entry.payload.clear();
+        entry.payload.extend_from_slice(payload);
+        (entry.log_time, entry.publish_time) = (at, at);
+        writer.write(entry)?;
+        entry.sequence = entry.sequence.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Brings the file to its end.
+    ///
+    /// # Errors
+    /// As [`LogWriter::finish`], [`LogError::GaveUp`] where messages made room for the index, and [`LogError::Finished`] the
+    /// second time.
+    pub fn finish(&mut self) -> Result<(), LogError> {
+        let writer = self.writer.take().ok_or(LogError::Finished)?;
+        match writer.finish()? {
+            0 => Ok(()),
+            messages => Err(LogError::GaveUp { messages }),
+        }
+    }
+
+    /// Whether it was finished.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.writer.is_none()
+    }
+}
+
+impl std::fmt::Debug for ChannelWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChannelWriter")
+            .field("is_finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_name_chooses_the_format_and_it_ends_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, format) in [
+            ("a.mcap", Format::Mcap),
+            ("a", Format::EventLog),
+            ("a.lcmlog", Format::EventLog),
+        ] {
+            let path = folder.path().join(name);
+            let mut writer = ChannelWriter::create(&path).unwrap();
+            writer
+                .write("ARM", b"12345678", WallTime::from_unix_ns(5_000))
+                .unwrap();
+            writer.finish().unwrap();
+            let refused = [
+                writer.finish(),
+                writer.write("ARM", b"", WallTime::from_unix_ns(0)),
+            ];
+            assert!(
+                refused
+                    .iter()
+                    .all(|it| matches!(it, Err(LogError::Finished)))
+            );
+            let info = super::super::open(&path).unwrap().info().unwrap();
+            assert_eq!((info.format, info.messages), (format, 1));
+        }
+    }
+}
