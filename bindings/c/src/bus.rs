@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use kadenz_library::Bus;
 use kadenz_library::msg::bus::{Aggregator, SubscriptionOptions};
 
-use crate::{answer, behind, free, handle, text, text_or_none, timeout, told};
+use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
 
 /// A bus, which any number of threads may use.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn kadenz_receive(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a message.
-        let (subscription, told_message) = unsafe { (behind(subscription)?, behind(message)?) };
+        let (subscription, into) = unsafe { (behind(subscription)?, room(message)?) };
         let kadenz_subscription {
             aggregator,
             channel,
@@ -121,13 +121,13 @@ pub unsafe extern "C" fn kadenz_receive(
             *channel = CString::new(raw.channel.as_str()).map_err(told)?;
         }
         let stamps = raw.stamps();
-        *told_message = kadenz_message {
+        into.write(kadenz_message {
             channel: channel.as_ptr(),
             payload: raw.payload.as_ptr(),
             length: raw.payload.len(),
             taken_ns: stamps.taken.as_ns(),
             kernel_ns: stamps.kernel.map_or(0, |it| it.as_ns()),
-        };
+        });
         Ok(1)
     })
 }

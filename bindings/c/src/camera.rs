@@ -8,7 +8,7 @@ use kadenz_library::camera::client::{FrameError, OpenOptions};
 use kadenz_library::camera::layout::{Channels, Order};
 use kadenz_library::camera::ring::Frame;
 
-use crate::{answer, behind, free, handle, text, timeout, told};
+use crate::{answer, behind, free, handle, room, text, timeout, told};
 
 /// A camera.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -75,8 +75,10 @@ pub unsafe extern "C" fn kadenz_camera_latest(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a frame.
-        let (camera, into) = unsafe { (behind(camera)?, behind(frame)?) };
-        *into = describe(&camera.0.latest(timeout(max_age_ns)).map_err(told)?);
+        let (camera, into) = unsafe { (behind(camera)?, room(frame)?) };
+        into.write(describe(
+            &camera.0.latest(timeout(max_age_ns)).map_err(told)?,
+        ));
         Ok(0)
     })
 }
@@ -90,12 +92,12 @@ pub unsafe extern "C" fn kadenz_camera_next(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a frame.
-        let (camera, into) = unsafe { (behind(camera)?, behind(frame)?) };
+        let (camera, into) = unsafe { (behind(camera)?, room(frame)?) };
         match camera.0.next(timeout(timeout_ns)) {
-            Ok(found) => *into = describe(&found),
+            Ok(found) => into.write(describe(&found)),
             Err(FrameError::Timeout { .. }) => return Ok(0),
             Err(error) => return Err(told(error)),
-        }
+        };
         Ok(1)
     })
 }

@@ -1,6 +1,6 @@
 //! `libkadenz` for C and C++: opaque handles, a value that says whether a call succeeded, and a text that says why not.
 //!
-//! No panic crosses. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
+//! No panic crosses: a call that panics fails, but for `kadenz_now_ns` and `kadenz_series_record`, where it would end the program. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
 //! nanoseconds of `CLOCK_MONOTONIC`.
 
 mod bus;
@@ -13,6 +13,7 @@ mod run;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -103,6 +104,16 @@ unsafe fn behind<'a, T>(handle: *mut T) -> Result<&'a mut T, String> {
     // SAFETY: by the caller's word it leads to a live value that nobody else uses.
     unsafe { handle.as_mut() }
         .ok_or_else(|| "the handle is NULL; the call that makes it failed".to_owned())
+}
+
+/// Room of C for an answer, whatever lies there.
+///
+/// # Safety
+/// It must be NULL, or have room for a `T` that nobody else uses meanwhile.
+unsafe fn room<'a, T>(into: *mut T) -> Result<&'a mut MaybeUninit<T>, String> {
+    // SAFETY: by the caller's word there is room; what lies there need not be a `T`.
+    let room = unsafe { into.cast::<MaybeUninit<T>>().as_mut() };
+    room.ok_or_else(|| "there is no room for the answer: the pointer is NULL".to_owned())
 }
 
 /// Frees a handle.

@@ -7,7 +7,7 @@ use kadenz_library::msg::log::{self, ChannelWriter, Entry, LogReader};
 use kadenz_library::rt::clock::WallTime;
 
 use crate::bus::kadenz_message;
-use crate::{answer, behind, free, handle, text, told};
+use crate::{answer, behind, free, handle, room, text, told};
 
 /// A log that is read: LCM's event log, MCAP, a bag of ROS 1, or a folder of ROS 2.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn kadenz_log_next(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a message.
-        let (log, into) = unsafe { (behind(log)?, behind(message)?) };
+        let (log, into) = unsafe { (behind(log)?, room(message)?) };
         if !log.reader.read(&mut log.entry).map_err(told)? {
             return Ok(0);
         }
@@ -54,13 +54,13 @@ pub unsafe extern "C" fn kadenz_log_next(
             log.channel = CString::new(name.replace('\0', " ")).map_err(told)?;
         }
         let since_1970 = |time: WallTime| u64::try_from(time.as_unix_ns()).unwrap_or(0);
-        *into = kadenz_message {
+        into.write(kadenz_message {
             channel: log.channel.as_ptr(),
             payload: entry.payload.as_ptr(),
             length: entry.payload.len(),
             taken_ns: since_1970(entry.log_time),
             kernel_ns: since_1970(entry.publish_time),
-        };
+        });
         Ok(1)
     })
 }

@@ -9,7 +9,7 @@ use kadenz_library::record::samples::Sample;
 use kadenz_library::rt::clock::MonotonicTime;
 use kadenz_library::{Periodic, Recording, Tick, Ticks, Tuning};
 
-use crate::{answer, behind, free, handle, text, text_or_none, told};
+use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
 
 /// A run while it is written.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -225,16 +225,13 @@ pub unsafe extern "C" fn kadenz_periodic_next(
     periodic: *mut kadenz_periodic,
     tick: *mut kadenz_tick,
 ) -> i32 {
-    // SAFETY: the caller passes a handle, and NULL or room for a tick.
-    let (Some(periodic), Some(told)) = (unsafe { periodic.as_mut() }, unsafe { tick.as_mut() })
-    else {
-        return -1;
-    };
-    let Some(tick) = periodic.0.next() else {
-        return -1;
-    };
-    *told = describe(&tick);
-    0
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a tick.
+        let (periodic, into) = unsafe { (behind(periodic)?, room(tick)?) };
+        let tick = periodic.0.next().ok_or("the loop has ended")?;
+        into.write(describe(&tick));
+        Ok(0)
+    })
 }
 
 /// As `kadenz_periodic_next`, for a caller that also has something else to look at: sleeps no longer than so many nanoseconds. 1 with a tick, 0
@@ -245,16 +242,15 @@ pub unsafe extern "C" fn kadenz_periodic_next_within(
     longest_ns: i64,
     tick: *mut kadenz_tick,
 ) -> i32 {
-    // SAFETY: the caller passes a handle, and NULL or room for a tick.
-    let (Some(periodic), Some(told)) = (unsafe { periodic.as_mut() }, unsafe { tick.as_mut() })
-    else {
-        return -1;
-    };
-    match periodic.0.next_within(crate::timeout(longest_ns)) {
-        Some(tick) => *told = describe(&tick),
-        None => return 0,
-    }
-    1
+    answer(-1, || {
+        // SAFETY: the caller passes a handle and room for a tick.
+        let (periodic, into) = unsafe { (behind(periodic)?, room(tick)?) };
+        let Some(tick) = periodic.0.next_within(timeout(longest_ns)) else {
+            return Ok(0);
+        };
+        into.write(describe(&tick));
+        Ok(1)
+    })
 }
 
 fn describe(tick: &Tick) -> kadenz_tick {

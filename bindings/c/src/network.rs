@@ -10,7 +10,7 @@ use kadenz_library::ethercat::{
 };
 
 use crate::loops::{kadenz_recording, put_text};
-use crate::{answer, behind, free, handle, text, text_or_none, timeout, told};
+use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
 
 /// A segment with its devices. Its values may be read and set by any number of threads.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -219,11 +219,11 @@ unsafe fn get<T>(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller's promise.
-        let (network, into) = unsafe { (network.as_ref(), behind(into)?) };
-        *into = of(match network.ok_or(NO_NETWORK)?.entry(value)? {
+        let (network, into) = unsafe { (network.as_ref(), room(into)?) };
+        into.write(of(match network.ok_or(NO_NETWORK)?.entry(value)? {
             Entry::Input(input) => input.get(),
             Entry::Output(output) => output.get(),
-        });
+        }));
         Ok(0)
     })
 }
@@ -295,15 +295,15 @@ pub unsafe extern "C" fn kadenz_network_get_state(
 ) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle and room.
-        let (network, into) = unsafe { (network.as_ref().ok_or(NO_NETWORK)?, behind(state)?) };
+        let (network, into) = unsafe { (network.as_ref().ok_or(NO_NETWORK)?, room(state)?) };
         let state = network.network.running().map_err(told)?.state();
-        *into = kadenz_network_state {
+        into.write(kadenz_network_state {
             is_running: state.is_running,
             cycles: state.cycles,
             lost: state.lost,
             operational: state.operational,
             devices: state.devices,
-        };
+        });
         Ok(0)
     })
 }

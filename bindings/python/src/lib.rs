@@ -69,7 +69,7 @@ fn _kadenz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bus::Subscription>()?;
     module.add_class::<log::Log>()?;
     module.add_class::<log::LogWriting>()?;
-    module.add_class::<network::Cached>()?;
+    module.add_class::<network::ProcessValue>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<periodic::Durations>()?;
     module.add_class::<periodic::Recording>()?;

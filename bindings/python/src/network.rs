@@ -17,8 +17,8 @@ use crate::{error, timeout, wait};
 pub(crate) struct Network(SharedNetwork);
 
 /// An object that a device tells or is told.
-#[pyclass(frozen, module = "kadenz._kadenz")]
-pub(crate) struct Cached(Entry);
+#[pyclass(frozen, name = "Value", module = "kadenz._kadenz")]
+pub(crate) struct ProcessValue(Entry);
 
 enum Entry {
     Input(SharedInput),
@@ -67,9 +67,9 @@ impl Network {
         index: u16,
         subindex: u8,
         r#type: Option<&str>,
-    ) -> PyResult<Cached> {
+    ) -> PyResult<ProcessValue> {
         let input = self.0.input(device, (index, subindex), value_type(r#type)?);
-        Ok(Cached(Entry::Input(input.map_err(error)?)))
+        Ok(ProcessValue(Entry::Input(input.map_err(error)?)))
     }
 
     fn output(
@@ -78,11 +78,11 @@ impl Network {
         index: u16,
         subindex: u8,
         r#type: Option<&str>,
-    ) -> PyResult<Cached> {
+    ) -> PyResult<ProcessValue> {
         let output = self
             .0
             .output(device, (index, subindex), value_type(r#type)?);
-        Ok(Cached(Entry::Output(output.map_err(error)?)))
+        Ok(ProcessValue(Entry::Output(output.map_err(error)?)))
     }
 
     fn start(&self, recording: Option<PyRef<'_, Recording>>) -> PyResult<()> {
@@ -124,7 +124,7 @@ impl Network {
 }
 
 #[pymethods]
-impl Cached {
+impl ProcessValue {
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let value = match &self.0 {

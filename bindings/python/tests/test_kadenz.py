@@ -128,6 +128,36 @@ def test_messages_of_a_type_are_lcm_s(types):
         state(speed=1)
 
 
+def test_arrays_of_numbers_are_views_of_numpy(tmp_path):
+    (tmp_path / "robot.lcm").write_text(TYPES)
+    lists, arrays = (kadenz.load_types(tmp_path, numpy=it)["robot.state_t"] for it in (False, True))
+    payload = lists(position=[1.0, 2.0, 3.0], n=2, path=[types_point(lists)] * 2, raw=b"ab", grid=[[1.0, 2.0], [3.0, 4.0]]).encode()
+    message = arrays.decode(payload)
+    assert message.position.tolist() == [1.0, 2.0, 3.0] and not message.position.flags.writeable
+    assert numpy.shares_memory(message.grid, numpy.frombuffer(payload, numpy.uint8)) and message.grid.shape == (2, 2)
+    assert message.raw == b"ab" and message.encode() == payload and message == arrays.decode(payload)
+    # Numbers of any type and order of memory are encoded; those that have no place are refused.
+    message.position = numpy.array([1, 2, 3], numpy.int16)
+    message.grid = numpy.asfortranarray(message.grid)
+    assert message.encode() == payload
+    message.position = numpy.zeros(4)
+    with pytest.raises(kadenz.Error, match="shape"):
+        message.encode()
+    assert arrays().position.tolist() == [0.0] * 3
+    (tmp_path / "small.lcm").write_text("struct small_t { int8_t x[2]; }")
+    small_t = kadenz.load_types(tmp_path / "small.lcm", numpy=True)["small_t"]
+    for refused in (numpy.array([1, 300]), numpy.array([1.0, 2.0])):
+        with pytest.raises(kadenz.Error, match="x"):
+            small_t(x=refused).encode()
+    for end in range(len(payload)):
+        with pytest.raises(kadenz.Error):
+            arrays.decode(payload[:end])
+
+
+def types_point(state_t):
+    return state_t._types["robot.point_t"](x=1.0)
+
+
 def test_a_class_of_ones_own_is_a_message():
     class Word:
         def __init__(self, text):

@@ -4,7 +4,7 @@ function frames()
   told = {};
   for layout = {'gray', 'rgb'}
     for size = {'640x480', '1280x720', '1920x1080', '3840x2160'}
-      camera = kadenz.Camera(['test://' size{1} '@1'], 'layout', layout{1}, 'timeout', 20);
+      camera = kadenz.Camera(['test://' size{1} '@10'], 'layout', layout{1}, 'timeout', 20);
       camera.maxAge = 60;
       image = camera.read(20);
       methods = five(camera, image);

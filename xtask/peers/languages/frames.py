@@ -44,7 +44,7 @@ def main():
     told = {}
     for layout in ("gray", "rgb"):
         for size in SIZES:
-            with kadenz.Camera(f"test://{size}@1", layout=layout + "-column-major") as camera:
+            with kadenz.Camera(f"test://{size}@10", layout=layout + "-column-major") as camera:
                 picture = camera.next(timeout=20.0).copy()
                 for name, call in methods(camera, picture).items():
                     told[f"{layout} {size}: {name}"] = median_ms(call)

@@ -52,7 +52,8 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         let mut found = vec![None; all.len()];
-        for turn in 0..all.len() {
+        let wants = |part: &str| wishes.only.is_empty() || wishes.only.iter().any(|it| it == part);
+        for turn in (0..all.len()).filter(|_| wants("loops")) {
             let at = (turn + round) % all.len();
             match built.measure(all[at].0, all[at].1, seconds) {
                 Ok(it) => found[at] = Some(it),
@@ -60,10 +61,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
             }
         }
         loops.push(found);
-        for (at, language) in FRAMES.iter().enumerate() {
-            if !wishes.only.is_empty() && !wishes.only.iter().any(|it| it == "frames") {
-                continue;
-            }
+        for (at, language) in FRAMES.iter().enumerate().filter(|_| wants("frames")) {
             match built.frames(repository, language) {
                 Ok(found) => frames[at].push(found),
                 Err(error) => eprintln!("left out: frames in {language}: {error:#}"),

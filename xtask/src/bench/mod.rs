@@ -59,7 +59,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
 
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
-                memory,broker; contestants of ethercat; a name that is none tells them all
+                memory,broker; contestants of ethercat; a name that is none tells them all; loops or frames of languages
   --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
                 of hlog-report, ethercat and camera [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]

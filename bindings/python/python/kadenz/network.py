@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple, Optional, Union
 
 from . import _kadenz
-from ._kadenz import Cached
+from ._kadenz import Value
 from .loops import Recording
 
 
@@ -48,12 +48,12 @@ class Network:
         self._record = record
         self._network = _kadenz.Network(segment, cycle, deadline, priority, lock_memory, folder)
 
-    def input(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Cached:
+    def input(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Value:
         """An object that a device tells, by the device's name or position. The type is the device's own, or "bool", "u8" to
         "u64", "i8" to "i64", "f32", "f64". Before `start`."""
         return self._network.input(str(device), index, subindex, type)
 
-    def output(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Cached:
+    def output(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Value:
         """An object that a device is told, as `input`. It is zero until its `value` is set."""
         return self._network.output(str(device), index, subindex, type)
 

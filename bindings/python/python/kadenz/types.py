@@ -11,6 +11,7 @@ how long an array is follows the array when it is encoded, and need not be set.
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from typing import Any, ClassVar, Dict, List, Tuple, Union
@@ -27,13 +28,16 @@ _LETTERS = {
 }
 
 
-def load_types(*paths: PathLike) -> Dict[str, Any]:
-    """The classes of .lcm files, and of all of them in folders, by full name. Enums are classes with constants."""
+def load_types(*paths: PathLike, numpy: bool = False) -> Dict[str, Any]:
+    """The classes of .lcm files, and of all of them in folders, by full name. Enums are classes with constants.
+
+    With `numpy` arrays of numbers are arrays of numpy: those of a message that came are read-only views of its bytes, without a copy.
+    Either way an array of numpy can be given where a list can.
+    """
     described = json.loads(_kadenz.parse_types([os.fspath(it) for it in paths]))
     types: _Types = {}
     for it in described:
-        make = _enum if it["kind"] == "enum" else _struct
-        types[it["name"]] = make(it, types)
+        types[it["name"]] = _enum(it, types) if it["kind"] == "enum" else _struct(it, types, numpy)
     return types
 
 
@@ -109,7 +113,7 @@ def _same(one: Any, other: Any) -> bool:
 class _Field:
     """A member: how it is encoded."""
 
-    def __init__(self, described: Dict[str, Any], types: _Types) -> None:
+    def __init__(self, described: Dict[str, Any], types: _Types, numpy: bool) -> None:
         self.name: str = described["name"]
         self.is_length: bool = described["is_length"]
         self.dimensions: List[Any] = described["dimensions"]
@@ -118,6 +122,9 @@ class _Field:
         self.types = types
         self.letter = _LETTERS.get(self.primitive)
         self.one = struct.Struct(">" + self.letter) if self.letter else None
+        # Bytes are bytes.
+        is_numbers = self.letter is not None and self.primitive != "byte"
+        self.numpy = numpy and is_numbers and bool(self.dimensions)
 
     def default(self, types: _Types) -> Any:
         def of(dimensions: List[Any]) -> Any:
@@ -128,6 +135,8 @@ class _Field:
                 return types[self.named]._default()
             return {"string": "", "boolean": False, "float": 0.0, "double": 0.0}.get(self.primitive, 0)
 
+        if self.numpy:
+            return _numpy().zeros([it if isinstance(it, int) else 0 for it in self.dimensions], self._dtype().newbyteorder("="))
         if self.primitive == "byte" and len(self.dimensions) == 1:
             first = self.dimensions[0]
             return bytes(first if isinstance(first, int) else 0)
@@ -149,7 +158,26 @@ class _Field:
             self._put_one(value, out)
             return
         sizes = [it if isinstance(it, int) else lengths.get(it, 0) for it in self.dimensions]
-        self._put_array(value, sizes, out)
+        if self.letter and hasattr(value, "dtype"):
+            out.append(self._bytes_of(value, sizes))
+        else:
+            self._put_array(value, sizes, out)
+
+    def _dtype(self) -> Any:
+        return _numpy().dtype("?" if self.primitive == "boolean" else f">{self.letter}")
+
+    def _bytes_of(self, value: Any, sizes: List[int]) -> bytes:
+        """The encoding of an array of numpy."""
+        if list(value.shape) != sizes:
+            raise Error(f"{self.name} has the shape {value.shape}, and needs {tuple(sizes)}")
+        try:
+            cast = value.astype(self._dtype(), casting="same_kind", copy=False)
+        except TypeError as cause:
+            raise Error(f"{self.name}: {cause}") from None
+        if cast.dtype.kind in "iu" and (cast != value).any():
+            raise Error(f"{self.name} has a number that {self.primitive} cannot hold")
+        encoded: bytes = cast.tobytes()
+        return encoded
 
     def _put_array(self, value: Any, sizes: List[int], out: List[bytes]) -> None:
         if len(value) != sizes[0]:
@@ -184,7 +212,15 @@ class _Field:
         if not self.dimensions:
             return self._get_one(payload, at)
         sizes = [it if isinstance(it, int) else getattr(message, it) for it in self.dimensions]
-        return self._get_array(payload, at, sizes)
+        return self._view(payload, at, sizes) if self.numpy else self._get_array(payload, at, sizes)
+
+    def _view(self, payload: bytes, at: int, sizes: List[int]) -> Tuple[Any, int]:
+        """An array of numpy over the bytes."""
+        count, dtype = math.prod(sizes), self._dtype()
+        end = at + count * dtype.itemsize
+        if min(sizes) < 0 or end > len(payload):
+            raise IndexError(f"{self.name} is cut off")
+        return _numpy().frombuffer(payload, dtype, count, at).reshape(sizes), end
 
     def _get_array(self, payload: bytes, at: int, sizes: List[int]) -> Tuple[Any, int]:
         count = sizes[0]
@@ -218,8 +254,15 @@ class _Field:
         return value, at
 
 
-def _struct(described: Dict[str, Any], types: _Types) -> type:
-    fields = tuple(_Field(it, types) for it in described["members"])
+def _numpy() -> Any:
+    # Not before it is needed: it takes longer to load than all of this package.
+    import numpy
+
+    return numpy
+
+
+def _struct(described: Dict[str, Any], types: _Types, numpy: bool) -> type:
+    fields = tuple(_Field(it, types, numpy) for it in described["members"])
     package, _, short = described["name"].rpartition(".")
     body: Dict[str, Any] = {
         "__doc__": "\n".join(described["doc"].splitlines()) or None,
