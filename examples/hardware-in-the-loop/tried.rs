@@ -28,9 +28,14 @@ fn arm() -> PathBuf {
     arm
 }
 
-/// What `kadenz msg gen` writes for a language.
+/// The arm's messages in a language.
 pub(crate) fn types(language: Language, into: &Path) {
-    let types = library::msg::types::Types::from_files([example().join("arm.lcm")]).unwrap();
+    generate(&example().join("arm.lcm"), language, into);
+}
+
+/// What `kadenz msg gen` writes for a language.
+pub(crate) fn generate(described: &Path, language: Language, into: &Path) {
+    let types = library::msg::types::Types::from_files([described]).unwrap();
     for file in generate::generate(&types, language).unwrap().files {
         let path = into.join(file.path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -44,9 +49,11 @@ pub(crate) fn hold(controllers_run: &Path, controller: impl FnOnce(&str) -> Comm
     static TESTS: AtomicU32 = AtomicU32::new(0);
     let port = 20_000 + (16 * std::process::id() + TESTS.fetch_add(1, Ordering::Relaxed)) % 40_000;
     let url = format!("udpm://239.255.76.67:{port}?ttl=0");
+    // Built before the controller waits for it.
+    let arm = arm();
     let mut controlling = controller(&url).stdout(Stdio::null()).spawn().unwrap();
     let run = controllers_run.with_file_name("arm");
-    let told = Command::new(arm())
+    let told = Command::new(arm)
         .arg(&run)
         .args([&url, "200Hz", "3"])
         .output()

@@ -14,7 +14,7 @@ Needs a JDK (9 or later), as in apt-get install default-jdk-headless.
 
 Usage: cargo xtask java [--target TRIPLE]
 
-  --target  build for this platform and not for the present one: once for each, and the jar holds all
+  --target  add this platform to the jar, which a call without it begins anew
 ";
 
 /// Builds the native library and the jar; true if both are built.
@@ -30,6 +30,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     };
     let mut build = repository.command("cargo");
     build.args(["build", "--release", "-p", "kadenz-java"]);
+    let is_first = target.is_none();
     let mut folder = repository.target();
     let mut platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
     if let Some(target) = target {
@@ -43,6 +44,10 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let library = folder.join("release").join(library_of(&platform));
     let sources = repository.path("bindings/java/java/kadenz");
     let home = repository.target().join("java");
+    if is_first {
+        // What earlier builds left of other platforms may not fit the classes any more.
+        let _ = std::fs::remove_dir_all(home.join("libraries"));
+    }
     let built = jar::build(&sources, &platform, &library, &home);
     println!("{}", built.map_err(|it| anyhow!(it))?.display());
     Ok(true)
@@ -51,6 +56,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 /// A platform as `kadenz.Native` names it.
 fn platform_of(target: &str) -> Result<String> {
     let arch = target.split('-').next().unwrap_or_default();
+    if !["x86_64", "aarch64"].contains(&arch) {
+        bail!("{target} is no platform of Java that Kadenz knows; take x86_64 or aarch64");
+    }
     let systems = [
         ("linux", "linux"),
         ("apple-darwin", "macos"),

@@ -165,7 +165,7 @@ kadenz_subscription *kadenz_subscribe(const kadenz_bus *bus,
                                       const char *pattern,
                                       size_t queue);
 
-// Waits so many nanoseconds for a message, for ever where they are negative; 0 is one look. 1 with a message, which is lent until the
+// Waits so many nanoseconds for a message, for ever where they are negative; 0 does not wait. 1 with a message, which is lent until the
 // next call, 0 without one, -1 where it failed.
 int32_t kadenz_receive(kadenz_subscription *subscription,
                        int64_t timeout_ns,

@@ -152,7 +152,7 @@ struct message {
 class subscription {
 public:
     explicit subscription(kadenz_subscription *handle) : handle_(detail::made(handle)) {}
-    /* Waits for a message; none after the timeout. Negative waits for ever, 0 is one look. */
+    /* Waits for a message; none after the timeout. Negative waits for ever, 0 does not wait. */
     std::optional<message> receive(nanoseconds timeout)
     {
         kadenz_message it;

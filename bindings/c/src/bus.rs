@@ -99,7 +99,7 @@ pub unsafe extern "C" fn kadenz_subscribe(
     })
 }
 
-/// Waits so many nanoseconds for a message, for ever where they are negative; 0 is one look. 1 with a message, which is lent until the
+/// Waits so many nanoseconds for a message, for ever where they are negative; 0 does not wait. 1 with a message, which is lent until the
 /// next call, 0 without one, -1 where it failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_receive(

@@ -82,9 +82,12 @@ pub fn publish_buffer<'local>(
         let channel = text(env, &channel)?;
         let bus = handles::of::<kadenz::Bus>(bus)?;
         let length = length.try_into().unwrap_or(0);
-        with_bytes(env, &buffer, length, |payload| {
-            bus.publish_bytes(&channel, payload).map_err(error)
-        })?
+        let address = direct(env, &buffer, length)?;
+        // SAFETY: the memory is as long as that, initialised, and lives for as long as this frame refers to the buffer. `Bus`
+        // holds its lock, and a `Message` may not keep the buffer: nobody writes there meanwhile.
+        #[allow(unsafe_code, reason = "memory of Java is an address")]
+        let payload = unsafe { std::slice::from_raw_parts(address, length) };
+        bus.publish_bytes(&channel, payload).map_err(error)
     });
 }
 
@@ -213,25 +216,19 @@ pub fn counts<'local>(
 }
 
 fn fill(env: &Env<'_>, buffer: &JByteBuffer<'_>, payload: &[u8]) -> Answer<()> {
-    with_bytes(env, buffer, payload.len(), |bytes| {
-        bytes.copy_from_slice(payload);
-    })
+    let address = direct(env, buffer, payload.len())?;
+    // SAFETY: there is so much room, which lives for as long as this frame refers to the buffer, and no memory of Rust lies there.
+    #[allow(unsafe_code, reason = "memory of Java is an address")]
+    unsafe {
+        std::ptr::copy_nonoverlapping(payload.as_ptr(), address, payload.len());
+    }
+    Ok(())
 }
 
-/// Lends the first bytes of a direct buffer.
-#[allow(unsafe_code, reason = "memory of Java is an address")]
-fn with_bytes<T>(
-    env: &Env<'_>,
-    buffer: &JByteBuffer<'_>,
-    length: usize,
-    body: impl FnOnce(&mut [u8]) -> T,
-) -> Answer<T> {
+/// Where a direct buffer lies that has so many bytes.
+fn direct(env: &Env<'_>, buffer: &JByteBuffer<'_>, length: usize) -> Answer<*mut u8> {
     if length > env.get_direct_buffer_capacity(buffer)? {
         return Err(error("the buffer is shorter than its message"));
     }
-    let address = env.get_direct_buffer_address(buffer)?;
-    // SAFETY: the memory is as long as the capacity, and lives for as long as this frame refers to the buffer. Java
-    // made it zeroed; it is private to `Bus` and `Subscription`, which touch it under a lock that they hold now.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(address, length) };
-    Ok(body(bytes))
+    Ok(env.get_direct_buffer_address(buffer)?)
 }

@@ -102,15 +102,7 @@ pub fn record<'local>(
     });
 }
 
-/// Whether a network records into it.
-#[jni_mangle("kadenz.Native")]
-pub fn is_shared<'local>(env: EnvUnowned<'local>, _: JClass<'local>, recording: jlong) -> jboolean {
-    native(env, |_| {
-        Recording::with(recording, |it| Ok(Arc::strong_count(it) > 1))
-    })
-}
-
-/// Ends the run; its text of a few lines.
+/// Ends the run; its text of a few lines. Null where a network still records into it, and it goes on.
 #[jni_mangle("kadenz.Native")]
 pub fn finish<'local>(
     env: EnvUnowned<'local>,
@@ -121,12 +113,16 @@ pub fn finish<'local>(
         let recording = handles::of::<Recording>(recording)?;
         let mut recording = handles::lock(&recording.0);
         let shared = recording.take().ok_or_else(finished)?;
-        let running = Arc::try_unwrap(shared).map_err(|shared| {
-            *recording = Some(shared);
-            error("a network still records into the run; stop() it first")
-        })?;
-        let finished = running.finish().map_err(error)?;
-        Ok(JString::new(env, finished.to_string())?)
+        match Arc::try_unwrap(shared) {
+            Ok(running) => {
+                let finished = running.finish().map_err(error)?;
+                Ok(JString::new(env, finished.to_string())?)
+            }
+            Err(shared) => {
+                *recording = Some(shared);
+                Ok(JString::null())
+            }
+        }
     })
 }
 

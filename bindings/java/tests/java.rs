@@ -57,7 +57,11 @@ fn build() -> Kit {
     let jar = jar::build(&sources, &platform, &library, &home).unwrap();
     let programs = home.join("programs");
     let mut sources = jar::java_files(&here("tests/java")).unwrap();
-    sources.extend(jar::java_files(&here("tests/java/robot")).unwrap());
+    let types = home.join("types");
+    tried::generate(&here("tests/java/robot.lcm"), Language::Java, &types);
+    for package in ["robot", "kadenz/generated"] {
+        sources.extend(jar::java_files(&types.join(package)).unwrap());
+    }
     compile(&[&jar], &sources, &programs);
     Kit { jar, programs }
 }
@@ -239,7 +243,8 @@ fn octave_runs_the_page_s_script() {
 fn octave(test: &str) -> Option<Command> {
     let mut settings = Command::new("java");
     let settings = jar::run(settings.args(["-XshowSettings:properties", "-version"])).unwrap();
-    let home = settings.split("java.home = ").nth(1)?.lines().next()?;
+    let home = settings.split("java.home = ").nth(1);
+    let home = home.and_then(|it| it.lines().next()).expect("java tells its home");
     let octave = || {
         let mut octave = Command::new("octave-cli");
         octave

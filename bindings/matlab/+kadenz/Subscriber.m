@@ -4,7 +4,7 @@ classdef Subscriber < kadenz.internal.Handle
 %   sub = kadenz.Subscriber('ARM', 'robot.state_t')  messages of that type
 %   sub = kadenz.Subscriber('ARM', TYPE, NODE)       on a kadenz.Node
 %
-%   message = sub.receive(SECONDS)   the next message; [] where none came in time. 0 is one look
+%   message = sub.receive(SECONDS)   the next message; [] where none came in time. 0 does not wait
 %   sub.hasNewMessage()              whether one waits
 %   sub.LatestMessage                the newest one, again and again; older ones are passed over
 %   sub.NewMessageFcn = @(message) ...; sub.poll()   calls it for each message that waits

@@ -1,6 +1,5 @@
 package kadenz;
 
-import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
 
 /**
@@ -58,18 +57,12 @@ public final class Bus extends Handle {
 
     /** Publishes a message of a type. */
     public synchronized void publish(String channel, Message message) {
-        int length = 8 + message.encodedSize();
+        int length = Framing.size(message);
         if (length > encoded.capacity()) {
             encoded = ByteBuffer.allocateDirect(Math.max(length, 2 * encoded.capacity()));
         }
         encoded.clear();
-        encoded.putLong(message.fingerprint());
-        try {
-            message.encodeTo(encoded);
-        } catch (IllegalArgumentException | BufferOverflowException error) {
-            throw new KadenzException("the " + message.getClass().getName() + " cannot be encoded: " + error.getMessage()
-                + "; let its arrays be as long as their lengths say", error);
-        }
+        Framing.encode(message, encoded);
         Native.publishBuffer(number(), channel, encoded, encoded.position());
     }
 
@@ -98,7 +91,7 @@ public final class Bus extends Handle {
     public <T extends Message> Subscription<T> subscribe(
             String channel, Class<T> type, int queue, boolean keepNewest) {
         long number = Native.subscribe(number(), channel, queue, keepNewest);
-        Subscription<T> subscription = new Subscription<T>(number);
+        Subscription<T> subscription = new Subscription<T>(this, number);
         if (type != null) {
             subscription.expect(type);
         }

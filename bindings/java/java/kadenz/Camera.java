@@ -73,7 +73,7 @@ public final class Camera extends Handle {
     }
 
     /**
-     * The newest frame that was not given yet; null where none came in so many milliseconds. 0 is one look.
+     * The newest frame that was not given yet; null where none came in so many milliseconds. 0 does not wait.
      *
      * @throws InterruptedException where the thread is interrupted while it waits
      */

@@ -4,8 +4,6 @@ import java.nio.ByteBuffer;
 
 /** A log of messages that is written: MCAP where its name ends with .mcap, else LCM's event log. */
 public final class LogWriter extends Handle {
-    private boolean isFinished;
-
     /** Creates a log, over one that is there. */
     public LogWriter(String path) {
         super("log", Native.createLog(path));
@@ -18,23 +16,24 @@ public final class LogWriter extends Handle {
 
     /** Writes a typed message. */
     public void write(String channel, Message message, long unixNs) {
-        ByteBuffer buffer = ByteBuffer.allocate(8 + message.encodedSize());
-        buffer.putLong(message.fingerprint());
-        message.encodeTo(buffer);
+        ByteBuffer buffer = ByteBuffer.allocate(Framing.size(message));
+        Framing.encode(message, buffer);
         write(channel, buffer.array(), unixNs);
     }
 
     /** Brings the file to its end, and closes it. What was written stays readable without it. */
     public synchronized void finish() {
-        isFinished = true;
-        Native.finishLog(number());
-        super.close();
+        try {
+            Native.finishLog(number());
+        } finally {
+            super.close();
+        }
     }
 
     /** Finishes the log where it was not finished. */
     @Override
     public synchronized void close() {
-        if (isOpen() && !isFinished) {
+        if (isOpen()) {
             finish();
         }
     }

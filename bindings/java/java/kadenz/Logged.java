@@ -29,10 +29,10 @@ public final class Logged implements Serializable {
     /** Decodes it into a message of its type, which is returned; an exception where it is of another one. */
     public <T extends Message> T into(T message) {
         ByteBuffer buffer = ByteBuffer.wrap(data);
-        if (data.length < 8 || buffer.getLong() != message.fingerprint()) {
+        if (data.length < Long.BYTES || buffer.getLong() != message.fingerprint()) {
             throw new KadenzException("the message on " + channel + " is not a " + message.getClass().getName());
         }
-        message.decodeFrom(buffer);
+        Framing.decode(message, buffer, channel);
         return message;
     }
 

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 
 /**
  * A message of a type. {@code kadenz msg gen --lang java} writes such classes, with public fields and a constructor
- * without arguments, which receiving needs.
+ * without arguments, which receiving needs. The library lends its buffers for a call: a message must not keep one.
  */
 public interface Message extends Serializable {
     /** Bytes of the encoded members, without the fingerprint. */

@@ -89,8 +89,7 @@ final class Native {
 
     static native void record(long durations, long beginNs, long endNs);
 
-    static native boolean isShared(long recording);
-
+    /** Null where a network still records into it. */
     static native String finish(long recording);
 
     static native long startLoop(

@@ -94,7 +94,7 @@ public final class Network extends Handle {
             return Native.getValue(network.number(), place);
         }
 
-        /** The same as an integer, exact beyond 2^53. */
+        /** The same as an integer, exact beyond 2^53: a float loses its fraction, and a u64 above the largest long becomes negative. */
         public long getInteger() {
             return Native.getInteger(network.number(), place);
         }

@@ -26,7 +26,7 @@ final class Patience {
         return left() == 0;
     }
 
-    /** How long the next native call may wait. One look never sees an interrupt. */
+    /** How long the next native call may wait. A call that does not wait never sees an interrupt. */
     long slice() throws InterruptedException {
         return timeoutNs == 0 ? 0 : slice(left());
     }

@@ -31,16 +31,20 @@ public final class Recording extends Handle {
     /** Ends the run. Returns a few lines: counts, percentiles, missed deadlines, warnings. */
     public synchronized String finish() {
         if (summary == null) {
-            if (Native.isShared(number())) {
-                throw new KadenzException("a network still records into the run; stop() it first");
-            }
+            boolean isOver = true;
             try {
                 summary = Native.finish(number());
+                isOver = summary != null;
             } finally {
-                for (Durations it : series.values()) {
-                    it.close();
+                if (isOver) {
+                    for (Durations it : series.values()) {
+                        it.close();
+                    }
+                    super.close();
                 }
-                super.close();
+            }
+            if (!isOver) {
+                throw new KadenzException("a network still records into the run; stop() it first");
             }
         }
         return summary;

@@ -1,6 +1,5 @@
 package kadenz;
 
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -28,8 +27,13 @@ public final class Subscription<T extends Message> extends Handle {
 
     private Received<T> latest;
 
-    Subscription(long number) {
+    /** While there is a subscription its bus stays, and so does the thread that receives in the background. */
+    @SuppressWarnings("unused")
+    private final Bus bus;
+
+    Subscription(Bus bus, long number) {
         super("subscription", number);
+        this.bus = bus;
     }
 
     /** Decodes messages of this type from now on, by their fingerprint. */
@@ -65,9 +69,9 @@ public final class Subscription<T extends Message> extends Handle {
     }
 
     /**
-     * The next message; null where none came in so many milliseconds. 0 is one look.
+     * The next message; null where none came in so many milliseconds. 0 does not wait.
      *
-     * @throws InterruptedException where the thread is interrupted while it waits; not by one look
+     * @throws InterruptedException where the thread is interrupted while it waits
      * @throws KadenzException where the message is not of the type, which then is gone, or nothing can come any more
      */
     public Received<T> getNextMessage(long timeoutMs) throws InterruptedException {
@@ -184,20 +188,7 @@ public final class Subscription<T extends Message> extends Handle {
                 + " bytes, too few for a fingerprint; subscribe bytes, without a type");
         }
         Message message = types.create(channel, buffer.getLong());
-        try {
-            message.decodeFrom(buffer);
-        } catch (IllegalArgumentException | BufferUnderflowException error) {
-            throw malformed(message, length, error);
-        }
-        if (buffer.hasRemaining()) {
-            throw malformed(message, length, null);
-        }
+        Framing.decode(message, buffer, channel);
         return (T) message;
-    }
-
-    private KadenzException malformed(Message message, int length, RuntimeException cause) {
-        String why = cause == null ? buffer.remaining() + " bytes follow it" : String.valueOf(cause.getMessage());
-        return new KadenzException("a message of " + length + " bytes on " + channel + " is no "
-            + message.getClass().getName() + ": " + why + "; publish and subscribe the same type", cause);
     }
 }

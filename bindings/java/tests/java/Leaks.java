@@ -26,8 +26,8 @@ public final class Leaks {
     private static void round() throws Exception {
         for (int i = 0; i < 200; i++) {
             try (Bus bus = new Bus("memq://"); Subscription<Message> arm = bus.subscribe("ARM")) {
-                bus.publish("ARM", new byte[20_000]);
-                Check.same(20_000, arm.getNextMessage(Check.LONG_MS).data.length);
+                bus.publish("ARM", new byte[200_000]);
+                Check.same(200_000, arm.getNextMessage(Check.LONG_MS).data.length);
             }
         }
         try (Bus bus = new Bus("memq://"); Subscription<state_t> arm = bus.subscribe("ARM", state_t.class)) {

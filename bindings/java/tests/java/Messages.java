@@ -86,7 +86,7 @@ public final class Messages {
                 Check.that(Arrays.equals(got.position, ((state_t) other.message).position), other);
                 byte[] bytes = raw.getNextMessage(Check.LONG_MS).data;
                 Check.same(20 + 8 * n, bytes.length);
-                Check.same(0x0123456789abcdefL, ByteBuffer.wrap(bytes).getLong());
+                Check.same(got.fingerprint(), ByteBuffer.wrap(bytes).getLong());
             }
             bus.publish("ARM", state(1));
             bus.publish("ARM", state(2));
@@ -164,10 +164,10 @@ public final class Messages {
             Subscription<state_t> arm = bus.subscribe("ARM", state_t.class);
             Check.raises("from 0 on", () -> arm.getNextMessage(-1));
             bus.publish("ARM", new command_t());
-            Check.raises("fingerprint fffffffffffffffe", () -> arm.getNextMessage(Check.LONG_MS));
+            Check.raises("fingerprint " + String.format("%016x", new command_t().fingerprint()), () -> arm.getNextMessage(Check.LONG_MS));
             bus.publish("ARM", new byte[7]);
             Check.raises("too few for a fingerprint", () -> arm.getNextMessage(Check.LONG_MS));
-            byte[] torn = ByteBuffer.allocate(19).putLong(0x0123456789abcdefL).array();
+            byte[] torn = ByteBuffer.allocate(19).putLong(new state_t().fingerprint()).array();
             bus.publish("ARM", torn);
             Check.raises("19 bytes on ARM is no robot.state_t", () -> arm.getNextMessage(Check.LONG_MS));
             bus.publish("ARM", Arrays.copyOf(torn, 21));

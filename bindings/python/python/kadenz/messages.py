@@ -56,7 +56,7 @@ class Subscription:
         self._latest: Optional[Received] = None
 
     def receive(self, timeout: Optional[float] = None) -> Optional[Received]:
-        """The next message; None where none came in so many seconds. 0 is one look, None waits for ever.
+        """The next message; None where none came in so many seconds. 0 does not wait, None waits for ever.
 
         Raises Error where a message is not of the type, which then is gone, or where nothing can come any more.
         """

@@ -67,6 +67,9 @@ pub(crate) fn output(command: &mut Command, folder: &Path, input: &str) -> Strin
     said
 }
 
+/// What the package for Java has of a message.
+const INTERFACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/java/java/kadenz/Message.java");
+
 /// The classes of types and of a program beside this file, compiled for Java 8.
 pub(crate) fn java(test: &str, types: &Types, name: &str) -> Option<TempDir> {
     let text = std::fs::read_to_string(program(name)).unwrap();
@@ -81,7 +84,7 @@ pub(crate) fn java_text(test: &str, types: &Types, name: &str, text: &str) -> Op
     }
     let folder = code(types, Language::Java);
     std::fs::write(folder.path().join(name), text).unwrap();
-    let interface = std::fs::read(program("Message.java")).unwrap();
+    let interface = std::fs::read(INTERFACE).unwrap();
     std::fs::write(folder.path().join("kadenz/Message.java"), interface).unwrap();
     let mut javac = Command::new("javac");
     javac.args(["--release", "8", "-Xlint:all,-options", "-Werror"]);
