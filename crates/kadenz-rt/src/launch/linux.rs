@@ -4,12 +4,14 @@ use std::ffi::CString;
 use std::io::{self, PipeReader, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use super::{Launch, LaunchError, lock, measures};
 use crate::os::linux::launch::{Orders, Report, prepare};
+use crate::os::linux::namespace::die_with_thread;
 use crate::os::linux::signals::{self, Arrived, Mask};
 use crate::tuning::Measure;
 use crate::tuning::linux::rights::Rights;
@@ -22,6 +24,7 @@ pub struct Program {
     child: Child,
     measures: Vec<Measure>,
     signals: HeldSignals,
+    leads_a_group: bool,
 }
 
 /// What [`Program::wait`] hands on, and what tells it of the program's end.
@@ -49,6 +52,15 @@ impl Program {
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         &self.measures
+    }
+
+    /// Kills the program and what it started, where it leads a process group of its own
+    /// ([`Launch::with_this_thread`]); nothing else.
+    pub fn kill(&self) {
+        if self.leads_a_group {
+            // Refused only where all of it has ended.
+            let _ = signals::send_to_group(self.child.id(), libc::SIGKILL);
+        }
     }
 
     /// How the program has ended; `None` while it runs. Hands on no signals.
@@ -127,6 +139,10 @@ pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, La
         source,
     };
     let signals = HeldSignals::hold().map_err(unprepared)?;
+    if launch.with_this_thread {
+        command.process_group(0);
+        die_with_thread(&mut command);
+    }
     let lockable = launch.lock_memory.then(|| lock::may_be_held(&command));
     let orders = orders(launch, signals.before, lockable == Some(Ok(()))).map_err(unprepared)?;
     let (reader, writer) = io::pipe().map_err(unprepared)?;
@@ -157,6 +173,7 @@ pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, La
         child,
         measures,
         signals,
+        leads_a_group: launch.with_this_thread,
     })
 }
 

@@ -82,6 +82,9 @@ pub struct Launch {
     pub enter: Option<PathBuf>,
     /// Start nothing unless everything is granted.
     pub require: bool,
+    /// The program leads a process group of its own, so that Ctrl-C at the terminal is not for it, and
+    /// is killed when the thread that starts it ends, however that ends.
+    pub with_this_thread: bool,
 }
 
 /// Why a program does not run.

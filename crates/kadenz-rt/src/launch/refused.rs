@@ -25,6 +25,11 @@ impl Program {
         match self.0 {}
     }
 
+    /// Kills the program and what it started.
+    pub fn kill(&self) {
+        match self.0 {}
+    }
+
     /// How the program has ended; `None` while it runs.
     ///
     /// # Errors

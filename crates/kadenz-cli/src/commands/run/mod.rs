@@ -205,6 +205,7 @@ fn start(options: &Options, place: &Place) -> Result<Program, LaunchError> {
         timer_slack_ns: options.timer_slack.map(Span::as_ns),
         enter: place.enter.clone(),
         require: options.require,
+        with_this_thread: false,
     };
     launch::start(command, &launch)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kadenz_rt::launch::{self, Launch, Program};
 use kadenz_rt::net::claim::{Ending, ProgramRecord, end_program};
-use kadenz_rt::net::namespace::{Namespace, kill_with_this_thread};
+use kadenz_rt::net::namespace::Namespace;
 use kadenz_rt::tuning::Policy;
 use serde::{Deserialize, Serialize};
 
@@ -150,19 +150,12 @@ fn start(words: &[String], network: &Namespace) -> Result<Program, String> {
         .args(&words[1..])
         .stdin(Stdio::null())
         .stdout(Stdio::null());
-    lead_a_group(&mut command);
-    kill_with_this_thread(&mut command);
     let launch = Launch {
         policy: Some(Policy::Fifo(PRIORITY)),
+        with_this_thread: true,
         ..Launch::default()
     };
     launch::start(command, &launch).map_err(|error| error.to_string())
-}
-
-/// Ctrl-C at the terminal is for the testbed, which ends them in order.
-fn lead_a_group(command: &mut Command) {
-    use std::os::unix::process::CommandExt as _;
-    command.process_group(0);
 }
 
 /// A program by its name; `kadenz` is the running one, whatever it is called on this machine.
