@@ -15,6 +15,7 @@
 //! | [`watch`] | how long do the threads of a running program wait for a CPU? |
 //! | [`udp`] | is plain Ethernet and UDP good enough for this robot? |
 //! | [`pubsub`] | how long does a message take from one program to another? |
+//! | [`probes`] | the same by the clients of other middlewares, which come as sources |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
@@ -29,6 +30,7 @@ pub mod load;
 pub mod matrix;
 pub mod measuring;
 pub mod measuring_threads;
+pub mod probes;
 pub mod pubsub;
 pub mod session;
 pub mod stamped;

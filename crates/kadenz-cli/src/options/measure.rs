@@ -255,6 +255,16 @@ impl MeasureOptions {
         Ok(())
     }
 
+    /// The policy that was asked for.
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy.unwrap_or(Policy::Other)
+    }
+
+    /// Whether CPUs are to be kept free of everything else.
+    pub(crate) fn has_shield(&self) -> bool {
+        self.shield.is_some()
+    }
+
     /// The sleeper, if one was named.
     pub(crate) fn sleeper(&self) -> anyhow::Result<Option<SleeperKind>> {
         self.sleeper

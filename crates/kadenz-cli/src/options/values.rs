@@ -1,5 +1,5 @@
-//! Values of options: what a shell completes, lists of CPUs as `taskset -c` takes them (`0,2-3`), and how many
-//! packets may be lost (`0.1%`, `5`).
+//! Values of options: what a shell completes, lists of CPUs as `taskset -c` takes them (`0,2-3`), a command in
+//! one word, and how many packets may be lost (`0.1%`, `5`).
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -71,6 +71,49 @@ impl FromStr for CpuList {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+/// A command in one option, parted into words as a shell does: by blanks, of which quotes and a backslash
+/// make none. Nothing else is special.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandWords(pub(crate) Vec<String>);
+
+impl FromStr for CommandWords {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match (letter, quote) {
+                (_, Some(open)) if letter == open => quote = None,
+                ('\\', None | Some('"')) => match letters.next() {
+                    Some(next) => word.get_or_insert_default().push(next),
+                    None => return Err("it ends in a backslash".to_owned()),
+                },
+                ('\'' | '"', None) => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                (_, None) if letter.is_whitespace() => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(letter),
+            }
+        }
+        if let Some(open) = quote {
+            return Err(format!("the quote {open} does not end"));
+        }
+        words.extend(word);
+        match words.first().is_some_and(|it| !it.is_empty()) {
+            true => Ok(Self(words)),
+            false => Err("it names no program".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for CommandWords {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.0.join(" "))
     }
 }
 

@@ -67,6 +67,7 @@ impl Ready {
                 message_bytes: plan.message_bytes,
             },
             subscribers: 1,
+            subscriber: None,
             receiving: Receiving::Blocking,
             queue: 30,
             patience: PATIENCE,

@@ -1,37 +1,78 @@
-//! Servers that contestants meet at: each on loopback and a free port, asleep while others measure.
+//! Servers that both sides of a measurement meet at: each on loopback, at a free port, in a folder of its own.
+//!
+//! A shell stands guard over a server and kills it at the end of its input, which comes however this program ends.
 
-use std::io::Write as _;
+use std::fmt;
+use std::fs::File;
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use kadenz_rt::tuning::Policy;
+use tempfile::TempDir;
 
-use super::Scheduling;
-use crate::bench::absent;
-use crate::process;
-use crate::repository::Repository;
-
-/// What there is of them.
+/// A server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Ours for LCM's clients.
+pub enum ServerKind {
+    /// `kadenz msg server`, for LCM's clients by `tcpq://`.
     Tcpq,
-    /// RabbitMQ.
+    /// RabbitMQ, for AMQP.
     RabbitMq,
-    /// ROS 1's.
+    /// ROS 1's master.
     RosMaster,
+    /// Eclipse Mosquitto, for MQTT.
+    Mosquitto,
+    /// NATS.
+    Nats,
 }
 
-/// A shell stands guard over a server. It passes on the signals that it reads and kills the server at
-/// the end of its input, which comes however this program ends; in a session of its own, as Ctrl-C
-/// would otherwise end the guard and not the server.
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// It is not installed.
+    #[error("{kind} is not here: {}", .kind.remedy())]
+    Absent {
+        /// Which one.
+        kind: ServerKind,
+    },
+    /// The system refuses what it needs.
+    #[error("{kind} cannot be started: {source}")]
+    Start {
+        /// Which one.
+        kind: ServerKind,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It runs and does not listen.
+    #[error("{kind} did not listen at port {port} within {} s; it said: {said}", PATIENCE.as_secs())]
+    Deaf {
+        /// Which one.
+        kind: ServerKind,
+        /// Where it was to listen.
+        port: u16,
+        /// The end of its log.
+        said: String,
+    },
+}
+
+/// One that runs until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    port: u16,
+    guard: Child,
+    /// Its own, which goes with it.
+    _folder: TempDir,
+}
+
+/// Starts a server in a session of its own, as Ctrl-C would otherwise end the guard and not the server.
 const GUARD: &str = r#"
 last="$1" log="$2"; shift 2
 setsid "$@" </dev/null >"$log" 2>&1 & group=$!
-while read -r signal; do kill -s "$signal" -- "-$group"; done
+cat >/dev/null
 kill -s KILL -- "-$group"
 wait
 eval "$last"
@@ -49,102 +90,168 @@ done
 /// ROS's master, without the rest of roscore.
 const ROS_MASTER: &str =
     "import sys, rosmaster; rosmaster.rosmaster_main(['rosmaster'] + sys.argv[1:])";
+/// The Python that Debian's packages are for.
+const PYTHON: &str = "/usr/bin/python3";
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// How often it is looked whether it listens.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// So much of a log is shown.
+const SHOWN: usize = 300;
 
-/// One that runs until it is dropped.
-#[derive(Debug)]
-pub struct Server {
-    /// What it is.
-    pub kind: Kind,
-    /// Where it listens.
-    pub port: u16,
-    guard: Child,
-}
+impl ServerKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Tcpq,
+        Self::RabbitMq,
+        Self::RosMaster,
+        Self::Mosquitto,
+        Self::Nats,
+    ];
 
-impl Kind {
+    /// As an option calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcpq => "tcpq",
+            Self::RabbitMq => "rabbitmq",
+            Self::RosMaster => "rosmaster",
+            Self::Mosquitto => "mosquitto",
+            Self::Nats => "nats",
+        }
+    }
+
     /// How to get it.
+    #[must_use]
     pub const fn remedy(self) -> &'static str {
         match self {
-            Self::Tcpq => "cargo builds it: look at what it says",
+            Self::Tcpq => "it is a part of kadenz",
             Self::RabbitMq => "apt-get install rabbitmq-server",
             Self::RosMaster => "apt-get install python3-rosmaster",
+            Self::Mosquitto => "apt-get install mosquitto",
+            Self::Nats => "apt-get install nats-server",
+        }
+    }
+
+    /// Whether it is installed.
+    #[must_use]
+    pub fn is_here(self) -> bool {
+        match self {
+            Self::Tcpq => true,
+            Self::RabbitMq => Path::new(RABBITMQ).exists(),
+            Self::RosMaster => succeeds(Command::new(PYTHON).args(["-c", "import rosmaster"])),
+            Self::Mosquitto => program("mosquitto").is_some(),
+            Self::Nats => program("nats-server").is_some(),
         }
     }
 
     /// The command, and what is to be done after its end.
-    fn command(
-        self,
-        repository: &Repository,
-        folder: &Path,
-        port: u16,
-    ) -> Result<(Command, &'static str)> {
-        match self {
-            Self::Tcpq => Ok((tcpq(repository, port)?, "")),
-            Self::RabbitMq => {
-                if !Path::new(RABBITMQ).exists() {
-                    bail!("there is no {RABBITMQ}");
-                }
-                Ok((rabbitmq(repository, folder, port)?, END_OF_NAMES))
+    fn command(self, folder: &Path, port: u16) -> io::Result<(Command, &'static str)> {
+        let listen = format!("127.0.0.1:{port}");
+        let command = match self {
+            Self::Tcpq => {
+                let mut command = Command::new(std::env::current_exe()?);
+                command.args(["msg", "server", "--listen", &listen]);
+                command
             }
-            Self::RosMaster => Ok((ros_master(repository, folder, port)?, "")),
-        }
+            Self::RabbitMq => return Ok((rabbitmq(folder, port)?, END_OF_NAMES)),
+            Self::RosMaster => {
+                let mut command = Command::new(PYTHON);
+                command.args(["-c", ROS_MASTER, "--core", "-p", &port.to_string()]);
+                command
+                    .env("ROS_LOG_DIR", folder)
+                    .env("ROS_IP", "127.0.0.1");
+                command
+            }
+            Self::Mosquitto => {
+                let settings = folder.join("mosquitto.conf");
+                let words = format!(
+                    "listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n"
+                );
+                std::fs::write(&settings, words)?;
+                let mut command = Command::new(program("mosquitto").unwrap_or_default());
+                command.arg("-c").arg(settings);
+                command
+            }
+            Self::Nats => {
+                let mut command = Command::new(program("nats-server").unwrap_or_default());
+                command.args(["-a", "127.0.0.1", "-p", &port.to_string()]);
+                command
+            }
+        };
+        Ok((command, ""))
+    }
+}
+
+impl fmt::Display for ServerKind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name())
+    }
+}
+
+impl FromStr for ServerKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|it| it.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("there is no server `{text}`; there are {names}")
+        })
     }
 }
 
 impl Server {
-    /// Starts it and waits until it listens; it sleeps then.
-    pub fn start(
-        kind: Kind,
-        repository: &Repository,
-        folder: &Path,
-        scheduling: Scheduling,
-    ) -> Result<Self> {
-        let folder = absent(&folder.join(format!("{kind:?}").to_lowercase()))?;
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-        let port = free_port()?;
-        let (command, last) = kind.command(repository, &folder, port)?;
-        let log = folder.join("log.txt");
-        // A master is in no message's way.
-        let fifo = scheduling == Scheduling::Fifo && kind != Kind::RosMaster;
-        let mut guard = guarded(repository, &command, last, &log, fifo);
-        let guard = guard.stdin(Stdio::piped()).spawn();
+    /// Starts it, under a real-time policy where one is given, and waits until it listens.
+    ///
+    /// # Errors
+    /// [`ServerError`]; nothing of it runs then.
+    pub fn start(kind: ServerKind, policy: Policy) -> Result<Self, ServerError> {
+        let start = |source| ServerError::Start { kind, source };
+        if !kind.is_here() {
+            return Err(ServerError::Absent { kind });
+        }
+        let folder = tempfile::tempdir().map_err(start)?;
+        let port = free_port().map_err(start)?;
+        let (command, last) = kind.command(folder.path(), port).map_err(start)?;
+        let log = folder.path().join("log.txt");
+        File::create(&log).map_err(start)?;
+        let mut guard = guarded(&command, last, &log, policy);
+        let guard = guard
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(start)?;
         let mut server = Self {
-            kind,
             port,
-            guard: guard.context("cannot start setsid, of util-linux")?,
+            guard,
+            _folder: folder,
         };
-        server.wait_until_it_listens(&log)?;
-        server.signal("STOP");
+        server.wait_until_it_listens(kind, &log)?;
         Ok(server)
     }
 
-    fn wait_until_it_listens(&mut self, log: &Path) -> Result<()> {
+    /// Where it listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn wait_until_it_listens(&mut self, kind: ServerKind, log: &Path) -> Result<(), ServerError> {
         let end = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if Instant::now() > end {
                 let said = std::fs::read_to_string(log).unwrap_or_default();
-                bail!("it does not listen at port {}: {}", self.port, said.trim());
+                let from = said.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
+                return Err(ServerError::Deaf {
+                    kind,
+                    port: self.port,
+                    said: said[from..].trim().to_owned(),
+                });
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(())
-    }
-
-    /// Lets it run while `measure` does.
-    pub fn awake<T>(&mut self, measure: impl FnOnce() -> T) -> T {
-        self.signal("CONT");
-        let measured = measure();
-        self.signal("STOP");
-        measured
-    }
-
-    /// What a guard does not take, it has no server for any more; then nobody can measure, and says so.
-    fn signal(&mut self, name: &str) {
-        if let Some(input) = &mut self.guard.stdin {
-            let _ = writeln!(input, "{name}");
-        }
     }
 }
 
@@ -155,17 +262,17 @@ impl Drop for Server {
     }
 }
 
-fn guarded(
-    repository: &Repository,
-    command: &Command,
-    last: &str,
-    log: &Path,
-    fifo: bool,
-) -> Command {
-    let mut guard = repository.command("setsid");
+fn guarded(command: &Command, last: &str, log: &Path, policy: Policy) -> Command {
+    let mut guard = Command::new("setsid");
     guard.args(["sh", "-c", GUARD, "guard", last]).arg(log);
-    if fifo {
-        guard.args(["chrt", "--fifo", "80"]);
+    match policy {
+        Policy::Fifo(priority) => {
+            guard.args(["chrt", "--fifo", &priority.to_string()]);
+        }
+        Policy::RoundRobin(priority) => {
+            guard.args(["chrt", "--rr", &priority.to_string()]);
+        }
+        Policy::Other | Policy::Deadline { .. } => {}
     }
     guard.arg(command.get_program()).args(command.get_args());
     let set = command.get_envs();
@@ -173,24 +280,13 @@ fn guarded(
     guard
 }
 
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on loopback")?;
-    Ok(listener.local_addr()?.port())
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn tcpq(repository: &Repository, port: u16) -> Result<Command> {
-    let mut build = repository.command("cargo");
-    build.args(["build", "--release", "--quiet", "-p", "kadenz-msg"]);
-    process::output(build.args(["--example", "tcpq_server"]))?;
-    let program = repository.target().join("release/examples/tcpq_server");
-    let mut command = repository.command(&program.to_string_lossy());
-    command.arg(format!("127.0.0.1:{port}"));
-    Ok(command)
-}
-
-fn rabbitmq(repository: &Repository, folder: &Path, port: u16) -> Result<Command> {
+fn rabbitmq(folder: &Path, port: u16) -> io::Result<Command> {
     let here = |name: &str| folder.join(name);
-    let mut command = repository.command(RABBITMQ);
+    let mut command = Command::new(RABBITMQ);
     command
         .env("HOME", folder)
         .env("RABBITMQ_NODENAME", format!("kadenz{port}@localhost"))
@@ -211,16 +307,18 @@ fn rabbitmq(repository: &Repository, folder: &Path, port: u16) -> Result<Command
     Ok(command)
 }
 
-fn ros_master(repository: &Repository, folder: &Path, port: u16) -> Result<Command> {
-    process::output(
-        repository
-            .command("/usr/bin/python3")
-            .args(["-c", "import rosmaster"]),
-    )?;
-    let mut command = repository.command("/usr/bin/python3");
-    command.args(["-c", ROS_MASTER, "--core", "-p", &port.to_string()]);
-    command
-        .env("ROS_LOG_DIR", folder)
-        .env("ROS_IP", "127.0.0.1");
-    Ok(command)
+/// A program of the path, or of where Debian puts what only root runs.
+pub(super) fn program(name: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/sbin"].map(std::path::PathBuf::from);
+    let folders = std::env::split_paths(&path).chain(more);
+    folders.map(|it| it.join(name)).find(|it| it.is_file())
+}
+
+pub(super) fn succeeds(command: &mut Command) -> bool {
+    let quiet = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    quiet.status().is_ok_and(|it| it.success())
 }

@@ -1,28 +1,25 @@
 //! The measurement as an experiment: run folder in, completed run out.
 
-use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
 
-use kadenz_msg::bus::{Bus, Publisher, Subscription, SubscriptionOptions};
-use kadenz_msg::provider::{self, InletCounters, Provider};
+use kadenz_msg::bus::{Bus, Publisher};
+use kadenz_msg::provider;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::messages::Messages;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::tuning::Tuning;
 
-use super::arrivals::ArrivalCounts;
+use super::listener::Listener;
 use super::probe::Probe;
-use super::publisher::{Listener, Published, greet, publish_on_beat};
-use super::series::{self, OF_PUBLISHER};
+use super::publisher::{Published, greet, publish_on_beat};
+use super::series::{self, OF_PUBLISHER, Recorders};
 use super::source::{Attendant, Source};
 use super::{LatencyPlan, MessagesError, Receiving};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
-
-/// How long it is waited between two greetings.
-const BETWEEN_GREETINGS: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Measures how long messages take from a publisher to each subscriber. The publisher is a thread of
 /// this process, or `source`.
@@ -45,14 +42,6 @@ pub fn latency(
     Ok(ongoing.finish(ended_by)?)
 }
 
-/// A subscriber that has a bus of its own.
-struct ProbeSubscriber {
-    bus: Bus,
-    subscription: Subscription<Probe>,
-    /// Whether the kernel stamps what comes.
-    stamped: bool,
-}
-
 /// Who publishes.
 enum Publishing<'s> {
     Thread(Publisher<Probe>),
@@ -62,7 +51,7 @@ enum Publishing<'s> {
 /// Publisher and subscribers, between which the way is open.
 pub(crate) struct Ready<'s> {
     plan: LatencyPlan,
-    subscribers: Vec<ProbeSubscriber>,
+    listeners: Vec<Listener>,
     publishing: Publishing<'s>,
 }
 
@@ -78,19 +67,24 @@ impl<'s> Ready<'s> {
         if plan.subscribers == 0 {
             return Err(MessagesError::NoSubscriber);
         }
-        let provider = provider::open(&plan.url)?;
-        let subscribers = (0..plan.subscribers).map(|_| ProbeSubscriber::open(plan, &provider));
-        let subscribers = subscribers.collect::<Result<Vec<_>, _>>()?;
-        let publishing = match source {
-            Some(source) => Publishing::Elsewhere(source),
-            None => {
+        // The URL of a probe's middleware is not one of a provider.
+        let by_probes = plan.subscriber.is_some() && source.is_some();
+        let provider = (!by_probes)
+            .then(|| provider::open(&plan.url))
+            .transpose()?;
+        let listeners = (0..plan.subscribers).map(|at| Listener::open(plan, at, provider.as_ref()));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let publishing = match (source, provider) {
+            (Some(source), _) => Publishing::Elsewhere(source),
+            (None, provider) => {
+                let provider = provider.ok_or(MessagesError::NoSubscriber)?;
                 let bus = Bus::over(&plan.url, provider);
                 Publishing::Thread(bus.publisher(&plan.channel)?)
             }
         };
         let mut ready = Self {
             plan: plan.clone(),
-            subscribers,
+            listeners,
             publishing,
         };
         ready.open_the_way(stop)?;
@@ -100,8 +94,8 @@ impl<'s> Ready<'s> {
     fn open_the_way(&mut self, stop: &Stop) -> Result<(), MessagesError> {
         let until = clock::now() + self.plan.patience;
         let mut published = 0;
-        for (at, subscriber) in self.subscribers.iter_mut().enumerate() {
-            while !subscriber.has_heard(&self.plan)? {
+        for (at, listener) in self.listeners.iter_mut().enumerate() {
+            while !listener.has_heard(&self.plan)? {
                 if let Publishing::Elsewhere(source) = &mut self.publishing
                     && source.has_ended()
                 {
@@ -143,33 +137,36 @@ impl<'s> Ready<'s> {
     ) -> Result<Prepared<'s>, ExperimentError> {
         let Self {
             plan,
-            subscribers,
+            listeners,
             publishing,
         } = self;
         let quit = Stop::default();
-        let mut listeners = Vec::with_capacity(subscribers.len());
-        for (at, subscriber) in subscribers.into_iter().enumerate() {
-            let (recorders, names) = series::create(measuring, run, &plan, at, subscriber.stamped)?;
-            let listener = Listener {
-                name: series::name(at),
-                bus: subscriber.bus,
-                subscription: subscriber.subscription,
-                receiving: plan.receiving,
-                arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
+        let mut measured = Vec::with_capacity(listeners.len());
+        for (at, listener) in listeners.into_iter().enumerate() {
+            let (recorders, series) = series::create(measuring, run, &plan, at, listener.stages())?;
+            measured.push(Measured {
+                listener,
                 recorders,
+                series,
                 quit: quit.clone(),
-                before: InletCounters::default(),
-                trouble: None,
-            };
-            listeners.push((listener, names));
+            });
         }
         Ok(Prepared {
             plan,
-            listeners,
+            measured,
             publishing,
             quit,
         })
     }
+}
+
+/// A subscriber and the series that it fills.
+struct Measured {
+    listener: Listener,
+    recorders: Recorders,
+    series: Vec<String>,
+    /// Requested when nothing more will come.
+    quit: Stop,
 }
 
 /// Stands where a source was.
@@ -191,38 +188,10 @@ impl Source for Nobody {
     }
 }
 
-impl ProbeSubscriber {
-    fn open(plan: &LatencyPlan, provider: &Arc<dyn Provider>) -> Result<Self, MessagesError> {
-        let bus = Bus::over(&plan.url, Arc::clone(provider));
-        let options = SubscriptionOptions {
-            queue: plan.queue,
-            room: plan.publish.message_bytes,
-            ..SubscriptionOptions::default()
-        };
-        let subscription = bus.subscribe_with::<Probe>(&plan.channel, &options)?;
-        Ok(Self {
-            bus,
-            subscription,
-            stamped: false,
-        })
-    }
-
-    /// Whether a message of this measurement came, within the time between two greetings.
-    fn has_heard(&mut self, plan: &LatencyPlan) -> Result<bool, MessagesError> {
-        let mut probe = Probe::default();
-        // An error may pass: an interface that is just coming up. If it stays, nothing is heard.
-        let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, BETWEEN_GREETINGS) else {
-            return Ok(false);
-        };
-        self.stamped = delivery.stamps.kernel.is_some();
-        Ok(probe.run == plan.publish.run)
-    }
-}
-
 /// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
 pub(crate) struct Prepared<'s> {
     plan: LatencyPlan,
-    listeners: Vec<(Listener, Vec<String>)>,
+    measured: Vec<Measured>,
     publishing: Publishing<'s>,
     quit: Stop,
 }
@@ -243,12 +212,13 @@ impl Prepared<'_> {
         };
         let thread_ended = Stop::default();
         let (told, tells) = mpsc::sync_channel(1);
-        let (listened, listeners) = mpsc::sync_channel(self.listeners.len());
-        note_provider(ongoing, &self.listeners);
+        let (listened, listeners) = mpsc::sync_channel(self.measured.len());
+        note_measures(ongoing, &self.measured);
+        note_middleware(ongoing, source.as_deref(), &self.measured);
         let mut members: Vec<Member> = self
-            .listeners
+            .measured
             .into_iter()
-            .map(|listener| listening(measuring, listener, ongoing.origin, &listened))
+            .map(|measured| listening(measuring, measured, ongoing.origin, &listened))
             .collect();
         members.extend(publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, told)));
         let ended_by = {
@@ -265,7 +235,7 @@ impl Prepared<'_> {
         };
         drop(listened);
         let mut listeners: Vec<Listener> = listeners.iter().collect();
-        listeners.sort_by(|a, b| a.name.len().cmp(&b.name.len()).then(a.name.cmp(&b.name)));
+        listeners.sort_by(|a, b| (a.name().len(), a.name()).cmp(&(b.name().len(), b.name())));
         let published = match source {
             Some(source) => tell_of_source(ongoing, &plan, source),
             None => tells.recv().ok(),
@@ -278,18 +248,34 @@ impl Prepared<'_> {
 /// The thread of one subscriber.
 fn listening(
     measuring: &Measuring,
-    (mut listener, names): (Listener, Vec<String>),
+    mut measured: Measured,
     origin: MonotonicTime,
     listened: &SyncSender<Listener>,
 ) -> Member {
     let listened = listened.clone();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let series = std::mem::take(&mut measured.series);
+    let is_probe = matches!(measured.listener, Listener::Program(_));
     let work = move |_: &mut LoopContext<'_>| {
-        listener.run(origin);
+        let Measured {
+            mut listener,
+            mut recorders,
+            quit,
+            ..
+        } = measured;
+        listener.run(&mut recorders, &quit, origin);
         // Gone only if the main thread has failed.
         let _ = listened.send(listener);
     };
-    measuring.member(&names, Box::new(work))
+    let names: Vec<&str> = series.iter().map(String::as_str).collect();
+    match is_probe {
+        // The probe is tuned, and not the thread that reads what it tells.
+        true => Member {
+            tuning: Tuning::default(),
+            shielded: false,
+            ..measuring.member(&[], Box::new(work))
+        },
+        false => measuring.member(&names, Box::new(work)),
+    }
 }
 
 /// The thread that publishes.
@@ -309,18 +295,47 @@ fn publishing(
     measuring.member(&OF_PUBLISHER, Box::new(work))
 }
 
-/// What the provider asked of the system and did not get: a receive buffer, above all.
-fn note_provider(ongoing: &Ongoing, listeners: &[(Listener, Vec<String>)]) {
-    let Some((listener, names)) = listeners.first() else {
-        return;
-    };
-    let measures = listener.bus.measures();
-    let measures: Vec<TuningMeasure> = measures.iter().map(session::measure_of).collect();
-    for warning in measuring_threads::refusals(&measures) {
-        ongoing.running.add_warning(warning);
+/// What the provider asked of the system and did not get: a receive buffer, above all. And what each probe
+/// asked for.
+fn note_measures(ongoing: &Ongoing, measured: &[Measured]) {
+    let mut is_first = true;
+    for it in measured {
+        let measures = match &it.listener {
+            Listener::Program(program) => program.measures().to_vec(),
+            // All of them have the same provider.
+            Listener::Bus(listener) if std::mem::take(&mut is_first) => {
+                let measures = listener.bus.measures();
+                measures.iter().map(session::measure_of).collect()
+            }
+            Listener::Bus(_) => continue,
+        };
+        for warning in measuring_threads::refusals(&measures) {
+            ongoing.running.add_warning(warning);
+        }
+        for name in &it.series {
+            ongoing.running.add_series_tuning(name, measures.clone());
+        }
     }
-    for name in names {
-        ongoing.running.add_series_tuning(name, measures.clone());
+}
+
+/// What probes say that they measure.
+fn note_middleware(ongoing: &Ongoing, source: Option<&dyn Source>, measured: &[Measured]) {
+    let publisher = source.and_then(Source::middleware);
+    let subscriber = measured.first().and_then(|it| match &it.listener {
+        Listener::Program(program) => Some(program.middleware()),
+        Listener::Bus(_) => None,
+    });
+    let sides = [
+        ("publisher_middleware", publisher),
+        ("subscriber_middleware", subscriber),
+    ];
+    for (name, middleware) in sides {
+        if let Some(middleware) = middleware {
+            let (name, middleware) = (name.to_owned(), middleware.into());
+            ongoing.running.update(|run| {
+                run.parameters.insert(name, middleware);
+            });
+        }
     }
 }
 
@@ -328,8 +343,11 @@ fn note_provider(ongoing: &Ongoing, listeners: &[(Listener, Vec<String>)]) {
 fn tell_of_source(
     ongoing: &Ongoing,
     plan: &LatencyPlan,
-    source: Box<dyn Source + '_>,
+    mut source: Box<dyn Source + '_>,
 ) -> Option<Published> {
+    for note in source.notes() {
+        ongoing.running.add_warning(note);
+    }
     match source.finish() {
         Ok((published, measures)) => {
             for warning in measuring_threads::refusals(&measures) {
@@ -366,15 +384,8 @@ fn conclude(
         published: plan.publish.count,
         refused: 0,
     });
-    for listener in &listeners {
-        let Some((error, count)) = &listener.trouble else {
-            continue;
-        };
-        ongoing.running.add_warning(Warning {
-            id: "receiving_failed".to_owned(),
-            text: format!("{}: receiving failed {count} times: {error}", listener.name),
-            remedy: None,
-        });
+    for warning in listeners.iter().flat_map(Listener::warnings) {
+        ongoing.running.add_warning(warning);
     }
     let close = |listener: Listener| listener.close(published.published);
     let messages = Messages {

@@ -21,7 +21,9 @@
 
 mod arrivals;
 mod experiment;
+mod listener;
 mod probe;
+pub mod program;
 mod publisher;
 mod series;
 mod source;
@@ -30,6 +32,8 @@ use std::time::Duration;
 
 use kadenz_msg::bus::{AdvertiseError, SendError, SubscribeError};
 use kadenz_msg::provider::ProviderError;
+
+use program::{ProbeCommand, ProbeFailed};
 
 pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};
@@ -54,6 +58,8 @@ pub struct LatencyPlan {
     pub publish: PublishPlan,
     /// How many subscribers there are, each with a bus and a thread of its own; at least one.
     pub subscribers: usize,
+    /// A probe that subscribes, started as often as there are subscribers; a bus of this process without.
+    pub subscriber: Option<ProbeCommand>,
     /// How they wait.
     pub receiving: Receiving,
     /// How many messages may wait for each of them.
@@ -115,6 +121,9 @@ pub enum MessagesError {
     /// The publishing process failed.
     #[error("the publisher failed: {0}")]
     Source(String),
+    /// A probe failed before anything was measured.
+    #[error(transparent)]
+    Probe(#[from] ProbeFailed),
 }
 
 #[cfg(test)]

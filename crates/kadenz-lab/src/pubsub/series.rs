@@ -20,11 +20,27 @@ use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 pub(super) struct Recorders {
     one_way: SeriesRecorder,
     from_send: SeriesRecorder,
+    stages: Option<StageRecorders>,
+    /// What the message says of its publishing; the first subscriber's alone.
+    publishing: Option<[SeriesRecorder; 2]>,
+}
+
+/// The stages of a message's way on the receiving side that a subscriber tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stages {
+    /// None: it is a probe.
+    None,
+    /// Its queue and decoding.
+    FromInlet,
+    /// From the kernel's stamp on.
+    FromKernel,
+}
+
+#[derive(Debug)]
+struct StageRecorders {
     kernel_to_inlet: Option<SeriesRecorder>,
     queue: SeriesRecorder,
     decode: SeriesRecorder,
-    /// What the message says of its publishing; the first subscriber's alone.
-    publishing: Option<[SeriesRecorder; 2]>,
 }
 
 /// The names of the series that are the publisher's.
@@ -41,7 +57,7 @@ pub(super) fn create(
     run: &mut RunWriter,
     plan: &LatencyPlan,
     subscriber: usize,
-    stamped: bool,
+    stages: Stages,
 ) -> Result<(Recorders, Vec<String>), ExperimentError> {
     let mut maker = Maker {
         measuring,
@@ -56,21 +72,13 @@ pub(super) fn create(
     let one_way = maker.judged(ONE_WAY, "the message was there, decoded, less its beat")?;
     let words = "the message was there, decoded, less its publishing";
     let from_send = maker.latency(ONE_WAY_FROM_SEND, words)?;
-    let words = "from the kernel's stamp until the message was there whole";
-    let kernel_to_inlet = stamped
-        .then(|| maker.latency(KERNEL_TO_INLET, words))
-        .transpose()?;
-    let words = "from the message being there until its thread took it out of the queue";
-    let queue = maker.latency(QUEUE, words)?;
-    let decode = maker.latency(DECODE, "decoding the message")?;
+    let stages = maker.stages(stages)?;
     let received = std::mem::take(&mut maker.made);
     let publishing = (subscriber == 0).then(|| maker.publishing()).transpose()?;
     let recorders = Recorders {
         one_way,
         from_send,
-        kernel_to_inlet,
-        queue,
-        decode,
+        stages,
         publishing,
     };
     Ok((recorders, received))
@@ -82,8 +90,28 @@ impl Recorders {
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn record(&mut self, probe: &Probe, delivery: &Delivery, origin: MonotonicTime) {
+        let there_ns = delivery.decoded.as_ns().cast_signed();
+        let sent = self.times(probe, there_ns, origin);
+        let Some(stages) = &mut self.stages else {
+            return;
+        };
+        let hops = delivery.hops();
+        let hop = |value_ns: i64| Sample { value_ns, ..sent };
+        if let Some((recorder, ns)) = stages.kernel_to_inlet.as_mut().zip(hops.kernel_to_inlet_ns) {
+            recorder.record(hop(ns));
+        }
+        stages.queue.record(hop(hops.queue_ns));
+        stages.decode.record(hop(hops.decode_ns));
+    }
+
+    /// Records what the message says of itself, and when it was decoded; gives the sample of its way since
+    /// it was published.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no allocation, lock or system call.
+    pub(super) fn times(&mut self, probe: &Probe, there_ns: i64, origin: MonotonicTime) -> Sample {
         let origin_ns = origin.as_ns().cast_signed();
-        let there_ns = delivery.decoded.since(origin);
+        let there_ns = there_ns - origin_ns;
         let sample = |since_ns: i64| Sample {
             sequence: probe.sequence.cast_unsigned(),
             intended_ns: since_ns - origin_ns,
@@ -93,13 +121,6 @@ impl Recorders {
         let (beat, sent) = (sample(probe.intended_ns), sample(probe.sent_ns));
         self.one_way.record(beat);
         self.from_send.record(sent);
-        let hops = delivery.hops();
-        let hop = |value_ns: i64| Sample { value_ns, ..sent };
-        if let Some((recorder, ns)) = self.kernel_to_inlet.as_mut().zip(hops.kernel_to_inlet_ns) {
-            recorder.record(hop(ns));
-        }
-        self.queue.record(hop(hops.queue_ns));
-        self.decode.record(hop(hops.decode_ns));
         if let Some([lateness, publish]) = &mut self.publishing {
             lateness.record(Sample {
                 actual_ns: sent.intended_ns,
@@ -109,10 +130,12 @@ impl Recorders {
             if probe.sequence > 0 && probe.before_ns >= 0 {
                 publish.record(Sample {
                     sequence: sent.sequence - 1,
-                    ..hop(probe.before_ns)
+                    value_ns: probe.before_ns,
+                    ..sent
                 });
             }
         }
+        sent
     }
 }
 
@@ -125,6 +148,22 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
+    fn stages(&mut self, stages: Stages) -> Result<Option<StageRecorders>, ExperimentError> {
+        if stages == Stages::None {
+            return Ok(None);
+        }
+        let words = "from the kernel's stamp until the message was there whole";
+        let kernel_to_inlet = (stages == Stages::FromKernel)
+            .then(|| self.latency(KERNEL_TO_INLET, words))
+            .transpose()?;
+        let words = "from the message being there until its thread took it out of the queue";
+        Ok(Some(StageRecorders {
+            kernel_to_inlet,
+            queue: self.latency(QUEUE, words)?,
+            decode: self.latency(DECODE, "decoding the message")?,
+        }))
+    }
+
     fn judged(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
         self.received(value, words, true)
     }

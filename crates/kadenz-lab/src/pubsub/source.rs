@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kadenz_record::run::folder::Progress;
-use kadenz_record::run::model::TuningMeasure;
+use kadenz_record::run::model::{TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::publisher::Published;
@@ -31,6 +31,16 @@ pub trait Source {
     /// # Errors
     /// Where it failed; in words.
     fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String>;
+
+    /// What it publishes with, where it is a probe: the middleware and its version.
+    fn middleware(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it noted so far and belongs into the run as warnings; each once.
+    fn notes(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
 }
 
 /// How long messages may be on their way after the last was published.

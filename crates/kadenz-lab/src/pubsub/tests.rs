@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use kadenz_msg::bus::{Bus, SubscriptionOptions};
+use kadenz_msg::bus::Bus;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::labels::{SUBSCRIBER, VALUE};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
@@ -13,8 +13,8 @@ use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 
-use super::arrivals::ArrivalCounts;
-use super::publisher::Listener;
+use super::listener::BusListener;
+use super::series::Stages;
 use super::*;
 use crate::measuring::Measuring;
 use crate::measuring_threads::{LoopContext, Unwatched};
@@ -54,6 +54,7 @@ fn plan(subscribers: usize) -> LatencyPlan {
             message_bytes: 200,
         },
         subscribers,
+        subscriber: None,
         receiving: Receiving::Blocking,
         // No pause of a busy machine may cost a message here.
         queue: 1000,
@@ -159,21 +160,16 @@ fn neither_loop_allocates() {
     let measuring = measuring(&folder.path().join("run"));
     let plan = plan(1);
     let mut run = RunWriter::create(&measuring.session.out, Run::default()).unwrap();
-    let (recorders, _) = series::create(&measuring, &mut run, &plan, 0, false).unwrap();
+    let stages = Stages::FromInlet;
+    let (mut recorders, _) = series::create(&measuring, &mut run, &plan, 0, stages).unwrap();
     let running = run.start(Duration::from_millis(20)).unwrap();
     let bus = Bus::open(&plan.url).unwrap();
-    let options = SubscriptionOptions {
-        queue: plan.queue,
-        room: plan.publish.message_bytes,
-        ..SubscriptionOptions::default()
-    };
-    let mut subscription = bus.subscribe_with::<Probe>(CHANNEL, &options).unwrap();
     let mut publisher = bus.publisher(CHANNEL).unwrap();
-    let mut probe = Probe::default();
+    let mut listener = BusListener::open(&plan, "subscriber-1".to_owned(), bus).unwrap();
     // Every place of the queue between the threads has held a message once.
     for _ in 0..2000 {
         greet(&plan.publish, &mut publisher).unwrap();
-        subscription.recv_into(&mut probe, Duration::ZERO).unwrap();
+        assert!(listener.has_heard(&plan));
     }
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(SleeperKind::Spin, SleeperOptions::default()).unwrap();
@@ -191,18 +187,10 @@ fn neither_loop_allocates() {
     });
     assert_eq!(of_publisher.count_total, 0);
     assert_eq!(told.published, plan.publish.count);
-    let mut listener = Listener {
-        name: "subscriber-1".to_owned(),
-        bus,
-        subscription,
-        receiving: Receiving::Blocking,
-        arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
-        recorders,
-        quit: Stop::default(),
-        before: kadenz_msg::provider::InletCounters::default(),
-        trouble: None,
-    };
-    let of_listener = allocation_counter::measure(|| listener.run(context.origin));
+    let quit = Stop::default();
+    let of_listener = allocation_counter::measure(|| {
+        listener.run(&mut recorders, &quit, context.origin);
+    });
     assert_eq!(of_listener.count_total, 0);
     let subscriber = listener.close(told.published);
     assert_eq!((subscriber.received, subscriber.lost), (200, 0));

@@ -8,6 +8,7 @@ mod extremes;
 mod hiccups;
 mod jitter;
 mod moments;
+mod ratio;
 mod samples;
 pub(crate) mod student;
 mod tally;
@@ -19,6 +20,7 @@ pub use extremes::{EXTREMES, Extremes};
 pub use hiccups::hiccup_total;
 pub use kadenz_record::histogram::{ParsePercentError, Percent};
 pub use moments::Moments;
+pub use ratio::RatioInterval;
 pub use samples::SampleMeter;
 
 use schemars::JsonSchema;

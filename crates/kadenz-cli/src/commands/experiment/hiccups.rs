@@ -62,7 +62,7 @@ pub(super) fn plan(options: &Options) -> Plan {
             Step::new("ordinary", &command),
             Step::new("realtime", &format!("{command} --policy fifo:98")),
         ]],
-        tables,
+        tables: Box::new(|runs| tables(runs).into()),
     }
 }
 

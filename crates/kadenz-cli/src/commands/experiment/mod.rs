@@ -50,13 +50,29 @@ struct Plan {
     /// What is measured; the steps of a group at the same time.
     groups: Vec<Vec<Step>>,
     /// The tables of the runs that were made.
-    tables: fn(&[Summary]) -> Document,
+    tables: Box<dyn Fn(&[Summary]) -> Told>,
+}
+
+/// What the runs of an experiment say.
+struct Told {
+    document: Document,
+    /// Of the experiment `messages`.
+    messages: Option<messages::MessageFigures>,
+}
+
+impl From<Document> for Told {
+    fn from(document: Document) -> Self {
+        Self {
+            document,
+            messages: None,
+        }
+    }
 }
 
 pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
     match experiment {
         Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
-        Experiment::Messages(options) => play(&messages::plan(options), &options.output),
+        Experiment::Messages(options) => play(&messages::plan(options)?, &options.output),
         Experiment::Network(options) => network::run(options),
         Experiment::Timers(options) => play(&timers::plan(options), &options.output),
         Experiment::Tuning(options) => play(&tuning::plan(options), &options.output),
@@ -105,12 +121,14 @@ fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));
+    let told = (plan.tables)(&runs);
     let repeated = Repeated {
         runs: kadenz_report::json::Output::new(&runs),
         folder,
         table: &table,
         report: &page,
-        tables: (plan.tables)(&runs),
+        messages: told.messages,
+        tables: told.document,
     };
     std::fs::write(&table, repeated.tables.markdown())
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;
@@ -135,6 +153,9 @@ pub(crate) struct Repeated<'a> {
     table: &'a Path,
     /// The page.
     report: &'a Path,
+    /// Of the experiment `messages`: what each middleware took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<messages::MessageFigures>,
     #[serde(skip)]
     tables: Document,
 }

@@ -14,6 +14,8 @@ use crate::output;
 pub(super) struct Step {
     folder: String,
     arguments: Vec<String>,
+    /// Whether the experiment goes on without it.
+    may_fail: bool,
 }
 
 impl Step {
@@ -23,6 +25,15 @@ impl Step {
         Self {
             folder: folder.into(),
             arguments: command.split_whitespace().map(str::to_owned).collect(),
+            may_fail: false,
+        }
+    }
+
+    /// The experiment says that it failed, and goes on.
+    pub(super) fn may_fail(self) -> Self {
+        Self {
+            may_fail: true,
+            ..self
         }
     }
 
@@ -62,9 +73,11 @@ pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<
             .with_context(|| format!("cannot wait for step {}", step.folder))?;
         if !matches!(status.code(), Some(0 | 1)) {
             let words = child.words();
-            failure = Some(anyhow::anyhow!(
-                "`{words}` could not do its work ({status}); type it to see why"
-            ));
+            let why = format!("`{words}` could not do its work ({status}); type it to see why");
+            match step.may_fail {
+                true => output::note(&why),
+                false => failure = Some(anyhow::anyhow!(why)),
+            }
         }
     }
     failure.map_or(Ok(()), Err)

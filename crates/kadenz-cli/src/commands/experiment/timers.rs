@@ -54,7 +54,7 @@ pub(super) fn plan(options: &Options) -> Plan {
     Plan {
         name: "timers",
         groups,
-        tables,
+        tables: Box::new(|runs| tables(runs).into()),
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn plan(options: &Options) -> Plan {
     Plan {
         name: "tuning",
         groups: vec![vec![Step::new("matrix", &command)]],
-        tables,
+        tables: Box::new(|runs| tables(runs).into()),
     }
 }
 

@@ -1,21 +1,27 @@
 //! `kadenz msg latency`: the subscribers' side, which starts the publisher.
 
+mod sides;
+
 use std::process::Stdio;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kadenz_lab::measuring::Measuring;
+use kadenz_lab::probes::ServerKind;
+use kadenz_lab::pubsub::program::ProgramPublisher;
 use kadenz_lab::pubsub::{
     CHANNEL, LatencyPlan, PublishPlan, Published, Receiving, Source, can_spin, latency, run_number,
 };
-use kadenz_msg::provider;
 use kadenz_record::run::model::TuningMeasure;
 use kadenz_rt::beat::Rate;
 use serde::{Deserialize, Serialize};
 
+use self::sides::Sides;
 use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, Telling};
-use crate::options::{Defaults, MeasureOptions, Progress, Size, Span, beats};
+use crate::options::{
+    CommandWords, Defaults, MeasureOptions, Progress, Size, Span, beats, complete,
+};
 use crate::output::Outcome;
 
 /// How long does a message take from one program to another on this host?
@@ -26,6 +32,11 @@ use crate::output::Outcome;
 /// (`one-way-from-send`), and where the time went: `publish`, `kernel-to-inlet`, `queue`, `decode`. A beat that
 /// comes late is published late and measured against its own time. Counts what was lost, doubled,
 /// reordered and dropped.
+///
+/// With `--with`, `--publisher` or `--subscriber` a program of yours takes that side: in any language, by the
+/// client of its own middleware. It speaks lines over its standard input and output, which a C header and a
+/// Python module do for it (docs/messages-probes.md). `--url` is handed to it as it is. The name of one of
+/// `kadenz probes` means that probe, which is built where it was not, and meets at a server of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +45,10 @@ Examples:
   kadenz msg latency --url memq:// --receive spin           two threads of one process
   kadenz msg latency --subscribers 5 --deadline 200us       five subscribers, each judged
   kadenz msg latency --size 1MB --rate 100Hz --url 'udpm://239.255.76.67:7667?ttl=0'
+  kadenz msg latency --with zmq                             libzmq by its own client: a probe of `kadenz probes`
+  kadenz msg latency --with './my_probe --flag' --url tcp://127.0.0.1:5555
+                                                            your middleware, by its own client
+  kadenz msg latency --subscriber ./lcm_probe               our publisher, your subscriber
 
 Exit codes: 0 the deadline was kept, 1 it was missed or a message was lost, 2 nothing could be measured.")]
 pub(crate) struct Options {
@@ -81,9 +96,30 @@ pub(crate) struct Options {
     #[arg(long)]
     in_process: bool,
 
+    /// A program that publishes and, started once for each subscriber, receives
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber"], help_heading = "Probes")]
+    with: Option<CommandWords>,
+
+    /// A program that publishes
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        conflicts_with = "in_process",
+        help_heading = "Probes"
+    )]
+    publisher: Option<CommandWords>,
+
+    /// A program that receives, started once for each subscriber
+    #[arg(long, value_name = "COMMAND", help_heading = "Probes")]
+    subscriber: Option<CommandWords>,
+
     /// Leave the table out: a part of something larger is measured
     #[arg(long, hide = true)]
     untold: bool,
+
+    /// Start this server first, on loopback; `{port}` in the URL is where it listens
+    #[arg(long, value_name = "SERVER", value_parser = complete::<ServerKind>(ServerKind::ALL), help_heading = "Probes")]
+    serve: Option<ServerKind>,
 
     #[command(flatten)]
     measure: MeasureOptions,
@@ -111,14 +147,21 @@ pub(super) const BEGIN: &str = "begin";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let plan = options.plan()?;
+    let sides = Sides::of(options)?;
+    let mut plan = options.plan(sides.url.clone())?;
     let in_process = options.in_process || plan.url.starts_with("memq:");
-    let measuring = options.measuring(&plan, in_process)?;
+    let measuring = options.measuring(&plan, &sides, in_process)?;
     let folder = measuring.session.out.clone();
     let stop = options.measure.stop()?;
-    let source: Option<Box<dyn Source>> = match in_process {
-        true => None,
-        false => Some(Box::new(Publisher::start(&plan, &measuring)?)),
+    let subscriber = sides.subscriber.as_deref();
+    plan.subscriber = subscriber.map(|words| sides::command(words, &measuring));
+    let source: Option<Box<dyn Source>> = match &sides.publisher {
+        Some(words) => {
+            let command = sides::command(words, &measuring);
+            Some(Box::new(ProgramPublisher::start(&command, &plan)?))
+        }
+        None if in_process => None,
+        None => Some(Box::new(Publisher::start(&plan, &measuring)?)),
     };
     let result = {
         let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
@@ -132,7 +175,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn plan(&self) -> anyhow::Result<LatencyPlan> {
+    fn plan(&self, url: String) -> anyhow::Result<LatencyPlan> {
         let receiving = match self.receive {
             ReceiveOption::Block => Receiving::Blocking,
             ReceiveOption::Spin => Receiving::Spinning,
@@ -146,7 +189,7 @@ impl Options {
              {cpus}, one of which the publisher needs; take fewer, or `--receive block`"
         );
         Ok(LatencyPlan {
-            url: self.url.clone().unwrap_or_else(provider::default_url),
+            url,
             channel: self.channel.clone(),
             publish: PublishPlan {
                 run: run_number(),
@@ -156,13 +199,19 @@ impl Options {
                 message_bytes: usize::try_from(self.size.0)?,
             },
             subscribers,
+            subscriber: None,
             receiving,
             queue: self.queue as usize,
             patience: PATIENCE,
         })
     }
 
-    fn measuring(&self, plan: &LatencyPlan, in_process: bool) -> anyhow::Result<Measuring> {
+    fn measuring(
+        &self,
+        plan: &LatencyPlan,
+        sides: &Sides,
+        in_process: bool,
+    ) -> anyhow::Result<Measuring> {
         let mut measuring = self.measure.measuring(&Defaults::of("msg-latency"))?;
         let session = &mut measuring.session;
         session.set("url", plan.url.clone());
@@ -175,6 +224,14 @@ impl Options {
         session.set("receive", format!("{:?}", self.receive).to_lowercase());
         session.set("queue", plan.queue);
         session.set("in_process", in_process);
+        for (name, command) in [
+            ("publisher", &sides.publisher),
+            ("subscriber", &sides.subscriber),
+        ] {
+            if let Some(command) = command {
+                session.set(name, command.join(" "));
+            }
+        }
         Ok(measuring)
     }
 }

@@ -13,6 +13,7 @@ mod latency;
 mod list;
 mod nodes;
 mod param;
+mod probes;
 mod publish;
 mod publisher;
 mod server;
@@ -52,6 +53,7 @@ commands! {
         Latency(Box<latency::Options>) = latency::run => "latency": Measures;
         #[command(hide = true)]
         LatencyPublisher(Box<publisher::Options>) = publisher::run;
+        Probes(probes::Options) = probes::run => "probes": probes::Probes;
         Gen(r#gen::Options) = r#gen::run => "gen": r#gen::Generated;
         Type(r#type::Options) = r#type::run => "type": r#type::DescribedTypes;
         Diff(diff::Options) = diff::run => "diff": diff::Differences;

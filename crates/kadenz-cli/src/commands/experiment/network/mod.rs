@@ -90,7 +90,7 @@ fn plan(options: &Options) -> Plan {
     Plan {
         name: "network",
         groups,
-        tables: tables::tables,
+        tables: Box::new(|runs| tables::tables(runs).into()),
     }
 }
 

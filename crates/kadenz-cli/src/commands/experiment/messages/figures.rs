@@ -1,0 +1,386 @@
+//! What was measured, for each load: percentiles, and ratios with their intervals.
+
+use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz_report::document::{Document, Table};
+use kadenz_report::statistics::{Percent, RatioInterval};
+use kadenz_report::summary::Summary;
+use kadenz_report::verdict::messages;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Load;
+use super::contestants::Contestant;
+
+/// A run, and what it stands for.
+pub(super) struct Measured {
+    /// Its folder.
+    pub(super) folder: String,
+    pub(super) contestant: &'static str,
+    /// The place of its load.
+    pub(super) load: usize,
+    pub(super) round: usize,
+}
+
+/// What is to be measured.
+pub(super) struct Roster {
+    pub(super) contestants: Vec<Contestant>,
+    /// What ratios are taken to.
+    pub(super) floor: String,
+    pub(super) loads: Vec<Load>,
+    /// What cannot be measured.
+    pub(super) absent: Vec<Absent>,
+    pub(super) measured: Vec<Measured>,
+}
+
+/// What the middlewares took.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct MessageFigures {
+    /// A table for each load.
+    loads: Vec<OfLoad>,
+    /// What could not be measured.
+    not_measured: Vec<Absent>,
+}
+
+/// What could not be measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Absent {
+    pub(super) name: &'static str,
+    /// What is missing, and how to get it.
+    pub(super) why: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct OfLoad {
+    #[serde(flatten)]
+    load: Load,
+    /// What ratios are taken to.
+    floor: String,
+    rows: Vec<Row>,
+    /// Ours beside the clients of others that do the same.
+    beside: Vec<Beside>,
+}
+
+/// A contestant under a load: of several subscribers the slowest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Row {
+    name: &'static str,
+    what: &'static str,
+    /// In how many rounds it was measured.
+    rounds: usize,
+    /// Of the rounds the median, of each percentile that a round carries.
+    p50_ns: Option<i64>,
+    p90_ns: Option<i64>,
+    p99_ns: Option<i64>,
+    p99_9_ns: Option<i64>,
+    /// The longest of all rounds.
+    max_ns: Option<i64>,
+    /// Messages that did not come, of all rounds.
+    lost: u64,
+    /// The policy in force, where the one that was asked for was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    /// To the floor, unless it is the floor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_floor: Option<Ratios>,
+    /// p50/p90/p99/p99.9/max in us of another machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elsewhere: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Beside {
+    ours: &'static str,
+    theirs: &'static str,
+    #[serde(flatten)]
+    ratios: Ratios,
+}
+
+/// Ratios within a round: geometric means, with 95 % intervals where there are rounds enough.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+struct Ratios {
+    p50: Option<RatioInterval>,
+    p99: Option<RatioInterval>,
+}
+
+/// The percentiles of a run, in the order of a row.
+const VIEWS: [Percent; 4] = [Percent::P50, Percent::P90, Percent::P99, Percent::P99_9];
+const P50: usize = 0;
+const P99: usize = 2;
+
+/// One run of a contestant.
+struct Seen {
+    round: usize,
+    percentiles: [Option<i64>; 4],
+    max_ns: Option<i64>,
+    lost: u64,
+    refused: Option<String>,
+}
+
+impl Roster {
+    pub(super) fn figures(&self, runs: &[Summary]) -> MessageFigures {
+        let loads = self.loads.iter().enumerate();
+        MessageFigures {
+            loads: loads
+                .filter_map(|(at, load)| self.of_load(runs, at, load))
+                .collect(),
+            not_measured: self.absent.clone(),
+        }
+    }
+
+    fn of_load(&self, runs: &[Summary], at: usize, load: &Load) -> Option<OfLoad> {
+        let seen: Vec<Vec<Seen>> = self
+            .contestants
+            .iter()
+            .map(|it| self.seen(runs, it, at))
+            .collect();
+        let floor = self.place(&self.floor);
+        let row = |(at, contestant): (usize, &Contestant)| {
+            let to_floor = floor
+                .filter(|floor| *floor != at)
+                .map(|floor| Ratios::of(&seen[at], &seen[floor]));
+            (!seen[at].is_empty()).then(|| row(contestant, load, &seen[at], to_floor))
+        };
+        let rows: Vec<Row> = self
+            .contestants
+            .iter()
+            .enumerate()
+            .filter_map(row)
+            .collect();
+        let beside = |(ours, contestant): (usize, &Contestant)| {
+            let theirs = contestant
+                .beside
+                .iter()
+                .filter_map(|name| Some((*name, self.place(name)?)));
+            let ratios = theirs.map(|(name, place)| Beside {
+                ours: contestant.name,
+                theirs: name,
+                ratios: Ratios::of(&seen[ours], &seen[place]),
+            });
+            ratios.collect::<Vec<_>>()
+        };
+        (!rows.is_empty()).then(|| OfLoad {
+            load: load.clone(),
+            floor: self.floor.clone(),
+            rows,
+            beside: self
+                .contestants
+                .iter()
+                .enumerate()
+                .flat_map(beside)
+                .collect(),
+        })
+    }
+
+    fn seen(&self, runs: &[Summary], contestant: &Contestant, load: usize) -> Vec<Seen> {
+        let meant = |it: &&Measured| it.contestant == contestant.name && it.load == load;
+        let of = |it: &Measured| {
+            let run = runs.iter().find(|run| run.folder.ends_with(&it.folder))?;
+            Seen::of(run, it.round)
+        };
+        self.measured.iter().filter(meant).filter_map(of).collect()
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.contestants.iter().position(|it| it.name == name)
+    }
+}
+
+fn row(contestant: &Contestant, load: &Load, seen: &[Seen], to_floor: Option<Ratios>) -> Row {
+    let of = |view: usize| median(seen.iter().filter_map(|it| it.percentiles[view]));
+    let [p50_ns, p90_ns, p99_ns, p99_9_ns] = [0, 1, 2, 3].map(of);
+    Row {
+        name: contestant.name,
+        what: contestant.what,
+        rounds: seen.len(),
+        p50_ns,
+        p90_ns,
+        p99_ns,
+        p99_9_ns,
+        max_ns: seen.iter().filter_map(|it| it.max_ns).max(),
+        lost: seen.iter().map(|it| it.lost).sum(),
+        refused: seen.iter().find_map(|it| it.refused.clone()),
+        to_floor,
+        elsewhere: load
+            .published()
+            .and_then(|at| Some(contestant.published?[at])),
+    }
+}
+
+impl Load {
+    /// Which of the published columns is of this load.
+    fn published(&self) -> Option<usize> {
+        let is_theirs =
+            self.size.0 == 200 && self.subscribers == 1 && self.rate.to_string() == "1kHz";
+        match self.policy.as_str() {
+            "other" if is_theirs => Some(0),
+            "fifo:80" if is_theirs => Some(1),
+            _ => None,
+        }
+    }
+
+    fn title(&self) -> String {
+        let subscribers = match self.subscribers {
+            1 => "1 subscriber".to_owned(),
+            n => format!("{n} subscribers"),
+        };
+        let policy = match self.policy.as_str() {
+            "other" => "ordinary processes",
+            policy => policy,
+        };
+        format!("{} at {} to {subscribers}, {policy}", self.size, self.rate)
+    }
+}
+
+impl Seen {
+    fn of(run: &Summary, round: usize) -> Option<Self> {
+        let is_meant =
+            |it: &&kadenz_report::summary::SeriesSummary| it.series.value() == ONE_WAY_FROM_SEND;
+        let series: Vec<_> = run.series.iter().filter(is_meant).collect();
+        let tuning = &series.first()?.series.tuning;
+        let refused = tuning.iter().find(|it| it.name == "policy" && !it.ok);
+        Some(Self {
+            round,
+            percentiles: VIEWS.map(|view| series.iter().filter_map(|it| it.percentile(view)).max()),
+            max_ns: series.iter().filter_map(|it| it.max_ns).max(),
+            lost: run.run.messages.as_ref().map_or(0, messages::lost),
+            refused: refused.map(|it| it.granted.clone()),
+        })
+    }
+}
+
+impl Ratios {
+    /// By the rounds that both were measured in.
+    fn of(ours: &[Seen], theirs: &[Seen]) -> Self {
+        let ratio = |view: usize| {
+            let of_round = |it: &Seen| {
+                let other = theirs.iter().find(|other| other.round == it.round)?;
+                Some(it.percentiles[view]? as f64 / other.percentiles[view]? as f64)
+            };
+            RatioInterval::of(&ours.iter().filter_map(of_round).collect::<Vec<f64>>())
+        };
+        Self {
+            p50: ratio(P50),
+            p99: ratio(P99),
+        }
+    }
+
+    fn cells(self) -> [String; 2] {
+        [self.p50, self.p99].map(|it| it.map_or_else(dash, |it| it.to_string()))
+    }
+}
+
+impl MessageFigures {
+    pub(super) fn document(&self) -> Document {
+        let mut document = Document::new();
+        for it in &self.loads {
+            document = document.heading(it.load.title()).table(it.table());
+            if !it.beside.is_empty() {
+                document = document.table(it.beside());
+            }
+        }
+        for Absent { name, why } in &self.not_measured {
+            document = document.sentence(format!("Not measured: {name}: {why}."));
+        }
+        document.sentence(
+            "Times in microseconds, from the call that publishes until the slowest subscriber holds the message, decoded: \
+             of the rounds the medians, of the longest the longest. Ratios are taken within a round: their geometric mean, and \
+             its 95 % interval by Student's t.",
+        )
+    }
+}
+
+impl OfLoad {
+    fn table(&self) -> Table {
+        let [p50, p99] = ["p50", "p99"].map(|it| format!("{it} / {}", self.floor));
+        let mut head = vec!["", "p50", "p90", "p99", "p99.9", "max", "lost", &p50, &p99];
+        let is_published = self.load.published().is_some();
+        if is_published {
+            head.push("on another machine");
+        }
+        let cells = |row: &Row| {
+            let mut cells = vec![row.title()];
+            let percentiles = [row.p50_ns, row.p90_ns, row.p99_ns, row.p99_9_ns, row.max_ns];
+            cells.extend(percentiles.map(microseconds));
+            cells.push(row.lost.to_string());
+            cells.extend(row.to_floor.map_or([dash(), dash()], Ratios::cells));
+            if is_published {
+                cells.push(row.elsewhere.map_or_else(dash, str::to_owned));
+            }
+            cells
+        };
+        Table::new(&head, 1, self.rows.iter().map(cells).collect())
+    }
+
+    fn beside(&self) -> Table {
+        let cells = |it: &Beside| {
+            let mut cells = vec![format!("{} / {}", it.ours, it.theirs)];
+            cells.extend(it.ratios.cells());
+            cells
+        };
+        let head = ["ours beside the client of others", "p50", "p99"];
+        Table::new(&head, 1, self.beside.iter().map(cells).collect())
+    }
+}
+
+impl Row {
+    /// The name, which tells where the policy was refused.
+    fn title(&self) -> String {
+        let name = format!("{} ({})", self.name, self.what);
+        match &self.refused {
+            Some(granted) => format!("{name}, refused: {granted}"),
+            None => name,
+        }
+    }
+}
+
+fn median(values: impl Iterator<Item = i64>) -> Option<i64> {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// Whole from 100 on, with one digit below.
+fn microseconds(ns: Option<i64>) -> String {
+    match ns.map(|ns| ns as f64 / 1e3) {
+        None => dash(),
+        Some(us) if us < 100.0 => format!("{us:.1}"),
+        Some(us) => format!("{us:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_with_the_digits_that_they_carry() {
+        assert_eq!(microseconds(Some(700)), "0.7");
+        assert_eq!(microseconds(Some(1_822_400)), "1822");
+        assert_eq!(microseconds(None), "-");
+        assert_eq!(median([3, 1, 2].into_iter()), Some(2));
+        assert_eq!(median(std::iter::empty()), None);
+    }
+
+    fn seen(round: usize, p50: i64) -> Seen {
+        Seen {
+            round,
+            percentiles: [Some(p50), None, None, None],
+            max_ns: None,
+            lost: 0,
+            refused: None,
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_of_rounds_that_both_were_measured_in() {
+        let ours = [seen(0, 10), seen(1, 20), seen(2, 90)];
+        let theirs = [seen(1, 40), seen(0, 20), seen(5, 1)];
+        let ratios = Ratios::of(&ours, &theirs);
+        assert_eq!(ratios.cells(), ["0.50 (0.50 to 0.50)", "-"]);
+        assert!(Ratios::of(&ours, &[]).p50.is_none());
+    }
+}

@@ -1,0 +1,231 @@
+//! One-way latency of messages: our providers and other middlewares by their own clients, on this machine.
+
+mod contestants;
+mod figures;
+
+use clap::Args;
+use kadenz_lab::pubsub::MIN;
+use kadenz_rt::beat::Rate;
+use kadenz_rt::tuning::Policy;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::contestants::{Contestant, FLOOR};
+pub(crate) use self::figures::MessageFigures;
+use self::figures::{Absent, Measured, Roster};
+use super::steps::Step;
+use super::{Output, Plan, Told};
+use crate::options::{Size, Span, waiting};
+use crate::output;
+
+/// How long does a message take from one program to another, by each middleware?
+///
+/// Measures our providers, other middlewares by their own clients (`kadenz msg probes`), and as floor what the system itself
+/// offers: 200 B at 1 kHz to one subscriber of this host, ordinary and at SCHED_FIFO 80, unless options say otherwise. Each round
+/// begins with another of them; ratios are taken within a round, and told with their 95 % interval. Times are from the
+/// call that publishes until the message is there, decoded: of several subscribers the slowest. What is not installed is
+/// named with the command that gets it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz experiment messages                             three rounds of 20 s for each, an hour and a half
+  kadenz experiment messages --duration 2s --rounds 5    ten minutes
+  kadenz experiment messages --only kadenz-udpm,lcm,unix LCM's wire by two clients, and the floor
+  kadenz experiment messages --sizes 200B,64KiB,1MiB --subscribers 1,5 --rates 100Hz,1kHz
+                                                         everything: a night
+
+ROS 2, where you have it: a probe of your own by rclcpp (docs/messages-probes.md).")]
+pub(crate) struct Options {
+    /// How long each is measured in each round
+    #[arg(long, value_name = "SPAN", default_value = "20s")]
+    duration: Span,
+
+    /// How many rounds; an interval needs two at least
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
+
+    /// Only these
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Lengths of a message
+    #[arg(
+        long,
+        value_name = "SIZE,...",
+        value_delimiter = ',',
+        default_value = "200B"
+    )]
+    sizes: Vec<Size>,
+
+    /// How many subscribers
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1",
+          value_parser = clap::value_parser!(u16).range(1..=200))]
+    subscribers: Vec<u16>,
+
+    /// Rates of the beat
+    #[arg(
+        long,
+        value_name = "RATE,...",
+        value_delimiter = ',',
+        default_value = "1kHz"
+    )]
+    rates: Vec<Rate>,
+
+    /// Scheduling policies
+    #[arg(
+        long,
+        value_name = "POLICY,...",
+        value_delimiter = ',',
+        default_value = "other,fifo:80"
+    )]
+    policies: Vec<String>,
+
+    /// What ratios are taken to
+    #[arg(long, value_name = "NAME", default_value = FLOOR)]
+    floor: String,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// What is published, and how it is scheduled.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Load {
+    /// Length of a message.
+    #[serde(serialize_with = "written")]
+    #[schemars(with = "String")]
+    pub(super) size: Size,
+    /// How many.
+    pub(super) subscribers: u16,
+    /// Of the beat.
+    #[serde(serialize_with = "written")]
+    #[schemars(with = "String")]
+    pub(super) rate: Rate,
+    /// Scheduling of all of them.
+    pub(super) policy: String,
+}
+
+/// As one types it.
+fn written<S: serde::Serializer>(value: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}
+
+impl Options {
+    fn loads(&self) -> Vec<Load> {
+        let mut loads = Vec::new();
+        for &size in &self.sizes {
+            for &subscribers in &self.subscribers {
+                for &rate in &self.rates {
+                    for policy in &self.policies {
+                        let policy = policy.clone();
+                        loads.push(Load {
+                            size,
+                            subscribers,
+                            rate,
+                            policy,
+                        });
+                    }
+                }
+            }
+        }
+        loads
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        for policy in &self.policies {
+            policy
+                .parse::<Policy>()
+                .map_err(|error| anyhow::anyhow!("`--policies {policy}`: {error}"))?;
+        }
+        for size in &self.sizes {
+            anyhow::ensure!(
+                size.0 >= MIN as u64,
+                "`--sizes {size}`: a message has {MIN} B at least"
+            );
+        }
+        contestants::chosen(std::slice::from_ref(&self.floor)).map(drop)
+    }
+}
+
+pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
+    options.check()?;
+    let chosen = contestants::chosen(&options.only)?;
+    let (present, absent) = waiting("building probes", || present(&chosen));
+    for Absent { name, why } in &absent {
+        output::note(&format!("left out: {name}: {why}"));
+    }
+    anyhow::ensure!(
+        !present.is_empty(),
+        "none of these can be measured here; what is missing stands above"
+    );
+    let loads = options.loads();
+    let (mut groups, mut measured) = (Vec::new(), Vec::new());
+    for round in 0..usize::from(options.rounds) {
+        for (at, load) in loads.iter().enumerate() {
+            let fit: Vec<&Contestant> = present
+                .iter()
+                .filter(|it| it.fits(load.size.0, load.subscribers))
+                .collect();
+            for turn in 0..fit.len() {
+                let contestant = *fit[(turn + round) % fit.len()];
+                let folder = format!("{:04}-{}", groups.len() + 1, contestant.name);
+                groups.push(vec![step(&folder, &contestant, load, options)]);
+                measured.push(Measured {
+                    folder,
+                    contestant: contestant.name,
+                    load: at,
+                    round,
+                });
+            }
+        }
+    }
+    let roster = Roster {
+        contestants: present,
+        floor: options.floor.clone(),
+        loads,
+        absent,
+        measured,
+    };
+    Ok(Plan {
+        name: "messages",
+        groups,
+        tables: Box::new(move |runs| {
+            let figures = roster.figures(runs);
+            Told {
+                document: figures.document(),
+                messages: Some(figures),
+            }
+        }),
+    })
+}
+
+/// Those that can be measured here, and why the others cannot.
+fn present(chosen: &[Contestant]) -> (Vec<Contestant>, Vec<Absent>) {
+    let (mut present, mut absent) = (Vec::new(), Vec::new());
+    for contestant in chosen {
+        match contestant.missing() {
+            None => present.push(*contestant),
+            Some(why) => absent.push(Absent {
+                name: contestant.name,
+                why,
+            }),
+        }
+    }
+    (present, absent)
+}
+
+fn step(folder: &str, contestant: &Contestant, load: &Load, options: &Options) -> Step {
+    let Load {
+        size,
+        subscribers,
+        rate,
+        policy,
+    } = load;
+    let command = format!(
+        "msg latency --untold --no-samples --unexamined {} --rate {rate} --size {size} --subscribers {subscribers} \
+         --duration {} --policy {policy}",
+        contestant.options(),
+        options.duration
+    );
+    Step::new(folder, &command).may_fail()
+}

@@ -1,0 +1,149 @@
+//! `kadenz msg probes`: the programs that measure other middlewares by their own clients.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::probes::{self, ALL, Probe};
+use kadenz_report::document::{Answer, Document, Table, Version};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::options::waiting;
+use crate::output::{self, Outcome};
+
+/// Which middlewares can be measured here, each by its own client?
+///
+/// Lists the probes that come with this program: what each measures, whether it is built, and the server that it
+/// meets at. `--build` builds them, or those that are named; what is missing is told with the command that gets it.
+/// `kadenz msg latency --with NAME` measures with one. To write one for a middleware of yours, begin with the
+/// sources that `--sources` writes (docs/messages-probes.md).
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg probes                            what there is
+  kadenz msg probes --build                    build all whose middleware is installed
+  kadenz msg probes --build lcm zmq            these two; exit code 1 where one cannot be built
+  kadenz msg probes --sources probes           their sources, to begin with
+  kadenz msg latency --with lcm --policy fifo:80
+
+Exit codes: 0 done, 1 a probe that was named cannot be built, 2 there is no probe of that name.")]
+pub(crate) struct Options {
+    /// Only these
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Build them
+    #[arg(long)]
+    build: bool,
+
+    /// Write the sources into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with = "build")]
+    sources: Option<PathBuf>,
+}
+
+/// The probes.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Probes {
+    version: Version<1>,
+    /// In the order of the catalogue.
+    probes: Vec<Listed>,
+}
+
+/// A probe.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Listed {
+    /// As `--with` takes it.
+    name: &'static str,
+    /// What it measures.
+    middleware: &'static str,
+    /// Where both sides meet unless `--url` says.
+    url: &'static str,
+    /// The server that both meet at, started by `kadenz msg latency`.
+    server: Option<&'static str>,
+    /// Whether it can be started at once.
+    built: bool,
+    /// Why it could not be built, or its server is not there, and the remedy.
+    missing: Option<String>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let chosen = chosen(&options.names)?;
+    if let Some(folder) = &options.sources {
+        return write_sources(&chosen, folder);
+    }
+    let listed: Vec<Listed> = chosen.iter().map(|it| listed(it, options.build)).collect();
+    let is_whole = listed.iter().all(|it| it.missing.is_none());
+    output::answer(&Probes {
+        version: Version,
+        probes: listed,
+    })?;
+    Ok(match is_whole || options.names.is_empty() {
+        true => Outcome::Kept,
+        false => Outcome::Missed,
+    })
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Probe>> {
+    if names.is_empty() {
+        return Ok(ALL.iter().collect());
+    }
+    let known = || ALL.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+    let one = |name: &String| {
+        probes::probe(name)
+            .with_context(|| format!("there is no probe `{name}`; there are {}", known()))
+    };
+    names.iter().map(one).collect()
+}
+
+fn listed(probe: &'static Probe, build: bool) -> Listed {
+    let cache = probes::cache();
+    let failed = match build {
+        true => waiting(&format!("building {}", probe.name), || {
+            probes::build(probe, &cache)
+        })
+        .err(),
+        false => None,
+    };
+    let server = probe.server.filter(|it| !it.is_here());
+    let absent = server.map(|it| format!("the server {it} is not here: {}", it.remedy()));
+    Listed {
+        name: probe.name,
+        middleware: probe.middleware,
+        url: probe.url,
+        server: probe.server.map(probes::ServerKind::name),
+        built: probes::is_built(probe, &cache),
+        missing: failed.map(|error| error.to_string()).or(absent),
+    }
+}
+
+fn write_sources(chosen: &[&'static Probe], folder: &std::path::Path) -> anyhow::Result<Outcome> {
+    for probe in chosen {
+        for path in probes::write_sources(probe, folder)? {
+            output::note(&format!("{}", path.display()));
+        }
+    }
+    Ok(Outcome::Kept)
+}
+
+impl Answer for Probes {
+    fn document(&self) -> Document {
+        let row = |it: &Listed| {
+            let state = match (&it.missing, it.built) {
+                (Some(missing), _) => missing.replace('\n', ";"),
+                (None, true) => "built".to_owned(),
+                (None, false) => "not built".to_owned(),
+            };
+            let server = it.server.unwrap_or("-").to_owned();
+            vec![it.name.to_owned(), it.middleware.to_owned(), server, state]
+        };
+        let rows = self.probes.iter().map(row).collect();
+        Document::new()
+            .table(Table::new(
+                &["probe", "middleware", "server", "state"],
+                4,
+                rows,
+            ))
+            .sentence("`kadenz msg latency --with PROBE` measures with one, and builds it first.")
+    }
+}

@@ -1,0 +1,320 @@
+//! The probes: what each measures, how it is built, and where both sides of it meet.
+
+use super::server::ServerKind;
+
+/// A probe that comes with Kadenz.
+#[derive(Debug)]
+pub struct Probe {
+    /// As options call it, and the program.
+    pub name: &'static str,
+    /// What it measures.
+    pub middleware: &'static str,
+    /// How it is built.
+    pub language: Language,
+    /// Its sources, by name; the first is the program.
+    pub files: &'static [(&'static str, &'static str)],
+    /// What the compiler is given besides: libraries, above all. Of one in Python: the modules that it imports.
+    pub arguments: &'static [&'static str],
+    /// Where both sides meet unless an option says: `{port}` is a free one or that of its server, `{folder}` an
+    /// empty folder, `{own}` a number that no other measurement has.
+    pub url: &'static str,
+    /// The server that both meet at.
+    pub server: Option<ServerKind>,
+    /// How to get what it needs to be built.
+    pub remedy: &'static str,
+    /// Whether several subscribers can be measured.
+    pub several: bool,
+    /// The longest message, in bytes.
+    pub max_bytes: usize,
+    /// Whether it measures again what another does, in another language.
+    pub is_example: bool,
+}
+
+/// How a probe is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// By `cc`.
+    C,
+    /// By `c++`.
+    CPlusPlus,
+    /// By `idlc`, of the second file, and `cc`.
+    CWithIdl,
+    /// By `cargo`.
+    Rust,
+    /// Not at all.
+    Python,
+}
+
+/// No limit but that of a message.
+const ANY: usize = i32::MAX as usize;
+/// The longest datagram of UDP over IPv4.
+const DATAGRAM: usize = 65_507;
+/// What Linux allows of a POSIX message queue unless `fs.mqueue.msgsize_max` says more.
+const QUEUED: usize = 8192;
+const COMPILER: &str = "apt-get install gcc libc6-dev";
+
+macro_rules! source {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../../probes/", $name)))
+    };
+    (concat $folder:literal, $name:literal) => {
+        (
+            concat!($folder, $name),
+            include_str!(concat!("../../../../probes/", $folder, $name)),
+        )
+    };
+}
+
+const HEADER: (&str, &str) = source!("kadenz_probe.h");
+
+/// What most probes have in common: one file of C, with nothing but the system's library.
+const IN_C: Probe = Probe {
+    name: "",
+    middleware: "",
+    language: Language::C,
+    files: &[],
+    arguments: &[],
+    url: "",
+    server: None,
+    remedy: COMPILER,
+    several: true,
+    max_bytes: ANY,
+    is_example: false,
+};
+
+/// The files of a probe in Rust.
+macro_rules! crate_of {
+    ($name:literal) => {
+        &[
+            source!(concat $name, "/src/main.rs"),
+            source!(concat $name, "/Cargo.toml"),
+            source!(concat $name, "/Cargo.lock"),
+            source!("kadenz_probe.rs"),
+        ]
+    };
+}
+
+/// What the probes in Rust have in common.
+const IN_RUST: Probe = Probe {
+    language: Language::Rust,
+    remedy: "install Rust: https://rustup.rs; cargo fetches the rest",
+    ..IN_C
+};
+
+const STREAM: (&str, &str) = source!("stream.h");
+
+/// All of them: the floor first, which is what the system itself takes.
+pub const ALL: &[Probe] = &[
+    Probe {
+        name: "ring",
+        middleware: "shared memory and a futex",
+        files: &[source!("ring.c"), HEADER],
+        url: "shm://probe-{own}",
+        ..IN_C
+    },
+    Probe {
+        name: "unix",
+        middleware: "Unix sockets",
+        files: &[source!("unix.c"), STREAM, HEADER],
+        url: "unix://{folder}/socket",
+        ..IN_C
+    },
+    Probe {
+        name: "pipe",
+        middleware: "named pipes",
+        files: &[source!("pipe.c"), HEADER],
+        url: "fifo://{folder}/pipes",
+        ..IN_C
+    },
+    Probe {
+        name: "mqueue",
+        middleware: "POSIX message queues",
+        files: &[source!("mqueue.c"), HEADER],
+        url: "mqueue://probe-{own}",
+        max_bytes: QUEUED,
+        ..IN_C
+    },
+    Probe {
+        name: "udp",
+        middleware: "UDP",
+        files: &[source!("udp.c"), HEADER],
+        url: "udp://127.0.0.1:{port}",
+        several: false,
+        max_bytes: DATAGRAM,
+        ..IN_C
+    },
+    Probe {
+        name: "multicast",
+        middleware: "UDP multicast",
+        files: &[source!("multicast.c"), HEADER],
+        url: "udp://239.255.76.80:{port}",
+        max_bytes: DATAGRAM,
+        ..IN_C
+    },
+    Probe {
+        name: "tcp",
+        middleware: "TCP",
+        files: &[source!("tcp.c"), STREAM, HEADER],
+        url: "tcp://127.0.0.1:{port}",
+        ..IN_C
+    },
+    Probe {
+        name: "lcm",
+        middleware: "LCM (liblcm)",
+        files: &[source!("lcm.c"), HEADER],
+        arguments: &["-llcm"],
+        url: "udpm://239.255.76.68:{port}?ttl=0&recv_buf_size=33554432",
+        remedy: "apt-get install gcc liblcm-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "zmq",
+        middleware: "ZeroMQ (libzmq)",
+        files: &[source!("zmq.c"), HEADER],
+        arguments: &["-lzmq"],
+        url: "tcp://127.0.0.1:{port}",
+        remedy: "apt-get install gcc libzmq3-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "pyzmq",
+        middleware: "ZeroMQ (pyzmq)",
+        language: Language::Python,
+        files: &[source!("pyzmq.py"), source!("kadenz_probe.py")],
+        arguments: &["zmq"],
+        url: "tcp://127.0.0.1:{port}",
+        remedy: "python3 -m pip install pyzmq",
+        is_example: true,
+        ..IN_C
+    },
+    Probe {
+        name: "nng",
+        middleware: "nng",
+        files: &[source!("nng.c"), HEADER],
+        arguments: &["-lnng"],
+        url: "ipc://{folder}/nng",
+        remedy: "apt-get install gcc libnng-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "roscpp",
+        middleware: "ROS 1 (roscpp)",
+        language: Language::CPlusPlus,
+        files: &[source!("roscpp.cpp"), HEADER],
+        arguments: &[
+            "-lroscpp",
+            "-lrosconsole",
+            "-lroscpp_serialization",
+            "-lrostime",
+            "-lboost_thread",
+            "-lboost_system",
+        ],
+        url: "http://127.0.0.1:{port}",
+        server: Some(ServerKind::RosMaster),
+        remedy: "apt-get install g++ libroscpp-dev libstd-msgs-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "cyclonedds",
+        middleware: "Cyclone DDS",
+        language: Language::CWithIdl,
+        files: &[
+            source!("cyclonedds.c"),
+            source!("cyclonedds_type.idl"),
+            HEADER,
+        ],
+        arguments: &["-I.", "-lddsc"],
+        url: "dds://0",
+        remedy: "apt-get install gcc cyclonedds-dev cyclonedds-tools",
+        ..IN_C
+    },
+    Probe {
+        name: "fastdds",
+        middleware: "Fast DDS",
+        language: Language::CPlusPlus,
+        files: &[source!("fastdds.cpp"), HEADER],
+        arguments: &["-lfastrtps", "-lfastcdr"],
+        url: "dds://0",
+        remedy: "apt-get install g++ libfastrtps-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "rustdds",
+        middleware: "RustDDS",
+        files: crate_of!("rustdds"),
+        url: "dds://0",
+        ..IN_RUST
+    },
+    Probe {
+        name: "iceoryx2",
+        middleware: "iceoryx2",
+        files: crate_of!("iceoryx2"),
+        url: "iox2://probe-{own}",
+        ..IN_RUST
+    },
+    Probe {
+        name: "zenoh",
+        middleware: "Zenoh",
+        files: crate_of!("zenoh"),
+        url: "tcp/127.0.0.1:{port}",
+        ..IN_RUST
+    },
+    Probe {
+        name: "rabbitmq",
+        middleware: "RabbitMQ (librabbitmq)",
+        files: &[source!("rabbitmq.c"), HEADER],
+        arguments: &["-lrabbitmq"],
+        url: "amqp://guest:guest@127.0.0.1:{port}",
+        server: Some(ServerKind::RabbitMq),
+        remedy: "apt-get install gcc librabbitmq-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "mosquitto",
+        middleware: "MQTT (libmosquitto)",
+        files: &[source!("mosquitto.c"), HEADER],
+        arguments: &["-lmosquitto"],
+        url: "mqtt://127.0.0.1:{port}",
+        server: Some(ServerKind::Mosquitto),
+        remedy: "apt-get install gcc libmosquitto-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "nats",
+        middleware: "NATS",
+        files: &[source!("nats.c"), HEADER],
+        arguments: &["-lnats"],
+        url: "nats://127.0.0.1:{port}",
+        server: Some(ServerKind::Nats),
+        remedy: "apt-get install gcc libnats-dev",
+        max_bytes: 1 << 20,
+        ..IN_C
+    },
+];
+
+/// A probe by its name.
+#[must_use]
+pub fn probe(name: &str) -> Option<&'static Probe> {
+    ALL.iter().find(|it| it.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_probe_has_a_name_of_its_own_and_says_how_to_get_it() {
+        let names: std::collections::BTreeSet<_> = ALL.iter().map(|it| it.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for it in ALL {
+            assert!(
+                !it.files.is_empty() && !it.remedy.is_empty() && !it.url.is_empty(),
+                "{}",
+                it.name
+            );
+            let needs_port = it.server.is_some();
+            assert!(!needs_port || it.url.contains("{port}"), "{}", it.name);
+        }
+        assert!(probe("lcm").is_some() && probe("carrier-pigeon").is_none());
+    }
+}

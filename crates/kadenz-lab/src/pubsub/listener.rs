@@ -1,0 +1,201 @@
+//! The subscribers of a measurement: each with a bus of its own in this process, or a probe.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_msg::bus::{Bus, RecvError, Subscription, SubscriptionOptions};
+use kadenz_msg::provider::{InletCounters, Provider};
+use kadenz_record::run::messages::Subscriber;
+use kadenz_record::run::model::Warning;
+use kadenz_rt::clock::MonotonicTime;
+
+use super::arrivals::{ArrivalCounts, Heard};
+use super::probe::Probe;
+use super::program::ProgramListener;
+use super::series::{self, Recorders, Stages};
+use super::{LatencyPlan, MessagesError, Receiving};
+use crate::stop::Stop;
+
+/// How long a subscriber waits between two greetings.
+pub(super) const BETWEEN_GREETINGS: Duration = Duration::from_millis(10);
+/// How long a wait lasts until it is looked whether anything will come still.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// A pause after an error, which would else be had again at once.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// One subscriber.
+pub(super) enum Listener {
+    /// With a bus in this process.
+    Bus(Box<BusListener>),
+    /// A probe.
+    Program(Box<ProgramListener>),
+}
+
+impl Listener {
+    /// Subscribes: by `provider`, where the plan names no probe.
+    pub(super) fn open(
+        plan: &LatencyPlan,
+        at: usize,
+        provider: Option<&Arc<dyn Provider>>,
+    ) -> Result<Self, MessagesError> {
+        let name = series::name(at);
+        match (&plan.subscriber, provider) {
+            (Some(command), _) => {
+                let program = ProgramListener::start(command, plan, name)?;
+                Ok(Self::Program(Box::new(program)))
+            }
+            (None, Some(provider)) => {
+                let bus = Bus::over(&plan.url, Arc::clone(provider));
+                Ok(Self::Bus(Box::new(BusListener::open(plan, name, bus)?)))
+            }
+            (None, None) => Err(MessagesError::NoSubscriber),
+        }
+    }
+
+    /// Whether a message of this measurement came, within the time between two greetings.
+    pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> Result<bool, MessagesError> {
+        match self {
+            Self::Bus(it) => Ok(it.has_heard(plan)),
+            Self::Program(it) => it.has_heard(BETWEEN_GREETINGS),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Bus(it) => &it.name,
+            Self::Program(it) => &it.name,
+        }
+    }
+
+    /// The stages of a message's way that it tells apart.
+    pub(super) fn stages(&self) -> Stages {
+        match self {
+            Self::Bus(it) if it.stamped => Stages::FromKernel,
+            Self::Bus(_) => Stages::FromInlet,
+            Self::Program(_) => Stages::None,
+        }
+    }
+
+    /// Receives until every message has come, or `quit` is requested, as nothing more will.
+    ///
+    /// # Real-time safety
+    /// With a bus: no allocation and no lock but priority-inheriting ones; its system calls are the
+    /// provider's. A probe has its own loop, and this one is not real-time safe.
+    pub(super) fn run(&mut self, recorders: &mut Recorders, quit: &Stop, origin: MonotonicTime) {
+        match self {
+            Self::Bus(it) => it.run(recorders, quit, origin),
+            Self::Program(it) => it.run(recorders, quit, origin),
+        }
+    }
+
+    /// What belongs into the run as warnings.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        match self {
+            Self::Bus(it) => it.warning().into_iter().collect(),
+            Self::Program(it) => it.warnings(),
+        }
+    }
+
+    /// What became of the first `published` messages.
+    pub(super) fn close(self, published: u64) -> Subscriber {
+        match self {
+            Self::Bus(it) => it.close(published),
+            Self::Program(it) => it.close(published),
+        }
+    }
+}
+
+/// A subscriber in this process.
+pub(super) struct BusListener {
+    pub(super) name: String,
+    pub(super) bus: Bus,
+    subscription: Subscription<Probe>,
+    /// Whether the kernel stamps what comes.
+    stamped: bool,
+    receiving: Receiving,
+    arrivals: ArrivalCounts,
+    /// What became of messages before any was measured: greetings may have come too fast.
+    before: InletCounters,
+    /// What went wrong while receiving, and how often.
+    trouble: Option<(RecvError, u64)>,
+}
+
+impl BusListener {
+    pub(super) fn open(plan: &LatencyPlan, name: String, bus: Bus) -> Result<Self, MessagesError> {
+        let options = SubscriptionOptions {
+            queue: plan.queue,
+            room: plan.publish.message_bytes,
+            ..SubscriptionOptions::default()
+        };
+        let subscription = bus.subscribe_with::<Probe>(&plan.channel, &options)?;
+        Ok(Self {
+            name,
+            bus,
+            subscription,
+            stamped: false,
+            receiving: plan.receiving,
+            arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
+            before: InletCounters::default(),
+            trouble: None,
+        })
+    }
+
+    pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> bool {
+        let mut probe = Probe::default();
+        // An error may pass: an interface that is just coming up. If it stays, nothing is heard.
+        let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, BETWEEN_GREETINGS) else {
+            return false;
+        };
+        self.stamped = delivery.stamps.kernel.is_some();
+        probe.run == plan.publish.run
+    }
+
+    pub(super) fn run(&mut self, recorders: &mut Recorders, quit: &Stop, origin: MonotonicTime) {
+        let timeout = match self.receiving {
+            Receiving::Blocking => POLL_INTERVAL,
+            Receiving::Spinning => Duration::ZERO,
+        };
+        self.before = self.bus.inlet_counters();
+        let mut probe = Probe::default();
+        while !self.arrivals.is_complete() {
+            match self.subscription.recv_into(&mut probe, timeout) {
+                Ok(Some(delivery)) => {
+                    if self.arrivals.heard(&probe) == Heard::First {
+                        recorders.record(&probe, &delivery, origin);
+                    }
+                }
+                Ok(None) if quit.requested() => return,
+                Ok(None) => {}
+                Err(RecvError::Decode { .. }) => self.arrivals.heard_a_stranger(),
+                Err(error) => {
+                    let count = self.trouble.take().map_or(0, |(_, count)| count);
+                    self.trouble = Some((error, count + 1));
+                    if quit.requested() {
+                        return;
+                    }
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+    }
+
+    fn warning(&self) -> Option<Warning> {
+        let (error, count) = self.trouble.as_ref()?;
+        Some(Warning {
+            id: "receiving_failed".to_owned(),
+            text: format!("{}: receiving failed {count} times: {error}", self.name),
+            remedy: None,
+        })
+    }
+
+    pub(super) fn close(self, published: u64) -> Subscriber {
+        let counters = self.subscription.counters();
+        let inlet = self.bus.inlet_counters();
+        Subscriber {
+            dropped: counters.dropped_oldest + counters.dropped_newest,
+            overrun: inlet.overrun.saturating_sub(self.before.overrun),
+            incomplete: inlet.incomplete.saturating_sub(self.before.incomplete),
+            ..self.arrivals.close(&self.name, published)
+        }
+    }
+}

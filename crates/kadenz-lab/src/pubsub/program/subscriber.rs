@@ -1,0 +1,144 @@
+//! A probe that receives.
+
+use std::time::{Duration, Instant};
+
+use kadenz_record::run::messages::Subscriber;
+use kadenz_record::run::model::{TuningMeasure, Warning};
+use kadenz_rt::clock::MonotonicTime;
+
+use super::protocol::{Line, Role, Settings};
+use super::{Event, ProbeCommand, ProbeFailed, ProbeProgram};
+use crate::pubsub::arrivals::{ArrivalCounts, Heard};
+use crate::pubsub::series::Recorders;
+use crate::pubsub::{LatencyPlan, MessagesError};
+use crate::stop::Stop;
+
+/// How long a wait lasts until it is looked whether anything will come still.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A probe as a subscriber of a measurement.
+pub(in crate::pubsub) struct ProgramListener {
+    program: ProbeProgram,
+    pub(in crate::pubsub) name: String,
+    arrivals: ArrivalCounts,
+    /// Why it ended before it was told to.
+    failed: Option<ProbeFailed>,
+    notes: Vec<String>,
+}
+
+impl ProgramListener {
+    /// Starts it, and waits until it has subscribed.
+    pub(in crate::pubsub) fn start(
+        command: &ProbeCommand,
+        plan: &LatencyPlan,
+        name: String,
+    ) -> Result<Self, ProbeFailed> {
+        let settings = Settings {
+            role: Role::Subscriber,
+            url: &plan.url,
+            channel: &plan.channel,
+            publish: &plan.publish,
+            queue: plan.queue,
+        };
+        Ok(Self {
+            program: ProbeProgram::start(command, &settings)?,
+            name,
+            arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
+            failed: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// What it receives with: the middleware and its version.
+    pub(in crate::pubsub) fn middleware(&self) -> &str {
+        &self.program.middleware
+    }
+
+    /// What it asked of the machine and got.
+    pub(in crate::pubsub) fn measures(&self) -> &[TuningMeasure] {
+        &self.program.measures
+    }
+
+    /// Whether a greeting came to it, within that time.
+    pub(in crate::pubsub) fn has_heard(
+        &mut self,
+        timeout: Duration,
+    ) -> Result<bool, MessagesError> {
+        match self.program.next(timeout) {
+            Some(Event::Line(Line::Heard)) => Ok(true),
+            Some(Event::Line(Line::Note(text))) => {
+                self.notes.push(text);
+                Ok(false)
+            }
+            Some(Event::Ended(why)) => {
+                let why = why.unwrap_or_else(|| "ended before a message came".to_owned());
+                Err(self.program.failed(why).into())
+            }
+            Some(Event::Line(_)) | None => Ok(false),
+        }
+    }
+
+    /// Takes what it tells until every message has come, or nothing more will.
+    pub(in crate::pubsub) fn run(
+        &mut self,
+        recorders: &mut Recorders,
+        quit: &Stop,
+        origin: MonotonicTime,
+    ) {
+        // Told to end, a probe tells first what it holds still.
+        let mut until = None;
+        loop {
+            if until.is_none() && (quit.requested() || self.arrivals.is_complete()) {
+                self.program.end();
+                until = Some(Instant::now() + super::END);
+            }
+            match self.program.next(POLL_INTERVAL) {
+                Some(Event::Line(line)) => self.take(line, recorders, origin),
+                Some(Event::Ended(why)) => {
+                    let early = || "ended before it was told to".to_owned();
+                    let why = why.or_else(|| until.is_none().then(early));
+                    self.failed = why.map(|why| self.program.failed(why));
+                    return;
+                }
+                None if until.is_some_and(|until| Instant::now() > until) => {
+                    self.failed = Some(self.program.failed("does not end".to_owned()));
+                    return;
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
+        match line {
+            Line::Message { probe, received_ns } => {
+                if self.arrivals.heard(&probe) == Heard::First {
+                    recorders.times(&probe, received_ns, origin);
+                }
+            }
+            Line::Foreign => self.arrivals.heard_a_stranger(),
+            Line::Note(text) => self.notes.push(text),
+            Line::Ready(_) | Line::Heard | Line::Published(_) | Line::Error(_) => {}
+        }
+    }
+
+    /// What belongs into the run as warnings.
+    pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
+        let failed = self.failed.iter().map(|failed| Warning {
+            id: "subscriber_failed".to_owned(),
+            text: format!(
+                "{}: {failed}: what it did not receive is counted as lost",
+                self.name
+            ),
+            remedy: None,
+        });
+        failed
+            .chain(super::noted(&self.name, &self.notes))
+            .collect()
+    }
+
+    /// What became of the first `published` messages.
+    pub(in crate::pubsub) fn close(self, published: u64) -> Subscriber {
+        self.arrivals.close(&self.name, published)
+    }
+}

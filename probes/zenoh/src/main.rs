@@ -1,0 +1,75 @@
+//! Zenoh from peer to peer; the publisher listens. URL: an endpoint, as tcp/127.0.0.1:7671 or
+//! unixsock-stream//tmp/FILE
+
+#[path = "../../kadenz_probe.rs"]
+mod kadenz_probe;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kadenz_probe::Probe;
+use zenoh::{Config, Session, Wait as _};
+
+fn open(way: &str, endpoint: &str) -> zenoh::Result<Session> {
+    let mut config = Config::default();
+    config.insert_json5(way, &format!("[\"{endpoint}\"]"))?;
+    config.insert_json5("scouting/multicast/enabled", "false")?;
+    zenoh::open(config).wait()
+}
+
+fn main() {
+    let mut probe = Probe::open(&format!(
+        "Zenoh {}",
+        kadenz_probe::version(include_str!("../Cargo.lock"), "zenoh")
+    ));
+    let way = if probe.publishes {
+        "listen/endpoints"
+    } else {
+        "connect/endpoints"
+    };
+    let session = open(way, &probe.url);
+    let session = probe.must(session);
+    if probe.publishes {
+        publish(probe, &session);
+    } else {
+        receive(probe, &session);
+    }
+    let _ = session.close().wait();
+}
+
+fn publish(mut probe: Probe, session: &Session) {
+    let publisher = session.declare_publisher(probe.channel.clone()).wait();
+    let publisher = probe.must(publisher);
+    probe.ready();
+    while probe.next_beat() {
+        let taken = publisher.put(probe.message()).wait().is_ok();
+        probe.sent(taken);
+    }
+    probe.close();
+}
+
+/// Called back on Zenoh's own thread, which is its quickest way.
+fn receive(mut probe: Probe, session: &Session) {
+    let (orders, channel) = (Arc::clone(&probe.orders), probe.channel.clone());
+    probe.ready();
+    let shared = Arc::new(Mutex::new(Some(probe)));
+    let given = Arc::clone(&shared);
+    let came = move |sample: zenoh::sample::Sample| {
+        if let Some(probe) = given
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
+            probe.received(&sample.payload().to_bytes());
+            probe.waits();
+        }
+    };
+    let subscriber = session.declare_subscriber(channel).callback(came).wait();
+    while !orders.ended() {
+        std::thread::sleep(kadenz_probe::PATIENCE / 10);
+    }
+    let probe = shared.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut probe) = probe {
+        probe.must(subscriber.map(drop));
+        probe.close();
+    }
+}
