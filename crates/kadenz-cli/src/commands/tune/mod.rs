@@ -153,7 +153,8 @@ struct Again {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let resumed = options.resume.as_deref();
-    let resumed = resumed.map(of_earlier_attempt).transpose()?;
+    let resumed = resumed.map(|it| of_earlier_attempt(it, options.ends));
+    let resumed = resumed.transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let plan = plan::of(options)?;
     let stop = options.ends.stop()?;
@@ -239,8 +240,8 @@ fn note_what_is_kept(plan: &MatrixPlan) {
     ));
 }
 
-/// The options under which a matrix was begun.
-fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
+/// The options under which a matrix was begun, except for what ends it: whoever goes on with it decides that anew.
+fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();
     let again = Again::try_parse_from(words(run)).ok();
@@ -255,6 +256,7 @@ fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
     Ok(Options {
         out: Some(folder.to_owned()),
         cells: asked.cells.clone(),
+        ends,
         ..again.options
     })
 }
@@ -282,7 +284,34 @@ fn words(run: &Run) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use kadenz_record::run::folder::RunWriter;
+    use kadenz_record::run::tune::Tune;
+
     use super::*;
+
+    #[test]
+    fn what_ends_a_matrix_is_of_today() {
+        let folder = tempfile::tempdir().unwrap();
+        for (then, today) in [(true, false), (false, true)] {
+            let run = Run {
+                experiment: "tune".to_owned(),
+                request: [("until-stdin-closes".to_owned(), then.into())].into(),
+                tune: Some(Tune::default()),
+                ..Run::default()
+            };
+            let out = folder.path().join(then.to_string());
+            drop(
+                RunWriter::create(&out, run)
+                    .unwrap()
+                    .start(std::time::Duration::from_secs(1)),
+            );
+            let ends = StdinOption {
+                until_stdin_closes: today,
+            };
+            let options = of_earlier_attempt(&out, ends).unwrap();
+            assert_eq!(options.ends.until_stdin_closes, today);
+        }
+    }
 
     /// The request goes before the command: `kadenz --json tune` is none of `tune`'s own options.
     #[test]
