@@ -125,6 +125,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
             "kadenz check --duration {}s",
             needed.as_secs_f64().ceil()
         )),
+        ..Warning::default()
     }
 }
 
@@ -134,6 +135,7 @@ pub(super) fn refused(error: &MessagesError) -> Warning {
         id: "no_messages".to_owned(),
         text: format!("messages were not measured: {error}"),
         remedy: Some("kadenz check --no-messages leaves them out".to_owned()),
+        ..Warning::default()
     }
 }
 

@@ -349,6 +349,7 @@ fn tell_of_source(
                     plan.url
                 ),
                 remedy: None,
+                ..Warning::default()
             });
             None
         }
@@ -374,6 +375,7 @@ fn conclude(
             id: "receiving_failed".to_owned(),
             text: format!("{}: receiving failed {count} times: {error}", listener.name),
             remedy: None,
+            ..Warning::default()
         });
     }
     let close = |listener: Listener| listener.close(published.published);

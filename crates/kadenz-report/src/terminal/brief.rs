@@ -273,7 +273,7 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) ->
         .filter_map(of_measure);
     let warnings = runs.iter().flat_map(|run| &run.warnings);
     let spoilt = warnings
-        .filter(|warning| !warning.id.ends_with("_refused"))
+        .filter(|warning| warning.tuning.is_none())
         .filter_map(of_warning);
     let mut all: Vec<(String, &str)> = Vec::new();
     all.extend(first.map(|it| ("the cheapest tuning".to_owned(), it)));
