@@ -12,7 +12,6 @@ use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
 use kadenz_lab::load::ForeignProgram;
 use kadenz_lab::matrix::{self, MatrixPlan};
-use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::{EndedBy, Run};
@@ -22,13 +21,13 @@ use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standin
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal;
-use kadenz_rt::beat::Rate;
+use kadenz_rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::outcome;
-use crate::options::{CpuList, Span, StdinOption, complete};
+use crate::options::{CpuList, Span, StdinOption, complete, pace};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -90,8 +89,8 @@ pub(crate) struct Options {
 
     /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
     /// late all the same), catch-up or relative (each period from the last wake-up)
-    #[arg(long, value_name = "PACE", default_value = "skip", value_parser = complete::<Pace>(Pace::ALL))]
-    pace: Pace,
+    #[arg(long, value_name = "PACE", default_value = "skip", value_parser = pace())]
+    pace: Overrun,
 
     /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does:
     /// an interface, or a virtual one of so many devices or by a file (59, arm.toml)
