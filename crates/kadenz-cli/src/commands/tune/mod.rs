@@ -189,12 +189,15 @@ pub(super) struct Measured<'a> {
     /// The page.
     report: &'a Path,
     #[serde(skip)]
-    runs: &'a [Summary],
+    summary: &'a Summary,
+    #[serde(skip)]
+    found: &'a Matrix,
 }
 
 impl Answer for Measured<'_> {
     fn document(&self) -> Document {
-        Document::new().listing(terminal::summaries(self.runs, output::style()))
+        let (summary, style) = (self.summary, output::style());
+        Document::new().listing(terminal::summary_of_matrix(summary, self.found, style))
     }
 }
 
@@ -203,14 +206,15 @@ fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
     let page = folder.join("report.html");
-    let runs = [summary];
-    html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
+    html::write_matrix(&summary, &matrix, &page)
+        .with_context(|| format!("the run is in {}", folder.display()))?;
     output::answer(&Measured {
         version: Version,
         matrix: report_matrix::json(&matrix),
         run: folder,
         report: &page,
-        runs: &runs,
+        summary: &summary,
+        found: &matrix,
     })?;
     if !output::is_json() {
         output::note(&outcome::whereabouts(folder, Some(&page)));
