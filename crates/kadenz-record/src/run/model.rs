@@ -249,7 +249,26 @@ pub struct TuningMeasure {
     pub remedy: Option<String>,
 }
 
+/// How a thread is scheduled, as its measure `policy` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling<'a> {
+    /// As every process that asks for nothing: `SCHED_OTHER`.
+    Ordinary,
+    /// By another policy, with its name and numbers: `SCHED_FIFO 80`.
+    By(&'a str),
+}
+
 impl TuningMeasure {
+    /// How a thread is scheduled that has this; absent where this is no policy.
+    #[must_use]
+    pub fn scheduling(&self) -> Option<Scheduling<'_>> {
+        let name = self.granted.split_whitespace().next();
+        (self.name == "policy").then_some(match name {
+            None | Some("SCHED_OTHER") => Scheduling::Ordinary,
+            Some(_) => Scheduling::By(&self.granted),
+        })
+    }
+
     /// The warning that a run carries where this was refused; none where it was granted.
     #[must_use]
     pub fn refusal(&self) -> Option<Warning> {
@@ -361,6 +380,22 @@ mod tests {
             name: name.to_owned(),
             ..TuningMeasure::default()
         }
+    }
+
+    #[test]
+    fn a_policy_is_ordinary_or_has_a_name() {
+        let of = |name: &str, granted: &str| {
+            let measure = TuningMeasure {
+                granted: granted.to_owned(),
+                ..refused(name)
+            };
+            measure.scheduling().map(|it| format!("{it:?}"))
+        };
+        assert_eq!(of("policy", "").as_deref(), Some("Ordinary"));
+        assert_eq!(of("policy", "SCHED_OTHER").as_deref(), Some("Ordinary"));
+        let fifo = of("policy", "SCHED_FIFO 80");
+        assert_eq!(fifo.as_deref(), Some("By(\"SCHED_FIFO 80\")"));
+        assert_eq!(of("memory_lock", "SCHED_OTHER"), None);
     }
 
     #[test]
