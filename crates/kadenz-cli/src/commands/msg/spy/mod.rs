@@ -274,3 +274,42 @@ impl Spy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kadenz::msg::bus::Delivery;
+    use kadenz::msg::channel::Channel;
+    use kadenz::msg::provider::{SenderId, Stamps};
+
+    use super::*;
+
+    #[test]
+    fn without_types_only_what_is_too_short_is_undecodable_also_where_fields_are_shown() {
+        let (now, channel) = (MonotonicTime::from_ns(1), Channel::new("A").unwrap());
+        let mut known = Known::default();
+        let mut long = Throttle::new(Duration::from_millis(100), 1000);
+        let mut undecodable = |payload: &[u8], fields: Option<&mut Fields>| {
+            let mut watcher = Watcher::new(WatchOptions::default());
+            let delivery = Delivery {
+                channel,
+                sender: SenderId::default(),
+                sequence: None,
+                stamps: Stamps::default(),
+                dequeued: now,
+                decoded: now,
+            };
+            let raw = Raw {
+                channel,
+                payload,
+                delivery,
+            };
+            hear(&raw, &mut known, &mut watcher, &mut long, fields);
+            watcher.figures(now)[0].undecodable
+        };
+        for (payload, count) in [(&[0; 16][..], 0), (&[0; 4][..], 1)] {
+            assert_eq!(undecodable(payload, None), count);
+            let mut fields = Fields::new(channel);
+            assert_eq!(undecodable(payload, Some(&mut fields)), count);
+        }
+    }
+}
