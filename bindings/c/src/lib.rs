@@ -1,6 +1,6 @@
 //! `libkadenz` for C and C++: opaque handles, a value that says whether a call succeeded, and a text that says why not.
 //!
-//! No panic crosses: a call that panics fails, but for `kadenz_now_ns` and `kadenz_series_record`, where it would end the program. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
+//! No panic crosses: a call that panics fails, except for `kadenz_now_ns` and `kadenz_series_record`, where it would end the program. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
 //! nanoseconds of `CLOCK_MONOTONIC`.
 
 mod bus;

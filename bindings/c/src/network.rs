@@ -82,7 +82,7 @@ pub unsafe extern "C" fn kadenz_network_open(
         };
         tuning.lock_memory = lock_memory;
         let options = SharedNetworkOptions {
-            cycle: cycle.to_owned(),
+            cycle: Some(cycle.to_owned()).filter(|it| !it.is_empty()),
             deadline: deadline.map(str::to_owned),
             tuning,
             esi: esi.map(Into::into),

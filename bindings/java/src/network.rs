@@ -57,7 +57,7 @@ pub fn open_network<'local>(
         };
         tuning.lock_memory = locks_memory;
         let options = SharedNetworkOptions {
-            cycle: text(env, &cycle)?,
+            cycle: Some(text(env, &cycle)?).filter(|it| !it.is_empty()),
             deadline: optional(env, &deadline)?,
             tuning,
             esi: optional(env, &esi)?.map(Into::into),

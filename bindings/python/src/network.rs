@@ -52,7 +52,7 @@ impl Network {
         let mut tuning = priority.map_or_else(Tuning::default, Tuning::fifo);
         tuning.lock_memory = lock_memory;
         let options = SharedNetworkOptions {
-            cycle: cycle.to_owned(),
+            cycle: Some(cycle.to_owned()).filter(|it| !it.is_empty()),
             deadline,
             tuning,
             esi,

@@ -15,6 +15,7 @@ use crate::load::StartLoadError;
 use crate::measuring_threads::{MeasuringThreadError, Member, Work};
 use crate::pubsub::MessagesError;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
+use crate::timer::StopsError;
 use crate::watch::WatchError;
 
 /// How an experiment measures: everything that is not the experiment itself.
@@ -61,6 +62,9 @@ pub enum ExperimentError {
     /// A packet of this size cannot be made.
     #[error("{0}")]
     Payload(String),
+    /// The loop would end before there is anything to measure.
+    #[error(transparent)]
+    Stops(#[from] StopsError),
     /// There is nobody to send to.
     #[error(
         "there is no device to send to; name one, or see who is there with `kadenz udp discover`"

@@ -258,6 +258,7 @@ fn not_run(series: &str, owed: u64) -> Warning {
             GRACE.as_secs()
         ),
         remedy: Some("ask for a lower --rate".to_owned()),
+        ..Warning::default()
     }
 }
 

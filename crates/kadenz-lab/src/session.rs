@@ -220,6 +220,7 @@ impl Ongoing {
                 id: "shield_left".to_owned(),
                 text: left.join("; "),
                 remedy: Some("sudo kadenz doctor --restore".to_owned()),
+                ..Warning::default()
             });
         }
         if let Some(warning) = self.meanwhile.stolen() {
@@ -243,6 +244,7 @@ fn stolen(meanwhile: CpuTime) -> Option<Warning> {
              machine: what it delayed stands in the values as if the machine had done it"
         ),
         remedy: Some("measure again when the host is quiet, or on bare metal".to_owned()),
+        ..Warning::default()
     })
 }
 
@@ -287,6 +289,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
             id: finding.id.to_owned(),
             text: finding.sentence(),
             remedy: finding.remedy.clone(),
+            ..Warning::default()
         })
         .collect();
     let costs: Vec<&str> = of(Severity::Costs)
@@ -300,6 +303,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
                 costs.join("; ")
             ),
             remedy: Some("kadenz doctor says what each costs and how to mend it".to_owned()),
+            ..Warning::default()
         });
     }
     warnings

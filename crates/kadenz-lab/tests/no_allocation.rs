@@ -10,10 +10,10 @@ use kadenz_lab::floor::{FloorPlan, floor};
 use kadenz_lab::hiccup::{HiccupPlan, HiccupRecorders, hiccup};
 use kadenz_lab::measuring_threads::LoopContext;
 use kadenz_lab::stop::Stop;
-use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, Pace, cyclic, oneshot};
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
 use kadenz_record::run::model::{EndedBy, FORMAT_VERSION, Run, Series};
-use kadenz_rt::beat::Interval;
+use kadenz_rt::beat::{Interval, Overrun};
 use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 
@@ -72,7 +72,7 @@ fn allocations<R>(
 fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
     for (kind, pace) in SleeperKind::available()
         .into_iter()
-        .flat_map(|kind| Pace::ALL.map(|pace| (kind, pace)))
+        .flat_map(|kind| Overrun::GOING_ON.map(|pace| (kind, pace)))
     {
         let plan = CyclicPlan {
             interval: Interval::from_fraction(500_000, 1).unwrap(),

@@ -148,6 +148,7 @@ fn full() -> Run {
             id: text(),
             text: text(),
             remedy: Some(text()),
+            tuning: Some(text()),
         }],
     }
 }
@@ -382,15 +383,8 @@ fn all_series() -> impl Strategy<Value = Series> {
         counts(),
     )
         .prop_map(
-            |(
-                name,
-                (labels, description),
-                kind,
-                limits,
-                tuning,
-                (hlog, hlog_bytes, samples),
-                counts,
-            )| {
+            |(name, (labels, description), kind, limits, tuning, files, counts)| {
+                let (hlog, hlog_bytes, samples) = files;
                 Series {
                     name,
                     labels,
@@ -453,8 +447,13 @@ fn runs() -> impl Strategy<Value = Run> {
         number().prop_map(Value::from),
         text().prop_map(Value::from),
     ];
-    let warning =
-        (text(), text(), of(text())).prop_map(|(id, text, remedy)| Warning { id, text, remedy });
+    let warning = (text(), text(), of(text()), of(text()));
+    let warning = warning.prop_map(|(id, text, remedy, tuning)| Warning {
+        id,
+        text,
+        remedy,
+        tuning,
+    });
     let ended_by = prop::sample::select(vec![EndedBy::Finished, EndedBy::Failed]);
     let end = (any::<u64>(), any::<u64>(), any::<bool>(), of(ended_by));
     let lists = (

@@ -74,7 +74,7 @@ impl SchemaFile {
         file
     }
 
-    /// The files of what is told of runs: `run.json` as readers take it, and what commands print of it.
+    /// The files about runs: `run.json` as readers take it, and what commands print of it.
     #[must_use]
     pub fn of_runs() -> [Self; 5] {
         let mut run = Self::new("run", 1).titled("run.json of a Kadenz run folder");

@@ -70,6 +70,7 @@ fn warnings() -> Vec<Warning> {
         id: finding.id.to_owned(),
         text: finding.sentence(),
         remedy: finding.remedy.clone(),
+        ..Warning::default()
     });
     warnings.collect()
 }

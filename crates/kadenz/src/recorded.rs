@@ -180,6 +180,7 @@ mod tests {
             id: "policy_refused".to_owned(),
             text: "no right".to_owned(),
             remedy: Some("ulimit -r".to_owned()),
+            ..Warning::default()
         });
         assert_eq!(
             recorded.to_string(),

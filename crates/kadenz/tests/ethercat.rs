@@ -142,7 +142,7 @@ fn a_motion_and_the_reference_clock_allocate_nothing_either() {
         let work = || drop(net.run(|io| Flow::until(io.number() >= cycles)).unwrap());
         allocation_counter::measure(work).count_total
     };
-    // What is told of the axes at the end has words of different lengths.
+    // The last words about the axes have different lengths.
     assert!(allocations(500).abs_diff(allocations(1_500)) < 200);
 }
 

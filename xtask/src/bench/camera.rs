@@ -85,15 +85,16 @@ pub fn ultra_hd(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
 }
 
 fn take(repository: &Repository, wishes: &Wishes, size: &str) -> Result<Figure> {
+    let all: Vec<&str> = [OURS, ASLEEP]
+        .into_iter()
+        .chain(PEERS.map(|(name, _)| name))
+        .collect();
+    let names = super::chosen(&wishes.only, &all)?;
     let program = program(repository)?;
     let python = python(repository)?;
     let camera = Camera::start(repository, &program, size)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
     let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let names: Vec<&str> = [OURS, ASLEEP]
-        .into_iter()
-        .chain(PEERS.map(|(name, _)| name))
-        .collect();
     let mut all = Vec::new();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
@@ -258,6 +259,7 @@ fn figure(
     seconds: u32,
 ) -> Result<Figure> {
     let (mut cells, mut result) = (Cells::new(), Vec::new());
+    let ours = names.iter().position(|it| *it == OURS);
     for (at, name) in names.iter().enumerate() {
         let spread =
             |of: fn(Ages) -> f64| Spread::of(rounds.iter().filter_map(|round| round[at].map(of)));
@@ -267,11 +269,11 @@ fn figure(
         let ratio = Spread::of(
             rounds
                 .iter()
-                .filter_map(|round| Some(round[0]?.p50 / round[at]?.p50)),
+                .filter_map(|round| Some(round[ours?]?.p50 / round[at]?.p50)),
         );
         cells.push((format!("{name} p50, ms"), format!("{:.1}", p50.median)));
         cells.push((format!("{name} p99, ms"), format!("{:.1}", p99.median)));
-        if let Some(ratio) = ratio.filter(|_| at > 0) {
+        if let Some(ratio) = ratio.filter(|_| Some(at) != ours) {
             cells.push((format!("{OURS} / {name}"), ratio.cell()));
         }
         let ratio = ratio.map(Spread::json);

@@ -80,7 +80,7 @@ impl Figure {
         })
     }
 
-    /// Its tables: the mark on the page, and what goes below it.
+    /// Its tables: the mark on the page, and what goes below it. One without a figure has no row.
     pub fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
         let groups = self.groups.iter();
         let mut tables: Vec<(String, &Cells)> = groups
@@ -89,6 +89,7 @@ impl Figure {
         if tables.is_empty() {
             tables.push((name.to_owned(), &self.cells));
         }
+        tables.retain(|(_, cells)| !cells.is_empty());
         tables
     }
 }
@@ -153,6 +154,23 @@ mod tests {
             name: "Abacus".to_owned(),
             load: "0.1".to_owned(),
         }
+    }
+
+    #[test]
+    fn a_group_without_a_figure_has_no_row() {
+        let mut figure = Figure {
+            groups: vec![("loops", Cells::new()), ("frames", cells("1"))],
+            method: String::new(),
+            result: Value::Null,
+            cells: Cells::new(),
+        };
+        let marks = |it: &Figure| -> Vec<String> {
+            let tables = it.tables("languages");
+            tables.into_iter().map(|(mark, _)| mark).collect()
+        };
+        assert_eq!(marks(&figure), ["languages frames"]);
+        figure.groups.clear();
+        assert!(marks(&figure).is_empty());
     }
 
     #[test]

@@ -17,6 +17,8 @@ const ROUNDS: u32 = 3;
 const SECONDS: u32 = 10;
 const RATES: [(&str, f64); 2] = [("100Hz", 1e7), ("1kHz", 1e6)];
 const LANGUAGES: [&str; 4] = ["C++", "Python", "Java", "Octave"];
+/// What `--only` names.
+const PARTS: [&str; 2] = ["loops", "frames"];
 /// Who takes frames.
 const FRAMES: [&str; 2] = ["Python", "Octave"];
 const URL: &str = "udpm://239.255.76.67:7719?ttl=0";
@@ -40,6 +42,7 @@ struct Loop {
 }
 
 pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let parts = super::chosen(&wishes.only, &PARTS)?;
     let built = Built::new(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
     let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
@@ -52,7 +55,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         let mut found = vec![None; all.len()];
-        let wants = |part: &str| wishes.only.is_empty() || wishes.only.iter().any(|it| it == part);
+        let wants = |part: &str| parts.contains(&part);
         for turn in (0..all.len()).filter(|_| wants("loops")) {
             let at = (turn + round) % all.len();
             match built.measure(all[at].0, all[at].1, seconds) {
@@ -323,7 +326,9 @@ fn figure(
     Ok(Figure {
         groups: vec![("loops", cells)],
         method: format!(
-            "a simulated arm in Rust and a controller in each language over udpm on this host, {seconds} s of each in a round: from a feedback              to the command that answers it, and what receiving (from the message's arrival in the process) and publishing took of the              controller's period on average; frames: the newest one copied into an array of columns; medians of the rounds"
+            "a simulated arm in Rust and a controller in each language over udpm on this host, {seconds} s of each in a round: from a feedback \
+             to the command that answers it, and what receiving (from the message's arrival in the process) and publishing took of the \
+             controller's period on average; frames: the newest one copied into an array of columns; medians of the rounds"
         ),
         result: Value::Array(result),
         cells: Cells::new(),

@@ -59,7 +59,8 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
 
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
-                memory,broker; contestants of ethercat; a name that is none tells them all; loops or frames of languages
+                memory,broker; contestants of ethercat, camera and python; loops or frames of languages;
+                a name that is none tells them all
   --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
                 of hlog-report, ethercat and camera [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
@@ -82,6 +83,32 @@ pub struct Wishes {
     pub seconds: Option<u32>,
     /// How many samples to read.
     pub samples: u64,
+}
+
+/// Benchmarks that measure several contestants or parts, of which `--only` names some.
+const WITH_CONTESTANTS: [&str; 9] = [
+    "messages",
+    "messages-fifo",
+    "messages-large",
+    "ethercat",
+    "ethercat-fifo",
+    "camera",
+    "camera-4k",
+    "languages",
+    "python",
+];
+
+/// Those of the names that `--only` says, or all; a name with spaces is also written with `-`.
+fn chosen<'n>(only: &[String], names: &[&'n str]) -> Result<Vec<&'n str>> {
+    let is = |name: &str, word: &String| name == word || name.replace(' ', "-") == *word;
+    for word in only {
+        if !names.iter().any(|name| is(name, word)) {
+            let names = names.join(", ").replace(' ', "-").replace(",-", ", ");
+            bail!("nobody is called {word:?}; there are {names}");
+        }
+    }
+    let is_chosen = |name: &&&str| only.is_empty() || only.iter().any(|word| is(name, word));
+    Ok(names.iter().filter(is_chosen).copied().collect())
 }
 
 /// Takes the figure and prints it.
@@ -117,6 +144,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };
+    if !wishes.only.is_empty() && !WITH_CONTESTANTS.contains(&wishes.name.as_str()) {
+        bail!("{} has no contestants that --only could name", wishes.name);
+    }
     let machine = Machine::look(repository);
     let figure = take(repository, &wishes)?;
     println!("{:#}", figure.json(&wishes.name, &machine));
@@ -270,6 +300,17 @@ mod tests {
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_contestant_that_is_none_is_refused_with_those_that_there_are() {
+        let names = ["kadenz", "kadenz asleep", "opencv"];
+        assert_eq!(chosen(&[], &names).expect("all"), names);
+        let only = ["opencv", "kadenz-asleep"].map(str::to_owned);
+        assert_eq!(chosen(&only, &names).expect("two"), names[1..]);
+        let refused = chosen(&["pyav".to_owned()], &names).expect_err("no such name");
+        let expected = "nobody is called \"pyav\"; there are kadenz, kadenz-asleep, opencv";
+        assert_eq!(refused.to_string(), expected);
     }
 
     #[test]

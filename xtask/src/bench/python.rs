@@ -53,13 +53,10 @@ struct Latency {
 }
 
 pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let names = super::chosen(&wishes.only, &CONTESTANTS)?;
     let python = environment(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
     let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let names: Vec<&str> = CONTESTANTS
-        .into_iter()
-        .filter(|name| wishes.only.is_empty() || wishes.only.iter().any(|it| it == name))
-        .collect();
     let mut all = Vec::new();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);

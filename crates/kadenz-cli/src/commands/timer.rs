@@ -5,14 +5,14 @@ use std::time::Duration;
 use clap::Args;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::GRACE;
-use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, SuitePlan, cyclic_suite, oneshot_suite};
 use kadenz_record::run::model::Run;
-use kadenz_rt::beat::Rate;
+use kadenz_rt::beat::{Overrun, Rate};
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 
 use super::outcome::{self, Telling};
-use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, beats, complete};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, beats, pace};
 use crate::output::Outcome;
 
 commands! {
@@ -77,8 +77,8 @@ pub(crate) struct Cyclic {
     /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip
     /// (leave them out; they are recorded as late all the same) or relative (count each period from
     /// the last wake-up, and drift)
-    #[arg(long, value_name = "PACE", default_value = "catch-up", value_parser = complete::<Pace>(Pace::ALL))]
-    pace: Pace,
+    #[arg(long, value_name = "PACE", default_value = "catch-up", value_parser = pace())]
+    pace: Overrun,
 
     /// How long the beat is kept before the first wake-up is recorded
     #[arg(long, value_name = "SPAN", default_value = "0s")]

@@ -16,4 +16,4 @@ pub(crate) use measure::{
 };
 pub(crate) use progress::{Progress, Steps, waiting};
 pub(crate) use request::{keep as keep_request, request};
-pub(crate) use values::{CommandWords, CpuList, MaxLoss, complete};
+pub(crate) use values::{CommandWords, CpuList, MaxLoss, complete, pace};

@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
+use kadenz_lab::timer::going_on;
+use kadenz_rt::beat::Overrun;
 use kadenz_rt::tuning::{CpuSet, ParseCpuSetError};
 
 /// Reads a value as its [`FromStr`] does; help and completion scripts list these, which need not be all.
@@ -19,6 +21,11 @@ pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Com
         values: values.collect(),
         read: PhantomData,
     }
+}
+
+/// What a measured loop does after a late wake-up.
+pub(crate) fn pace() -> impl TypedValueParser<Value = Overrun> {
+    complete::<Overrun>(Overrun::GOING_ON).try_map(going_on)
 }
 
 /// See [`complete`].

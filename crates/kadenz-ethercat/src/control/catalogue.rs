@@ -32,7 +32,7 @@ pub struct Item {
     pub manager: u8,
     /// The PDO that it is in.
     pub pdo: u16,
-    /// Its object.
+    /// The index of its object in the dictionary.
     pub index: u16,
     /// Its sub-index.
     pub sub: u8,

@@ -19,7 +19,7 @@ pub enum EncodingError {
          <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>, or save it as UTF-8"
     )]
     Letter {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
         /// What it says that it is.
         encoding: &'static str,

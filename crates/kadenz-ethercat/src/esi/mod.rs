@@ -51,7 +51,7 @@ pub struct Faulty {
     pub identity: Option<Identity>,
     /// Its short name.
     pub order: String,
-    /// Why.
+    /// What is wrong with its description.
     pub error: EsiError,
     /// How many devices before it could be read.
     place: usize,
@@ -244,7 +244,7 @@ pub enum EsiError {
     /// Something is missing.
     #[error("line {line}: {element} has no {missing}")]
     Missing {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
         /// In which element.
         element: &'static str,
@@ -256,7 +256,7 @@ pub enum EsiError {
         "line {line}: \"{text}\" is not a number that fits; write decimal, or #x and hexadecimal"
     )]
     Number {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
         /// What stands there.
         text: String,
@@ -273,7 +273,7 @@ pub enum EsiError {
     /// A device has more of something than any real one.
     #[error("line {line}: the device has more than {most} {what} up to here; name fewer")]
     TooMuch {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
         /// What there are too many of.
         what: &'static str,
@@ -294,7 +294,7 @@ pub enum EsiError {
         "line {line}: it is not a valid value; write up to 4096 bytes as pairs of hexadecimal digits"
     )]
     Bytes {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
     },
     /// A SyncManager lies where no controller has memory for it.
@@ -303,7 +303,7 @@ pub enum EsiError {
          from #x1000 on, of digital outputs #x0F00, that leaves room up to #xFFFF"
     )]
     Area {
-        /// Where.
+        /// The line of the file, from 1.
         line: u32,
         /// Its first byte.
         start: u16,

@@ -20,7 +20,7 @@ pub struct Entry {
 /// A PDO that is assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pdo {
-    /// Its object.
+    /// The index of its object in the dictionary.
     pub index: u16,
     /// Its entries, one behind the other, bit by bit.
     pub entries: Vec<Entry>,

@@ -75,7 +75,7 @@ pub enum BringUpError {
         position: u16,
         /// Its name.
         name: String,
-        /// Why.
+        /// What failed while the device was configured.
         source: ConfigureError,
     },
     /// Their process data has no room.

@@ -29,13 +29,13 @@ pub enum DictionaryError {
 /// What an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Which.
+    /// The index of the object.
     pub index: u16,
     /// Its type.
     pub data_type: DataType,
     /// Its highest sub-index.
     pub highest_sub: u8,
-    /// Its kind.
+    /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
     /// Its name.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Object {
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Which.
+    /// Index and sub-index.
     pub address: Address,
     /// Its type.
     pub data_type: DataType,

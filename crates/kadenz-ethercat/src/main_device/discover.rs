@@ -35,7 +35,7 @@ pub enum DiscoverError {
     Sii {
         /// Where it is.
         position: u16,
-        /// Why.
+        /// What is wrong with the content of its SII.
         source: SiiError,
     },
     /// They did not come back to INIT.

@@ -73,7 +73,7 @@ pub struct Expected {
 /// Which of the expected devices are there.
 #[derive(Debug)]
 pub struct Found {
-    /// All that are expected, in their order: what a device that is there told of itself, and of the others
+    /// All that are expected, in their order: what a device that is there says about itself, and of the others
     /// what is expected.
     pub devices: Vec<SubDevice>,
     /// Places of those that are not there.

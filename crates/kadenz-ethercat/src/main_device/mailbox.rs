@@ -67,7 +67,7 @@ pub enum MailError {
     NotUnderstood {
         /// Who was asked.
         whose: Target,
-        /// Why.
+        /// The detail that the device gave.
         detail: ErrorDetail,
     },
     /// Nothing came.

@@ -29,7 +29,7 @@ pub struct MappedEntry {
 /// A PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedPdo {
-    /// Its object.
+    /// The index of its object in the dictionary.
     pub index: u16,
     /// Its name; empty where nobody tells.
     pub name: String,

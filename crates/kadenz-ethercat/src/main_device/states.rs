@@ -34,7 +34,7 @@ pub enum StateError {
         wanted: State,
         /// Where it is.
         status: AlStatus,
-        /// Why.
+        /// The AL status code by which the device refused.
         code: AlStatusCode,
     },
     /// It neither came nor refused.

@@ -91,7 +91,7 @@ impl MotionHandle {
         self.stop_for(number);
     }
 
-    /// Who asks first until the loop hears it, is told of.
+    /// Of those who ask before the loop sees it, the loop reports the first.
     fn stop_for(&self, number: u32) {
         let first = self
             .stop
@@ -111,7 +111,7 @@ impl MotionHandle {
         self.end.store(true, Ordering::Release);
     }
 
-    /// Whether a group has told of its axes. Wait-free.
+    /// Whether a group has published its axes. Wait-free.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.told.get().is_some_and(Told::has_begun)
@@ -177,7 +177,7 @@ impl MotionHandle {
         self.in_force.store(by, Ordering::Relaxed);
     }
 
-    /// Makes room for what is told of these axes; `None` where another group tells already.
+    /// Makes room for the state of these axes; `None` where another group publishes already.
     pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<Telling<'_>> {
         let mut is_new = false;
         let told = self.told.get_or_init(|| {

@@ -110,7 +110,7 @@ pub enum PlanError {
         position: u16,
         /// Its name.
         name: String,
-        /// Why.
+        /// What failed while the axis was commissioned.
         source: CommissionError,
     },
 }

@@ -374,6 +374,7 @@ fn warnings(noted: &names::Camera, counted: &Counts, advise: bool) -> Vec<Warnin
         id: id.to_owned(),
         text,
         remedy: Some(remedy.to_owned()),
+        ..Warning::default()
     };
     let mut warnings = Vec::new();
     if let Some(advice) = advise.then(|| advice(counted)).flatten() {
@@ -415,8 +416,7 @@ fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
         ),
         remedy: Some(
             "trigger the cameras by one signal, or set their clocks by the same NTP server; --tolerance allows more".to_owned(),
-        ),
-    }
+        ), ..Warning::default() }
 }
 
 /// Which layer takes the most, and what shortens it.
@@ -437,6 +437,7 @@ fn advice(counted: &Counts) -> Option<Warning> {
         id: "camera_layer".to_owned(),
         text: format!("{words} takes {share:.0} % of a frame's age, {mean_ms:.1} ms on average"),
         remedy: Some(remedy.to_owned()),
+        ..Warning::default()
     })
 }
 

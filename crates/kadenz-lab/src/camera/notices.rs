@@ -20,7 +20,7 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notices {
-    /// Frames that were told of.
+    /// Frames that a notice announced.
     pub published: u64,
     /// Those that the bus did not take.
     pub refused: u64,

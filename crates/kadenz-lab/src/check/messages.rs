@@ -126,6 +126,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
             "kadenz check --duration {}s",
             needed.as_secs_f64().ceil()
         )),
+        ..Warning::default()
     }
 }
 
@@ -135,6 +136,7 @@ pub(super) fn refused(error: &MessagesError) -> Warning {
         id: "no_messages".to_owned(),
         text: format!("messages were not measured: {error}"),
         remedy: Some("kadenz check --no-messages leaves them out".to_owned()),
+        ..Warning::default()
     }
 }
 

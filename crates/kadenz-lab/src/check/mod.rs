@@ -14,7 +14,7 @@ use std::time::Duration;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{EndedBy, Kind, Run, Warning};
-use kadenz_rt::beat::Interval;
+use kadenz_rt::beat::{Interval, Overrun};
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::{Policy, Tuning};
 
@@ -23,7 +23,7 @@ use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::measuring_threads::{self, GRACE, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
-use crate::timer::{CyclicPlan, Pace, cyclic};
+use crate::timer::{CyclicPlan, cyclic};
 
 pub use kadenz_record::run::check::{ORDINARY, REALTIME};
 pub use messages::MessagesPlan;
@@ -155,7 +155,7 @@ fn beat_keeper(
     )?;
     let cyclic_plan = CyclicPlan {
         interval: plan.interval,
-        pace: Pace::CatchUp,
+        pace: Overrun::CatchUp,
         warm_up: 0,
         cycles: Some(cycles),
         phase: plan.interval.as_duration() / 2 * u32::from(name == ORDINARY),

@@ -222,6 +222,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
             "kadenz check --duration {}s",
             needed.as_secs_f64().ceil()
         )),
+        ..Warning::default()
     }
 }
 
@@ -231,6 +232,7 @@ pub(super) fn refused(error: &OpenPortError) -> Warning {
         id: "no_network".to_owned(),
         text: format!("the network was not measured: {error}"),
         remedy: Some("kadenz check --no-network leaves it out".to_owned()),
+        ..Warning::default()
     }
 }
 

@@ -196,6 +196,7 @@ impl Companion {
                 id: "program_failed".to_owned(),
                 text: format!("the measured program ended with {status}"),
                 remedy: None,
+                ..Warning::default()
             });
         }
         Some(status)
@@ -227,6 +228,7 @@ impl Control {
             id: "control_failed".to_owned(),
             text: trouble,
             remedy: None,
+            ..Warning::default()
         });
     }
 }

@@ -318,6 +318,7 @@ impl Matrix {
                     id,
                     text,
                     remedy: measure.remedy.clone(),
+                    tuning: Some(measure.name.clone()),
                 });
             }
         }

@@ -367,6 +367,7 @@ fn tell_of_source(
                     plan.url
                 ),
                 remedy: None,
+                ..Warning::default()
             });
             None
         }

@@ -185,6 +185,7 @@ impl BusListener {
             id: "receiving_failed".to_owned(),
             text: format!("{}: receiving failed {count} times: {error}", self.name),
             remedy: None,
+            ..Warning::default()
         })
     }
 

@@ -207,6 +207,7 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
             id: id.to_owned(),
             text,
             remedy: Some(remedy.to_owned()),
+            ..Warning::default()
         });
     };
     let seconds = |ns: i64| ns as f64 / 1e9;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
-use kadenz_rt::beat::{Beat, Interval};
+use kadenz_rt::beat::{Beat, Interval, Overrun};
 use kadenz_rt::clock::MonotonicTime;
 
-use super::Pace;
 use crate::measuring_threads::LoopContext;
 
 /// How long a cyclic timer is watched.
@@ -15,12 +14,14 @@ use crate::measuring_threads::LoopContext;
 pub struct CyclicPlan {
     /// Time between two beats.
     pub interval: Interval,
-    /// What is done after a late wake-up.
-    pub pace: Pace,
+    /// What is done after a late wake-up. A beat that is left out is recorded as late as it would have been served, so
+    /// that no stall is hidden; intervals are between real wake-ups. [`Overrun::Stop`] ends the watch at the first
+    /// such wake-up, and a suite refuses it.
+    pub pace: Overrun,
     /// Beats before the first that is recorded.
     pub warm_up: u64,
     /// Beats to watch, the missed ones included; with `None` until stopped. The
-    /// [`Pace::Relative`] loop is watched for as long as the ideal signal takes for them.
+    /// [`Overrun::Relative`] loop is watched for as long as the ideal signal takes for them.
     pub cycles: Option<u64>,
     /// How far the first beat lies behind the common start, so that two threads on one machine do
     /// not meet on every beat.
@@ -157,8 +158,7 @@ pub fn cyclic(
 /// The intended times of a loop, as its pace has them. Sans-IO.
 struct Signal {
     beat: Beat,
-    pace: Pace,
-    interval: Duration,
+    pace: Overrun,
     /// The next intended time.
     intended: MonotonicTime,
     /// The last of all beats.
@@ -172,6 +172,8 @@ struct Signal {
     patience: MonotonicTime,
     /// Whether it came to that.
     gave_up: bool,
+    /// Whether a late wake-up ended it.
+    stopped: bool,
 }
 
 /// Beats that nobody woke up for.
@@ -193,8 +195,8 @@ impl Signal {
             end,
             patience: end + plan.grace,
             gave_up: false,
+            stopped: false,
             intended: beat.next(),
-            interval: plan.interval.as_duration(),
             pace: plan.pace,
             warm_up: plan.warm_up,
             warm: beat.intended(plan.warm_up),
@@ -206,9 +208,10 @@ impl Signal {
     /// The next intended time; none when the signal is over.
     fn next(&self) -> Option<MonotonicTime> {
         let goes_on = match self.pace {
-            Pace::Relative => self.intended <= self.end,
-            Pace::CatchUp | Pace::Skip => self.beat.index() <= self.last,
+            Overrun::Relative => self.intended <= self.end,
+            Overrun::CatchUp | Overrun::Skip | Overrun::Stop => self.beat.index() <= self.last,
         };
+        let goes_on = goes_on && !self.stopped;
         goes_on.then_some(self.intended)
     }
 
@@ -219,26 +222,36 @@ impl Signal {
 
     /// Moves on from a wake-up at `actual`, and gives the recorded beats that are left out.
     fn woke(&mut self, actual: MonotonicTime) -> LeftOut {
-        self.intended = self.beat.next();
-        self.gave_up = self.pace == Pace::CatchUp && actual > self.patience;
-        if self.pace == Pace::Relative {
-            self.intended = actual + self.interval;
-        }
-        let is_behind = self.intended <= actual && self.beat.index() <= self.last;
-        if !is_behind || !(self.gave_up || self.pace == Pace::Skip) {
+        self.gave_up = self.pace == Overrun::CatchUp && actual > self.patience;
+        let pace = match self.gave_up {
+            true => Overrun::Skip,
+            false => self.pace,
+        };
+        let before = self.beat.index();
+        // No beat after the last is left out.
+        let now = actual.min(self.end.offset_by_ns(1));
+        let skipped = match self.beat.step(pace, Some(actual), now) {
+            Some(step) => {
+                self.intended = step.intended;
+                step.skipped
+            }
+            None => {
+                self.stopped = true;
+                0
+            }
+        };
+        if skipped == 0 {
             return LeftOut {
                 intended: [self.intended; 2],
                 count: 0,
             };
         }
-        let first = self.beat.index().max(self.warm_up + 1);
-        self.beat.skip_to(actual.min(self.end));
-        let left_out = LeftOut {
-            intended: [self.beat.intended(first), self.beat.current()],
-            count: (self.beat.index() + 1).saturating_sub(first),
-        };
-        self.intended = self.beat.next();
-        left_out
+        let first = (before + 1).max(self.warm_up + 1);
+        let last = before + skipped;
+        LeftOut {
+            intended: [first, last].map(|it| self.beat.intended(it)),
+            count: (last + 1).saturating_sub(first),
+        }
     }
 }
 
@@ -287,7 +300,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn plan(pace: Pace, warm_up: u64, cycles: u64) -> CyclicPlan {
+    fn plan(pace: Overrun, warm_up: u64, cycles: u64) -> CyclicPlan {
         CyclicPlan {
             interval: Interval::try_from(Duration::from_millis(1)).unwrap(),
             pace,
@@ -320,7 +333,7 @@ mod tests {
 
     #[test]
     fn catching_up_serves_every_beat() {
-        let (served, left_out) = play(&plan(Pace::CatchUp, 0, 5), &[0, 2 * MS + 1]);
+        let (served, left_out) = play(&plan(Overrun::CatchUp, 0, 5), &[0, 2 * MS + 1]);
         let late: Vec<u64> = served
             .iter()
             .map(|(intended, now)| now - intended)
@@ -331,7 +344,7 @@ mod tests {
 
     #[test]
     fn skipping_leaves_missed_beats_out_and_tells_them() {
-        let (served, left_out) = play(&plan(Pace::Skip, 0, 6), &[0, 2 * MS + 1]);
+        let (served, left_out) = play(&plan(Overrun::Skip, 0, 6), &[0, 2 * MS + 1]);
         let intended: Vec<u64> = served.iter().map(|it| it.0 / MS).collect();
         assert_eq!(intended, [1, 2, 5, 6]);
         assert_eq!(left_out, [3 * MS, 4 * MS]);
@@ -339,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_stall_over_the_end_misses_the_beats_that_are_left_and_no_more() {
-        let (served, left_out) = play(&plan(Pace::Skip, 0, 4), &[0, 100 * MS]);
+        let (served, left_out) = play(&plan(Overrun::Skip, 0, 4), &[0, 100 * MS]);
         assert_eq!(served.len(), 2);
         assert_eq!(left_out, [3 * MS, 4 * MS]);
     }
@@ -347,7 +360,7 @@ mod tests {
     #[test]
     fn a_beat_that_cannot_be_kept_ends_after_its_grace_and_leaves_no_beat_untold() {
         // Each beat of 1 ms takes 20 ms: of 1,000 the loop serves those of two seconds.
-        let (served, left_out) = play(&plan(Pace::CatchUp, 3, 1000), &[20 * MS; 1003]);
+        let (served, left_out) = play(&plan(Overrun::CatchUp, 3, 1000), &[20 * MS; 1003]);
         assert_eq!(served.len(), 98);
         assert_eq!(served.len() + left_out.len(), 1000);
         assert_eq!(left_out.last(), Some(&(1003 * MS)));
@@ -412,7 +425,7 @@ mod tests {
         };
         let plan = CyclicPlan {
             interval: Interval::from_fraction(1000, 1).expect("an interval"),
-            ..plan(Pace::CatchUp, 0, 1_000_000)
+            ..plan(Overrun::CatchUp, 0, 1_000_000)
         };
         cyclic(&plan, &mut context, &mut lateness, None);
         let served = 1_000_000 - context.owed;
@@ -426,7 +439,7 @@ mod tests {
 
     #[test]
     fn relative_periods_count_from_the_last_wake_up() {
-        let (served, left_out) = play(&plan(Pace::Relative, 0, 11), &[10, 10, 5 * MS, 10]);
+        let (served, left_out) = play(&plan(Overrun::Relative, 0, 11), &[10, 10, 5 * MS, 10]);
         let periods: Vec<u64> = served.windows(2).map(|it| it[1].1 - it[0].1).collect();
         assert_eq!(periods, [MS + 10, 6 * MS, MS + 10, MS]);
         assert!(left_out.is_empty(), "what never was intended is not missed");
@@ -434,17 +447,21 @@ mod tests {
 
     #[test]
     fn warming_up_is_not_recorded() {
-        for pace in Pace::ALL {
+        for pace in Overrun::GOING_ON {
             let (served, left_out) = play(&plan(pace, 3, 4), &[0, 0]);
             assert_eq!(served.len(), 4, "{pace}");
             assert_eq!(served[0].0, 4 * MS, "{pace}");
             assert!(left_out.is_empty());
         }
         // A slow machine warms up no longer than a fast one.
-        let (served, _) = play(&plan(Pace::Relative, 3, 4), &[0, 2 * MS, MS, 0]);
+        let (served, _) = play(&plan(Overrun::Relative, 3, 4), &[0, 2 * MS, MS, 0]);
         assert_eq!(served.len(), 2);
         // A stall that begins while warming up is seen by the beats that count.
-        let (served, left_out) = play(&plan(Pace::Skip, 3, 4), &[0, 4 * MS]);
+        let (served, left_out) = play(&plan(Overrun::Skip, 3, 4), &[0, 4 * MS + 1]);
         assert_eq!((served.len(), left_out), (1, vec![4 * MS, 5 * MS, 6 * MS]));
+        // The beat at which it ends is on time.
+        let (served, left_out) = play(&plan(Overrun::Skip, 3, 4), &[0, 4 * MS]);
+        assert_eq!(served[0], (6 * MS, 6 * MS));
+        assert_eq!((served.len(), left_out), (2, vec![4 * MS, 5 * MS]));
     }
 }

@@ -7,59 +7,28 @@ mod cyclic;
 mod oneshot;
 mod suite;
 
-use std::fmt;
-use std::str::FromStr;
-
 pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
 pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};
 
-// What a loop does with the beats that it missed.
+use kadenz_rt::beat::Overrun;
 
-/// What a loop does after a wake-up that came late.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
-    /// Serves every beat it missed at once, until it is on the beat again: what Sticha's timers
-    /// do. The rate is kept, and after a stall intervals are next to nothing.
-    #[default]
-    CatchUp,
-    /// Leaves the missed beats out and goes on with the next one: what a control loop does that must
-    /// not send the same command thrice. A missed beat is recorded as late as it would have been
-    /// served, so that no stall is hidden; intervals are between real wake-ups.
-    Skip,
-    /// Counts each period from the last wake-up: the loop of H. Yoon, J. Song and J. Lee,
-    /// "Real-Time Performance Analysis in Linux-Based Robotic Systems" (2009), figure 4. No period
-    /// is ever too short, every delay adds to all that follow, and a stall is one long period.
-    Relative,
-}
+/// A loop that stops at its first late wake-up measures no lateness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` ends a loop at the first late wake-up, which is what is measured; write catch-up, skip or relative",
+    Overrun::Stop
+)]
+pub struct StopsError;
 
-impl Pace {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::CatchUp, Self::Skip, Self::Relative];
-}
-
-impl fmt::Display for Pace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::CatchUp => "catch-up",
-            Self::Skip => "skip",
-            Self::Relative => "relative",
-        })
-    }
-}
-
-/// A word that names no pace.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a valid pace; write catch-up, skip or relative")]
-pub struct ParsePaceError(String);
-
-impl FromStr for Pace {
-    type Err = ParsePaceError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let named = |pace: &Self| pace.to_string() == word;
-        let pace = Self::ALL.into_iter().find(named);
-        pace.ok_or_else(|| ParsePaceError(word.to_owned()))
+/// The policy, where a loop goes on under it.
+///
+/// # Errors
+/// [`StopsError`] for [`Overrun::Stop`].
+pub fn going_on(policy: Overrun) -> Result<Overrun, StopsError> {
+    match policy {
+        Overrun::Stop => Err(StopsError),
+        policy => Ok(policy),
     }
 }
 
@@ -68,10 +37,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pace_is_read_as_it_is_shown() {
-        for pace in Pace::ALL {
-            assert_eq!(pace.to_string().parse(), Ok(pace));
+    fn a_loop_that_stops_is_refused_with_those_that_go_on() {
+        let refused = going_on(Overrun::Stop).unwrap_err().to_string();
+        for policy in Overrun::GOING_ON {
+            assert_eq!(going_on(policy), Ok(policy));
+            assert!(refused.contains(&policy.to_string()), "{refused}");
         }
-        assert!("slow".parse::<Pace>().is_err());
     }
 }

@@ -7,7 +7,7 @@ use kadenz_record::run::labels::{Labels, SLEEPER, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Kind, Run};
 use kadenz_rt::sleep::SleeperKind;
 
-use super::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
+use super::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, going_on, oneshot};
 use crate::load::{self, LoadKind, LoadOptions};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::measuring_threads::{self, Member, Watch};
@@ -82,13 +82,15 @@ impl SuitePlan {
 /// Runs the cyclic timer suite (thesis, section 4.2).
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+/// [`ExperimentError`], also for [`Overrun::Stop`](kadenz_rt::beat::Overrun::Stop); rights that are missing are no error
+/// but a warning in the run.
 pub fn cyclic_suite(
     suite: &SuitePlan,
     plan: &CyclicPlan,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
+    going_on(plan.pace)?;
     let mut run = session::begin(&suite.measuring.session)?;
     let members = suite
         .sleepers

@@ -106,7 +106,7 @@ pub(super) struct Fixed<'a> {
 }
 
 impl Fixed<'_> {
-    /// Its value as all languages but for suffixes write it.
+    /// Its value as all languages write it, without suffixes.
     pub(super) fn number(&self) -> String {
         match self.value {
             ConstantValue::Integer(value) => value.to_string(),

@@ -77,7 +77,7 @@ pub enum NoJson {
     Value {
         /// The channel.
         channel: String,
-        /// Why.
+        /// What is wrong with the value.
         source: ValueError,
     },
 }

@@ -33,7 +33,7 @@ pub enum LogError {
     Damaged {
         /// What it began like.
         format: Format,
-        /// Where.
+        /// Bytes from the start of the file.
         offset: u64,
         /// What is wrong.
         what: &'static str,
@@ -119,7 +119,7 @@ pub enum LogError {
     NoEnd {
         /// How many messages were taken and are not in the log.
         given_up: u64,
-        /// Why.
+        /// What kept it from being written.
         source: Box<LogError>,
     },
 }

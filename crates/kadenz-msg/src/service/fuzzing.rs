@@ -51,7 +51,7 @@ pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said<'_>> {
     })
 }
 
-/// Beats of anybody: what is known stays bounded, and each node's life is what was told of it last.
+/// Beats of anybody: what is known stays bounded, and each node's life is what its last beat says.
 pub fn heartbeats(bytes: &[u8]) {
     let options = WatchOptions {
         most_nodes: 4,

@@ -34,15 +34,15 @@ pub enum TypesError {
     /// A file or a folder cannot be read.
     #[error("{path}: {source}; give .lcm files, or a folder that holds some")]
     Read {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: std::io::Error,
     },
     /// A folder holds no description.
     #[error("{path} holds no file that ends in .lcm")]
     NoFiles {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
     },
 }

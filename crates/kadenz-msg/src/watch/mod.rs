@@ -1,6 +1,6 @@
 //! What goes over a bus: how often, how evenly, how much, and how much of it is lost; sans-IO.
 //!
-//! A [`Watcher`] is told of every message that is heard, with its time, and says at any time what
+//! A [`Watcher`] takes every message that is heard, with its time, and says at any time what
 //! each channel does. It is what `kadenz msg spy`, `hz` and `list` show, and runs as well in virtual
 //! time or over a log.
 //!
@@ -166,7 +166,7 @@ impl Watcher {
         self.beyond.bytes += heard.bytes as u64;
     }
 
-    /// Notes that a message of a channel, which was told of before, could not be decoded.
+    /// Notes that a message of a channel, which it heard before, could not be decoded.
     pub fn undecodable(&mut self, channel: Channel) {
         if let Some(channel_watch) = self.channels.get_mut(&channel) {
             channel_watch.undecodable += 1;

@@ -38,6 +38,8 @@ impl Percent {
     pub const P99_9: Self = Self(WHOLE - WHOLE / 1_000);
     /// 99.99 %.
     pub const P99_99: Self = Self(WHOLE - WHOLE / 10_000);
+    /// 99.999.
+    pub const P99_999: Self = Self(WHOLE - WHOLE / 100_000);
 
     /// The percentiles that every report names: 50, 90, 99, 99.9, 99.99 and so on to nine nines.
     pub const LADDER: [Self; 10] = [

@@ -1,7 +1,7 @@
 //! What `run.json` says, as types, from which its JSON schema `docs/schema/run.schema.json` is made. Every
 //! duration is in nanoseconds and says so in its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -249,7 +249,26 @@ pub struct TuningMeasure {
     pub remedy: Option<String>,
 }
 
+/// How a thread is scheduled, as its measure `policy` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling<'a> {
+    /// As every process that asks for nothing: `SCHED_OTHER`.
+    Ordinary,
+    /// By another policy, with its name and numbers: `SCHED_FIFO 80`.
+    By(&'a str),
+}
+
 impl TuningMeasure {
+    /// How a thread is scheduled that has this; absent where this is no policy.
+    #[must_use]
+    pub fn scheduling(&self) -> Option<Scheduling<'_>> {
+        let name = self.granted.split_whitespace().next();
+        (self.name == "policy").then_some(match name {
+            None | Some("SCHED_OTHER") => Scheduling::Ordinary,
+            Some(_) => Scheduling::By(&self.granted),
+        })
+    }
+
     /// The warning that a run carries where this was refused; none where it was granted.
     #[must_use]
     pub fn refusal(&self) -> Option<Warning> {
@@ -265,6 +284,7 @@ impl TuningMeasure {
                 self.requested, self.granted
             ),
             remedy: self.remedy.clone(),
+            tuning: Some(self.name.clone()),
         })
     }
 }
@@ -331,4 +351,74 @@ pub struct Warning {
     /// The command or step that mends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+    /// Of a refused tuning: the name of the measure, as in the `tuning` of series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<String>,
+}
+
+/// Marks the refusals of tuning in a run from before warnings named their measure: then only the id told it. The one
+/// place that takes ids apart.
+pub(crate) fn tuning_by_ids(run: &mut Run) {
+    let measures = run.series.iter().flat_map(|it| &it.tuning);
+    let refused: BTreeSet<&str> = measures
+        .filter(|it| !it.ok)
+        .map(|it| it.name.as_str())
+        .collect();
+    for warning in run.warnings.iter_mut().filter(|it| it.tuning.is_none()) {
+        let name = warning.id.strip_suffix("_refused");
+        let name = name.filter(|it| refused.contains(it));
+        warning.tuning = name.map(str::to_owned);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(name: &str) -> TuningMeasure {
+        TuningMeasure {
+            name: name.to_owned(),
+            ..TuningMeasure::default()
+        }
+    }
+
+    #[test]
+    fn a_policy_is_ordinary_or_has_a_name() {
+        let of = |name: &str, granted: &str| {
+            let measure = TuningMeasure {
+                granted: granted.to_owned(),
+                ..refused(name)
+            };
+            measure.scheduling().map(|it| format!("{it:?}"))
+        };
+        assert_eq!(of("policy", "").as_deref(), Some("Ordinary"));
+        assert_eq!(of("policy", "SCHED_OTHER").as_deref(), Some("Ordinary"));
+        let fifo = of("policy", "SCHED_FIFO 80");
+        assert_eq!(fifo.as_deref(), Some("By(\"SCHED_FIFO 80\")"));
+        assert_eq!(of("memory_lock", "SCHED_OTHER"), None);
+    }
+
+    #[test]
+    fn a_refusal_names_its_measure_in_runs_of_before_too() {
+        let refusal = refused("policy").refusal();
+        assert_eq!(refusal.and_then(|it| it.tuning).as_deref(), Some("policy"));
+        let series = Series {
+            tuning: vec![refused("policy")],
+            ..Series::default()
+        };
+        let of_before = |id: &str| Warning {
+            id: id.to_owned(),
+            ..Warning::default()
+        };
+        let mut run = Run {
+            series: vec![series],
+            warnings: ["policy_refused", "series_refused", "policy"]
+                .map(of_before)
+                .into(),
+            ..Run::default()
+        };
+        tuning_by_ids(&mut run);
+        let tunings = run.warnings.iter().map(|it| it.tuning.as_deref());
+        assert_eq!(tunings.collect::<Vec<_>>(), [Some("policy"), None, None]);
+    }
 }

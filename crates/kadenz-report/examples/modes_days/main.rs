@@ -83,7 +83,7 @@ fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-/// A row a noise: how many modes were told of it.
+/// A row a noise: how many modes were found in it.
 fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     say("| noise without a mode | days | modes told | CPU s a day | MB |");
     say("|---|---|---|---|---|");

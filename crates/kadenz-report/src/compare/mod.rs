@@ -90,7 +90,7 @@ pub struct Candidate {
 /// One figure in baseline and candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureComparison {
-    /// Which.
+    /// What is compared.
     pub metric: Metric,
     /// The baseline's, in nanoseconds, as a number or as a share.
     pub baseline: f64,

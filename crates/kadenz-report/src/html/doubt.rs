@@ -94,11 +94,11 @@ fn of_warning(warning: &Warning) -> Doubt {
 
 /// Whether a refusal that became a warning stands in the tuning of a series, too.
 fn is_told_by_measure(warning: &Warning, page: &Page<'_>) -> bool {
-    let Some(name) = warning.id.strip_suffix("_refused") else {
+    let Some(name) = &warning.tuning else {
         return false;
     };
     let mut measures = page.series.iter().flat_map(|it| &it.summary.series.tuning);
-    measures.any(|it| it.name == name && !it.ok)
+    measures.any(|it| it.name == *name && !it.ok)
 }
 
 /// The number of the doubt that a measure has; absent where it has none.
@@ -234,7 +234,8 @@ mod tests {
             .map(|id| Warning {
                 id: id.into(),
                 text: id.into(),
-                remedy: None,
+                tuning: id.strip_suffix("_refused").map(str::to_owned),
+                ..Warning::default()
             })
             .into();
         let runs = [run];

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use blocks::of_document;
 
+use crate::matrix::Matrix;
 use crate::summary::Summary;
 
 /// The report of one run, or of several laid over each other, as one self-contained HTML page.
@@ -58,13 +59,17 @@ pub fn render(summaries: &[Summary]) -> String {
 
 /// As [`render`], with links to what lies beside the page.
 fn render_beside(summaries: &[Summary], beside: Option<&Path>) -> String {
-    let page = match matrix::of(summaries) {
-        Some(matrix) => {
-            return document::render_matrix(&page::Page::without_signals(summaries), &matrix);
-        }
-        None => page::Page::of(summaries),
-    };
-    document::render(&page::Page { beside, ..page })
+    match matrix::of(summaries) {
+        Some(matrix) => render_matrix(summaries, &matrix),
+        None => document::render(&page::Page {
+            beside,
+            ..page::Page::of(summaries)
+        }),
+    }
+}
+
+fn render_matrix(summaries: &[Summary], matrix: &Matrix) -> String {
+    document::render_matrix(&page::Page::without_signals(summaries), matrix)
 }
 
 /// Why a report could not be written.
@@ -83,6 +88,23 @@ pub struct WriteReportError {
 ///
 /// When the file cannot be written or renamed.
 pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError> {
+    write_page(&render_beside(summaries, path.parent()), path)
+}
+
+/// As [`write`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a page.
+///
+/// # Errors
+///
+/// As there.
+pub fn write_matrix(
+    summary: &Summary,
+    matrix: &Matrix,
+    path: &Path,
+) -> Result<(), WriteReportError> {
+    write_page(&render_matrix(std::slice::from_ref(summary), matrix), path)
+}
+
+fn write_page(page: &str, path: &Path) -> Result<(), WriteReportError> {
     let beside = path.with_extension("html.part");
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -92,7 +114,7 @@ pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError>
     let _ = fs::remove_file(&beside);
     let mut file = fs::File::create_new(&beside).map_err(failed(&beside))?;
     let written = file
-        .write_all(render_beside(summaries, path.parent()).as_bytes())
+        .write_all(page.as_bytes())
         .and_then(|()| fs::rename(&beside, path));
     written.map_err(|source| {
         let _ = fs::remove_file(&beside);

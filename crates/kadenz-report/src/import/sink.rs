@@ -87,6 +87,7 @@ impl dyn Sink + '_ {
             id: id.to_owned(),
             text,
             remedy,
+            ..Warning::default()
         });
     }
 

@@ -185,6 +185,7 @@ fn full_run() -> Summary {
         id: "x".into(),
         text: "y".into(),
         remedy: None,
+        ..Warning::default()
     });
     run
 }

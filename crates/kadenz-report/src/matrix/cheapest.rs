@@ -3,7 +3,7 @@
 
 use kadenz_record::run::check::{ORDINARY, REALTIME};
 
-use super::{Bought, Combination, Load, Matrix, Measure, Standing};
+use super::{Bought, Combination, Load, Matrix, Measure, Standing, words};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict;
 
@@ -141,15 +141,14 @@ fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
     let bought = bought
         .find(|it| it.measure == Measure::Idle && it.figure == Bought::P99 && it.ratio.is_some());
     if let Some(bought) = bought {
-        let words = Matrix::words_of(bought);
+        let words = words::bought(bought);
         let longer = match bought.ratio.and_then(|it| it.interval) {
             Some(_) => "",
             None => "; `kadenz tune --load none --cells PM,PMI` measures it for longer",
         };
         return Some(format!(
-            "Holding idle states off (I, --cpu-dma-latency 0us): {}{longer}. It costs power: no idle CPU \
-             of the machine then enters a state that takes time to leave.",
-            words.trim_start_matches("I: ")
+            "Holding idle states off (I, --cpu-dma-latency 0us): {words}{longer}. It costs power: no idle CPU \
+             of the machine then enters a state that takes time to leave."
         ));
     }
     let mut refused = run.run.tune.as_ref()?.not_granted.iter();

@@ -90,7 +90,12 @@ impl Matrix {
     /// ```
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
-        (summary.run.experiment == EXPERIMENT).then(|| Self::with(summary, figures))
+        Self::is_in(summary).then(|| Self::with(summary, figures))
+    }
+
+    /// Whether a run is a matrix.
+    pub(crate) fn is_in(summary: &Summary) -> bool {
+        summary.run.experiment == EXPERIMENT
     }
 
     /// What a run recommends, without the ratios that take most of the time of [`Matrix::of`];
@@ -98,8 +103,7 @@ impl Matrix {
     #[must_use]
     pub fn recommendation_of(summary: &Summary) -> Option<Recommendation> {
         let no_figures = |_: &Summary, places: &[usize]| vec![Figures::default(); places.len()];
-        (summary.run.experiment == EXPERIMENT)
-            .then(|| Self::with(summary, no_figures).recommendation)
+        Self::is_in(summary).then(|| Self::with(summary, no_figures).recommendation)
     }
 
     /// As [`Matrix::of`], of any run, with the figures that `figures` makes of series by their

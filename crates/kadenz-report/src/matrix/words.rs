@@ -286,15 +286,24 @@ fn refusal(measure: &TuningMeasure) -> String {
 
 /// "P: p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
 pub(super) fn contribution(contribution: &Contribution) -> String {
-    let (letter, figure) = (contribution.measure.letter(), contribution.figure.name());
-    let start = format!("{letter}: {figure} lateness");
+    format!(
+        "{}: {}",
+        contribution.measure.letter(),
+        bought(contribution)
+    )
+}
+
+/// The same without the measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
+pub(super) fn bought(contribution: &Contribution) -> String {
+    let figure = contribution.figure.name();
+    let start = format!("{figure} lateness");
     let load = contribution.load.words();
     let Some(ratio) = &contribution.ratio else {
         return format!("{start}: too few samples {load}");
     };
     match ratio.significant() {
         Some(false) => format!(
-            "{letter}: no difference in {figure} lateness that this sample can show {load}{}",
+            "no difference in {figure} lateness that this sample can show {load}{}",
             interval(ratio)
         ),
         _ => format!("{start} {} {load}{}", change(ratio), doubt(ratio)),

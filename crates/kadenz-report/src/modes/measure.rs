@@ -11,7 +11,7 @@ use super::{Mode, ModeKind};
 /// Runs of fewer samples are spikes, longer ones phases.
 const MAX_SPIKE: f64 = 16.0;
 
-/// Starts that are told of a mode, at most.
+/// Starts that a mode lists, at most.
 pub(super) const MAX_STARTS: usize = 1024;
 
 /// What most events of a class are.

@@ -31,7 +31,7 @@ use crate::json::{Percentiles, by_name};
 /// A percentile that the sample can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentile {
-    /// Which.
+    /// The share of the samples, in percent.
     pub percent: Percent,
     /// Its value: the highest value that the histogram cannot tell from it (of three significant digits in
     /// a run of Kadenz), never above the exact maximum.

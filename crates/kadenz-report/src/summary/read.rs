@@ -353,6 +353,7 @@ impl Reading<'_> {
             id: id.to_owned(),
             text,
             remedy: None,
+            ..Warning::default()
         });
     }
 }

@@ -101,8 +101,8 @@ fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
 }
 
 fn sentences(run: &Summary) -> Vec<String> {
-    if let Some(matrix) = Matrix::of(run) {
-        return matrix.recommendation.sentences;
+    if let Some(recommendation) = Matrix::recommendation_of(run) {
+        return recommendation.sentences;
     }
     let mut all = vec![answer(run).unwrap_or_else(|| NO_DEADLINE.to_owned())];
     let of_check = run.run.experiment == "check";
@@ -201,7 +201,7 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     ];
     let mut all: Vec<_> = runs
         .iter()
-        .filter(|run| Matrix::of(run).is_none())
+        .filter(|run| !Matrix::is_in(run))
         .flat_map(|run| run.by_themselves().map(move |series| (run, series)))
         .filter(|(_, series)| series.count > 0)
         .collect();
@@ -273,7 +273,7 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) ->
         .filter_map(of_measure);
     let warnings = runs.iter().flat_map(|run| &run.warnings);
     let spoilt = warnings
-        .filter(|warning| !warning.id.ends_with("_refused"))
+        .filter(|warning| warning.tuning.is_none())
         .filter_map(of_warning);
     let mut all: Vec<(String, &str)> = Vec::new();
     all.extend(first.map(|it| ("the cheapest tuning".to_owned(), it)));

@@ -77,10 +77,20 @@ impl Style {
 /// ```
 #[must_use]
 pub fn summary(summary: &Summary, style: Style) -> Text {
+    summary_with(summary, Matrix::of(summary).as_ref(), style)
+}
+
+/// As [`summary()`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a text.
+#[must_use]
+pub fn summary_of_matrix(summary: &Summary, matrix: &Matrix, style: Style) -> Text {
+    summary_with(summary, Some(matrix), style)
+}
+
+fn summary_with(summary: &Summary, matrix: Option<&Matrix>, style: Style) -> Text {
     let mut parts: Vec<Text> = vec![heading(summary, style).into()];
-    if let Some(matrix) = Matrix::of(summary) {
-        parts.extend(matrix::document(&matrix).parts(style));
-        parts.extend(beside(&matrix, summary, style));
+    if let Some(matrix) = matrix {
+        parts.extend(matrix::document(matrix).parts(style));
+        parts.extend(beside(matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));
         for of in [budget::of, packets::of, messages::of] {

@@ -140,11 +140,28 @@ fn warnings_and_refusals_stand_with_their_remedy() {
         id: "virtual_machine".into(),
         text: "This is a virtual machine.".into(),
         remedy: Some("measure on the metal".into()),
+        ..Warning::default()
     });
     let text = summary(&run, Style::plain());
     let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
     assert_eq!(text.matches(refused).count(), 1, "{text}");
     assert!(text.ends_with("warning: This is a virtual machine.\n  remedy: measure on the metal"));
+}
+
+#[test]
+fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
+    let mut run = run_of("r", vec![judged("wakeup", &[(50_000, 600)])]);
+    run.warnings.push(Warning {
+        id: "series_refused".into(),
+        text: "a device has no series of its own: too many".into(),
+        remedy: Some("look at the series of all devices".into()),
+        ..Warning::default()
+    });
+    let text = brief(&[run], &Aside::default(), Style::plain()).to_string();
+    assert!(
+        text.contains("- a device has no series of its own: look at"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -430,6 +447,7 @@ fn crowded() -> Summary {
             id: format!("warning_{n}"),
             text: "This is a virtual machine. ".repeat(9),
             remedy: Some(format!("measure on the metal {n} ").repeat(20)),
+            ..Warning::default()
         });
     }
     run

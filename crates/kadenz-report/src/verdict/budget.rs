@@ -30,7 +30,7 @@ const STAMPED: [(&str, &str); 3] = [
     ("wire and device", WIRE_AND_DEVICE),
     ("receive stack", RECEIVE_STACK),
 ];
-/// What is told of them where nobody stamped.
+/// What they are called where nobody stamped.
 const UNSTAMPED: (&str, &str) = ("round trip", RTT);
 const WAKE_UP: (&str, &str) = ("wake-up", LATENESS);
 const WHOLE: (&str, &str) = ("response", RESPONSE);

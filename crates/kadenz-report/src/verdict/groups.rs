@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn the_bound_covers_the_rate_however_misses_are_grouped() {
         for (process, seconds) in [
-            // In short runs only groups that are as short come often enough to be told of.
+            // In short runs only groups that are as short come often enough to be reported.
             (Process::Independent, 2),
             (Process::Independent, 3),
             (Process::Rows(3.0), 4),

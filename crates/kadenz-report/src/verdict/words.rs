@@ -1,6 +1,6 @@
 //! The verdict in words.
 
-use kadenz_record::run::model::{Kind, Series, TuningMeasure};
+use kadenz_record::run::model::{Kind, Scheduling, Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;
 
 use super::{Assumption, MIN_SAMPLES, Standing, Verdict};
@@ -214,12 +214,9 @@ const OF_A_THREAD: [&str; 6] = [
 /// How a series was scheduled, and what of the tuning that was asked for it did not have.
 fn scheduling(series: &Series) -> Option<String> {
     let named = |name: &str| series.tuning.iter().find(|measure| measure.name == name);
-    let granted = &named("policy")?.granted;
-    let ordinary = granted.is_empty() || granted.starts_with("SCHED_OTHER");
-    let granted = if ordinary {
-        "as an ordinary process".to_owned()
-    } else {
-        format!("at {granted}")
+    let granted = match named("policy")?.scheduling()? {
+        Scheduling::Ordinary => "as an ordinary process".to_owned(),
+        Scheduling::By(policy) => format!("at {policy}"),
     };
     let refused = OF_A_THREAD.into_iter().filter_map(named);
     let refused: Vec<&TuningMeasure> = refused

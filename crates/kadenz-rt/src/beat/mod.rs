@@ -14,9 +14,13 @@
 //! assert_eq!(beat.next().as_ns(), 100_000_000);
 //! ```
 
+mod overrun;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+
+pub use overrun::{Overrun, ParseOverrunError, Step};
 
 use crate::clock::MonotonicTime;
 use crate::units::Decimal;
@@ -24,8 +28,8 @@ use crate::units::Decimal;
 /// The intended times of a loop, one after another, without drift and without skipping.
 ///
 /// A loop that falls behind gets the intended times it missed one by one, all in the past: a stall
-/// stays visible as many late cycles (no coordinated omission). [`Beat::skip_to`] is there for
-/// loops that must not catch up; it says how many beats it left out.
+/// stays visible as many late cycles (no coordinated omission). [`Beat::step`] is there for
+/// loops with another [`Overrun`]; it says how many beats it left out.
 ///
 /// # Real-time safety
 /// Real-time safe: no allocation, no division in [`Beat::next`].

@@ -71,7 +71,7 @@ pub enum PacketError {
     Refused {
         /// The name.
         interface: String,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
 }

@@ -87,7 +87,7 @@ pub enum OwnFileError {
         what: &'static str,
         /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
 }

@@ -59,7 +59,7 @@ pub enum SharedError {
         what: &'static str,
         /// Its name.
         name: String,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
 }

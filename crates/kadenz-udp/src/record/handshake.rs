@@ -13,7 +13,7 @@
 //! Who returns the cookie receives at the address that it sends from. Until then the server keeps nothing
 //! of it, and afterwards it believes a batch only from that address and run. To a batch of anybody else it
 //! answers with a cookie too, so that a server that was started again, or has forgotten a controller that
-//! said nothing, is told of it anew. No answer is longer than its question.
+//! said nothing, learns of it anew. No answer is longer than its question.
 
 use crate::controller::DeviceKey;
 use crate::wire::{

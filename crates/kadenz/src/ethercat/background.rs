@@ -33,7 +33,6 @@ pub struct SharedValues {
 #[derive(Debug)]
 struct Cell {
     place: Place,
-    value_type: ValueType,
     word: AtomicU64,
     /// Of an input whether its device took part in the last cycle, of an output whether it was set.
     is_live: AtomicBool,
@@ -44,14 +43,20 @@ struct Cell {
 /// # Real-time safety
 /// No method allocates, locks, or makes a system call.
 #[derive(Debug, Clone)]
-pub struct SharedInput(Arc<Cell>);
+pub struct SharedInput {
+    cell: Arc<Cell>,
+    value_type: ValueType,
+}
 
 /// What a device is told, for any thread.
 ///
 /// # Real-time safety
 /// No method allocates, locks, or makes a system call.
 #[derive(Debug, Clone)]
-pub struct SharedOutput(Arc<Cell>);
+pub struct SharedOutput {
+    cell: Arc<Cell>,
+    value_type: ValueType,
+}
 
 /// The value has no place in the object's type.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -73,12 +78,13 @@ impl SharedValues {
         object: impl Into<Address>,
         value_type: Option<ValueType>,
     ) -> Result<SharedInput, LookUpError> {
-        let cell = cell(device, object.into(), Direction::Inputs, value_type)?;
-        self.inputs.push(Arc::clone(&cell));
-        Ok(SharedInput(cell))
+        let (place, value_type) = device.place(object.into(), Direction::Inputs, value_type)?;
+        let cell = slot(&mut self.inputs, place);
+        Ok(SharedInput { cell, value_type })
     }
 
-    /// An object in the outputs of a device, as [`input`](Self::input). It is zero until it is set.
+    /// An object in the outputs of a device, as [`input`](Self::input). It is zero until it is set. Whoever
+    /// asks for it again sets the same value.
     ///
     /// # Errors
     /// As there.
@@ -88,9 +94,9 @@ impl SharedValues {
         object: impl Into<Address>,
         value_type: Option<ValueType>,
     ) -> Result<SharedOutput, LookUpError> {
-        let cell = cell(device, object.into(), Direction::Outputs, value_type)?;
-        self.outputs.push(Arc::clone(&cell));
-        Ok(SharedOutput(cell))
+        let (place, value_type) = device.place(object.into(), Direction::Outputs, value_type)?;
+        let cell = slot(&mut self.outputs, place);
+        Ok(SharedOutput { cell, value_type })
     }
 
     /// What a cycle does.
@@ -113,32 +119,33 @@ impl SharedValues {
     }
 }
 
-fn cell(
-    device: &Device<'_>,
-    address: Address,
-    direction: Direction,
-    value_type: Option<ValueType>,
-) -> Result<Arc<Cell>, LookUpError> {
-    let (place, value_type) = device.place(address, direction, value_type)?;
-    Ok(Arc::new(Cell {
+/// The value at a place: one for all who ask. Each cycle writes every output that was set, so that of two at one place
+/// the later one would always win.
+fn slot(cells: &mut Vec<Arc<Cell>>, place: Place) -> Arc<Cell> {
+    if let Some(known) = cells.iter().find(|it| it.place == place) {
+        return Arc::clone(known);
+    }
+    let cell = Arc::new(Cell {
         place,
-        value_type,
         word: AtomicU64::new(0),
         is_live: AtomicBool::new(false),
-    }))
+    });
+    cells.push(Arc::clone(&cell));
+    cell
 }
 
 impl SharedInput {
     /// What the device told last; zero before it told anything.
     #[must_use]
     pub fn get(&self) -> Value {
-        self.0.value_type.value(self.0.word.load(Ordering::Relaxed))
+        self.value_type
+            .value(self.cell.word.load(Ordering::Relaxed))
     }
 
     /// Whether the device took part in the last cycle; see [`Io::is_fresh`].
     #[must_use]
     pub fn is_fresh(&self) -> bool {
-        self.0.is_live.load(Ordering::Relaxed)
+        self.cell.is_live.load(Ordering::Relaxed)
     }
 }
 
@@ -148,18 +155,19 @@ impl SharedOutput {
     /// # Errors
     /// [`SetValueError`] where the value has no place in the object's type, as 300 in a `u8`.
     pub fn set(&self, value: Value) -> Result<(), SetValueError> {
-        let value_type = self.0.value_type;
+        let value_type = self.value_type;
         let word = value_type.bits_of(value);
         let word = word.ok_or(SetValueError { value, value_type })?;
-        self.0.word.store(word, Ordering::Relaxed);
-        self.0.is_live.store(true, Ordering::Release);
+        self.cell.word.store(word, Ordering::Relaxed);
+        self.cell.is_live.store(true, Ordering::Release);
         Ok(())
     }
 
     /// What was set last.
     #[must_use]
     pub fn get(&self) -> Value {
-        self.0.value_type.value(self.0.word.load(Ordering::Relaxed))
+        self.value_type
+            .value(self.cell.word.load(Ordering::Relaxed))
     }
 }
 

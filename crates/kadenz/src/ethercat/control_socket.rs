@@ -14,7 +14,7 @@ pub(super) struct ControlSocket {
     pub(super) server: Option<kadenz_ethercat::control::control_socket::ControlServer>,
 }
 
-/// What is told of the loop.
+/// What the socket says about the loop.
 #[cfg_attr(
     not(target_os = "linux"),
     expect(

@@ -70,7 +70,7 @@ pub enum BringUpNetworkError {
     Setup {
         /// The device.
         device: String,
-        /// Why.
+        /// What failed while the device was configured.
         source: ConfigureError,
     },
     /// A device did not say what is mapped in its process data.
@@ -78,7 +78,7 @@ pub enum BringUpNetworkError {
     Mapping {
         /// The device.
         device: String,
-        /// Why.
+        /// What failed while the device was configured.
         source: ConfigureError,
     },
     /// What was chosen among what ESI files offer cannot be had.

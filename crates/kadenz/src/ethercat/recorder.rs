@@ -279,6 +279,7 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
                 "[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"
                     .to_owned(),
             ),
+            ..Warning::default()
         });
     }
     let frames = &report.timing.frames;
@@ -292,8 +293,7 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
                 numbers::thousands(frames.lost),
                 numbers::thousands(frames.working_counter_mismatches)
             ),
-            remedy: Some("kadenz ethercat scan says who is there, and how each is linked".to_owned()),
-        });
+            remedy: Some("kadenz ethercat scan says who is there, and how each is linked".to_owned()), ..Warning::default() });
     }
 }
 

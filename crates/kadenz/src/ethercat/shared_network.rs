@@ -17,8 +17,8 @@ use crate::recording::Recording;
 /// What a [`SharedNetwork`] asks for.
 #[derive(Debug, Clone, Default)]
 pub struct SharedNetworkOptions {
-    /// A rate, as `1kHz`; that where it is empty.
-    pub cycle: String,
+    /// A rate, as `1kHz`; that where there is none.
+    pub cycle: Option<String>,
     /// How late the loop may be, as `400us`.
     pub deadline: Option<String>,
     /// What the loop asks of the machine.
@@ -51,6 +51,8 @@ enum Stage {
     BroughtUp(Box<Network<'static>>, SharedValues),
     Running(Arc<RunningNetwork>),
     Ended,
+    /// Its start took the network and failed.
+    Failed,
 }
 
 /// Why a [`SharedNetwork`] did not do what it was asked for.
@@ -73,9 +75,26 @@ pub enum SharedNetworkError {
         "the network has started; ask for its values before it starts, and open another one to start anew"
     )]
     HasStarted,
-    /// It has not started, or has ended.
-    #[error("the network's loop does not run; start it")]
-    DoesNotRun,
+    /// It has not started.
+    #[error("the network's loop has not started; start it")]
+    HasNotStarted,
+    /// It was stopped.
+    #[error("the network's loop has ended; open another network to start anew")]
+    HasEnded,
+    /// Its start failed.
+    #[error("the network's start failed; open another network to try again")]
+    HasFailed,
+}
+
+impl Stage {
+    /// Why nothing can be asked for or started any more.
+    const fn beyond_the_start(&self) -> SharedNetworkError {
+        match self {
+            Self::BroughtUp(..) | Self::Running(_) => SharedNetworkError::HasStarted,
+            Self::Ended => SharedNetworkError::HasEnded,
+            Self::Failed => SharedNetworkError::HasFailed,
+        }
+    }
 }
 
 impl SharedNetwork {
@@ -85,8 +104,8 @@ impl SharedNetwork {
     /// [`SharedNetworkError`] where an option is not valid or the segment does not come up.
     pub fn open(segment: &str, options: &SharedNetworkOptions) -> Result<Self, SharedNetworkError> {
         let mut builder = Network::open_segment(segment)?.tuned(options.tuning.clone());
-        if !options.cycle.is_empty() {
-            builder = builder.cycle(&options.cycle)?;
+        if let Some(cycle) = &options.cycle {
+            builder = builder.cycle(cycle)?;
         }
         if let Some(deadline) = &options.deadline {
             builder = builder.deadline(deadline)?;
@@ -108,7 +127,7 @@ impl SharedNetwork {
     /// An object in the inputs of a device, by the device's name or position; see [`SharedValues::input`].
     ///
     /// # Errors
-    /// [`SharedNetworkError`] where there is no such object, or the loop has started.
+    /// [`SharedNetworkError`] where there is no such object, or the loop was started before.
     pub fn input(
         &self,
         device: &str,
@@ -141,8 +160,9 @@ impl SharedNetwork {
         ask: impl FnOnce(&mut SharedValues, &Device<'_>) -> Result<T, LookUpError>,
     ) -> Result<T, SharedNetworkError> {
         let mut stage = self.stage();
-        let Stage::BroughtUp(network, values) = &mut *stage else {
-            return Err(SharedNetworkError::HasStarted);
+        let (network, values) = match &mut *stage {
+            Stage::BroughtUp(network, values) => (network, values),
+            other => return Err(other.beyond_the_start()),
         };
         let device = match (network.device(device), device.parse()) {
             (Ok(device), _) => device,
@@ -158,14 +178,14 @@ impl SharedNetwork {
     /// [`SharedNetworkError`] where it has started before, or there is no thread.
     pub fn start(&self, run: Option<Arc<Recording>>) -> Result<(), SharedNetworkError> {
         let mut stage = self.stage();
-        match std::mem::replace(&mut *stage, Stage::Ended) {
+        match std::mem::replace(&mut *stage, Stage::Failed) {
             Stage::BroughtUp(network, values) => {
                 *stage = Stage::Running(Arc::new(network.start(values, run)?));
                 Ok(())
             }
             other => {
                 *stage = other;
-                Err(SharedNetworkError::HasStarted)
+                Err(stage.beyond_the_start())
             }
         }
     }
@@ -173,11 +193,12 @@ impl SharedNetwork {
     /// The loop while it runs.
     ///
     /// # Errors
-    /// [`SharedNetworkError::DoesNotRun`] before the start and after the stop.
+    /// [`SharedNetworkError`] before the start, after one that failed, and after the stop.
     pub fn running(&self) -> Result<Arc<RunningNetwork>, SharedNetworkError> {
         match &*self.stage() {
+            Stage::BroughtUp(..) => Err(SharedNetworkError::HasNotStarted),
             Stage::Running(running) => Ok(Arc::clone(running)),
-            _ => Err(SharedNetworkError::DoesNotRun),
+            other => Err(other.beyond_the_start()),
         }
     }
 
@@ -190,5 +211,10 @@ impl SharedNetwork {
         let report = running.stop();
         *self.stage() = Stage::Ended;
         Ok(report?)
+    }
+    /// As after a start for which the machine gave no thread.
+    #[cfg(test)]
+    pub(super) const fn failed() -> Self {
+        Self(Mutex::new(Stage::Failed))
     }
 }

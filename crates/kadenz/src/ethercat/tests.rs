@@ -116,6 +116,41 @@ fn a_handle_of_another_network_is_refused() {
 }
 
 #[test]
+fn two_handles_on_one_output_set_one_value() {
+    let net = network();
+    let mut values = SharedValues::default();
+    let waist = net.device("waist yaw").unwrap();
+    let mut handle = || values.output(&waist, 0x6040, None).unwrap();
+    let (first, second) = (handle(), handle());
+    second.set(Value::Integer(6)).unwrap();
+    first.set(Value::Integer(7)).unwrap();
+    assert_eq!(second.get(), Value::Integer(7));
+    let target = values.output(&waist, 0x607A, None).unwrap();
+    assert_eq!(target.get(), Value::Integer(0));
+}
+
+#[test]
+fn a_shared_network_says_why_it_does_not_run() {
+    let net = SharedNetwork::open("sim:3", &SharedNetworkOptions::default()).unwrap();
+    let told = |net: &SharedNetwork| {
+        let value = net.input("1", 0x6064, None).unwrap_err();
+        [net.running().map(drop).unwrap_err(), value].map(|it| it.to_string())
+    };
+    let refused = net.running().unwrap_err().to_string();
+    assert!(refused.contains("not started"), "{refused}");
+    net.start(None).unwrap();
+    let refused = net.start(None).unwrap_err().to_string();
+    assert!(refused.contains("has started"), "{refused}");
+    net.stop().unwrap();
+    for refused in told(&net) {
+        assert!(refused.contains("has ended"), "{refused}");
+    }
+    for refused in told(&SharedNetwork::failed()) {
+        assert!(refused.contains("failed"), "{refused}");
+    }
+}
+
+#[test]
 fn a_loop_in_the_background_shares_values_records_and_ends_once() {
     let folder = tempfile::tempdir().unwrap();
     let run = std::sync::Arc::new(crate::Recording::create(folder.path()).unwrap());

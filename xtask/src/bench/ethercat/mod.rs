@@ -125,13 +125,8 @@ fn take(repository: &Repository, wishes: &Wishes, is_fifo: bool) -> Result<Figur
 
 /// Those that `--only` names, or all.
 fn chosen(only: &[String]) -> Result<Vec<Contestant>> {
-    for name in only {
-        if ALL.iter().all(|it| it.name != name) {
-            let names = ALL.map(|it| it.name).join(", ");
-            bail!("nobody is called {name:?}; there are {names}");
-        }
-    }
-    let is_chosen = |it: &Contestant| only.is_empty() || only.iter().any(|name| name == it.name);
+    let names = super::chosen(only, &ALL.map(|it| it.name))?;
+    let is_chosen = |it: &Contestant| names.contains(&it.name);
     Ok(ALL.into_iter().filter(is_chosen).collect())
 }
 

@@ -31,7 +31,7 @@ pub enum Said {
     },
     /// It sends no more.
     Goodbye {
-        /// Who.
+        /// The source of the stream (RFC 3550, SSRC).
         ssrc: u32,
     },
 }

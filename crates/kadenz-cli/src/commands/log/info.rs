@@ -167,7 +167,7 @@ impl DescribedLog {
         ))
     }
 
-    /// What is told of the whole log.
+    /// The lines about the whole log.
     fn lines(&self) -> Vec<String> {
         let bytes = numbers::counted(self.bytes, "byte");
         let mut lines = vec![format!("  {}, {bytes}", self.format)];

@@ -200,7 +200,7 @@ impl Live {
         let counters = server.counters();
         self.bar.set_message(words(&counters));
         self.bar.tick();
-        // Only then there is something to be told of clients, of which there may be thousands.
+        // Only then is there something to say about clients, of which there may be thousands.
         if output::is_quiet() || counters.dropped == self.dropped {
             return;
         }

@@ -12,7 +12,6 @@ use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
 use kadenz_lab::load::ForeignProgram;
 use kadenz_lab::matrix::{self, MatrixPlan};
-use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::{EndedBy, Run};
@@ -22,13 +21,13 @@ use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standin
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal;
-use kadenz_rt::beat::Rate;
+use kadenz_rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::outcome;
-use crate::options::{CpuList, Span, StdinOption, complete};
+use crate::options::{CpuList, Span, StdinOption, complete, pace};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -90,8 +89,8 @@ pub(crate) struct Options {
 
     /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
     /// late all the same), catch-up or relative (each period from the last wake-up)
-    #[arg(long, value_name = "PACE", default_value = "skip", value_parser = complete::<Pace>(Pace::ALL))]
-    pace: Pace,
+    #[arg(long, value_name = "PACE", default_value = "skip", value_parser = pace())]
+    pace: Overrun,
 
     /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does:
     /// an interface, or a virtual one of so many devices or by a file (59, arm.toml)
@@ -153,7 +152,8 @@ struct Again {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let resumed = options.resume.as_deref();
-    let resumed = resumed.map(of_earlier_attempt).transpose()?;
+    let resumed = resumed.map(|it| of_earlier_attempt(it, options.ends));
+    let resumed = resumed.transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let plan = plan::of(options)?;
     let stop = options.ends.stop()?;
@@ -189,12 +189,15 @@ pub(super) struct Measured<'a> {
     /// The page.
     report: &'a Path,
     #[serde(skip)]
-    runs: &'a [Summary],
+    summary: &'a Summary,
+    #[serde(skip)]
+    found: &'a Matrix,
 }
 
 impl Answer for Measured<'_> {
     fn document(&self) -> Document {
-        Document::new().listing(terminal::summaries(self.runs, output::style()))
+        let (summary, style) = (self.summary, output::style());
+        Document::new().listing(terminal::summary_of_matrix(summary, self.found, style))
     }
 }
 
@@ -203,14 +206,15 @@ fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
     let page = folder.join("report.html");
-    let runs = [summary];
-    html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
+    html::write_matrix(&summary, &matrix, &page)
+        .with_context(|| format!("the run is in {}", folder.display()))?;
     output::answer(&Measured {
         version: Version,
         matrix: report_matrix::json(&matrix),
         run: folder,
         report: &page,
-        runs: &runs,
+        summary: &summary,
+        found: &matrix,
     })?;
     if !output::is_json() {
         output::note(&outcome::whereabouts(folder, Some(&page)));
@@ -239,8 +243,8 @@ fn note_what_is_kept(plan: &MatrixPlan) {
     ));
 }
 
-/// The options under which a matrix was begun.
-fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
+/// The options under which a matrix was begun, except for what ends it: whoever goes on with it decides that anew.
+fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();
     let again = Again::try_parse_from(words(run)).ok();
@@ -255,6 +259,7 @@ fn of_earlier_attempt(folder: &Path) -> anyhow::Result<Options> {
     Ok(Options {
         out: Some(folder.to_owned()),
         cells: asked.cells.clone(),
+        ends,
         ..again.options
     })
 }
@@ -282,7 +287,34 @@ fn words(run: &Run) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use kadenz_record::run::folder::RunWriter;
+    use kadenz_record::run::tune::Tune;
+
     use super::*;
+
+    #[test]
+    fn what_ends_a_matrix_is_of_today() {
+        let folder = tempfile::tempdir().unwrap();
+        for (then, today) in [(true, false), (false, true)] {
+            let run = Run {
+                experiment: "tune".to_owned(),
+                request: [("until-stdin-closes".to_owned(), then.into())].into(),
+                tune: Some(Tune::default()),
+                ..Run::default()
+            };
+            let out = folder.path().join(then.to_string());
+            drop(
+                RunWriter::create(&out, run)
+                    .unwrap()
+                    .start(std::time::Duration::from_secs(1)),
+            );
+            let ends = StdinOption {
+                until_stdin_closes: today,
+            };
+            let options = of_earlier_attempt(&out, ends).unwrap();
+            assert_eq!(options.ends.until_stdin_closes, today);
+        }
+    }
 
     /// The request goes before the command: `kadenz --json tune` is none of `tune`'s own options.
     #[test]

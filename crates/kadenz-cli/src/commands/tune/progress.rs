@@ -15,11 +15,27 @@ const LINE_EVERY: Duration = Duration::from_secs(15);
 /// A bar on a terminal, without one a line now and then, with the time that is left.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
-    total: usize,
-    /// When the first round began, and how many were done before it.
+    estimate: Estimate,
+    /// When the first round began.
     begun: Option<Instant>,
-    before: usize,
     told: Instant,
+}
+
+/// How long the rounds that are left take, by those that were measured since the start.
+struct Estimate {
+    total: usize,
+    /// Rounds that an earlier attempt had done; unknown before the first one is taken.
+    before: Option<usize>,
+}
+
+impl Estimate {
+    /// Nanoseconds left after so many rounds of the whole matrix, `elapsed` after the start.
+    fn left_ns(&mut self, done: usize, elapsed: Duration) -> f64 {
+        let before = *self.before.get_or_insert(done.saturating_sub(1));
+        let measured = done.saturating_sub(before).max(1);
+        let left = self.total.saturating_sub(done);
+        elapsed.as_nanos() as f64 / measured as f64 * left as f64
+    }
 }
 
 impl Progress {
@@ -35,18 +51,17 @@ impl Progress {
         });
         Self {
             bar,
-            total,
+            estimate: Estimate {
+                total,
+                before: None,
+            },
             begun: None,
-            before: 0,
             told: Instant::now(),
         }
     }
 
-    pub(super) fn begins(&mut self, visit: &Visit) {
+    pub(super) fn begins(&mut self) {
         self.begun.get_or_insert_with(Instant::now);
-        if let Some(bar) = &self.bar {
-            bar.set_prefix(visit.cell.to_string());
-        }
     }
 
     /// A round failed and is tried again.
@@ -60,23 +75,17 @@ impl Progress {
 
     pub(super) fn taken(&mut self, visit: &Visit, done: usize, run: &Run) {
         let Some(begun) = self.begun else { return };
-        if self.before == 0 {
-            self.before = done - 1;
-        }
-        let measured = done - self.before;
-        let left = self.total.saturating_sub(done);
-        let per_round = begun.elapsed().as_nanos() as f64 / measured as f64;
-        let words = format!(
-            "{} left  {}",
-            coarse(per_round * left as f64),
-            worst(visit, run)
-        );
+        let left_ns = self.estimate.left_ns(done, begun.elapsed());
+        let words = format!("{} left  {}", coarse(left_ns), worst(visit, run));
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             bar.set_message(words);
         } else if self.told.elapsed() >= LINE_EVERY {
             self.told = Instant::now();
-            output::note(&format!("{done} of {} rounds, {words}", self.total));
+            output::note(&format!(
+                "{done} of {} rounds, {words}",
+                self.estimate.total
+            ));
         }
     }
 }
@@ -112,4 +121,23 @@ fn worst(visit: &Visit, run: &Run) -> String {
         numbers::value(counts.max_ns.unwrap_or(0) as f64),
         numbers::thousands(counts.misses)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_counts_the_rounds_of_this_attempt_only() {
+        let second = Duration::from_secs(1);
+        let left = |before: usize| {
+            let mut estimate = Estimate {
+                total: 10,
+                before: None,
+            };
+            [1, 2, 3].map(|it| estimate.left_ns(before + it, second * it as u32) / 1e9)
+        };
+        assert_eq!(left(0), [9.0, 8.0, 7.0]);
+        assert_eq!(left(5), [4.0, 3.0, 2.0]);
+    }
 }

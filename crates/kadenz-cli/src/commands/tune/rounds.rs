@@ -160,7 +160,7 @@ impl Rounds for ChildRounds<'_> {
     }
 
     fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()> {
-        self.progress.begins(visit);
+        self.progress.begins();
         let command = self.command(visit.cell, out);
         for left in (0..TRIES).rev() {
             match self.once(&command) {

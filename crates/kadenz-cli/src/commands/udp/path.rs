@@ -50,7 +50,7 @@ impl PathOption {
     }
 }
 
-/// The testbed around this program. One that cannot be read is told of, and measured without.
+/// The testbed around this program. A note names one that cannot be read, and the measurement goes on without it.
 fn around() -> Option<Inside> {
     let folder = std::env::var_os(FOLDER)?;
     let host = std::env::var(HOST).unwrap_or_default();

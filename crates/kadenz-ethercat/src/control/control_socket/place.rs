@@ -32,7 +32,7 @@ pub enum PlaceError {
     Refused {
         /// What.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
 }

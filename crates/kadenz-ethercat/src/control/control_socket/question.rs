@@ -56,7 +56,7 @@ pub enum Question {
     Notices {},
     /// How a device is; with a state, brings it there first and keeps it there.
     State {
-        /// Which.
+        /// The position of the device.
         device: usize,
         /// `INIT`, `PREOP`, `SAFEOP` or `OP`.
         #[serde(default, skip_serializing_if = "Option::is_none")]

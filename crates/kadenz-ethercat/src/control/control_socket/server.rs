@@ -57,7 +57,7 @@ pub enum ControlServerError {
     Listen {
         /// Where.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
 }

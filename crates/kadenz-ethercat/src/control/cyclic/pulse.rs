@@ -78,44 +78,30 @@ impl Pulse {
         self.beat.interval().as_duration()
     }
 
-    /// The next cycle where it counts from the one before.
-    fn relative(&mut self, last: MonotonicTime, now: MonotonicTime) -> Due {
-        let intended = last + self.interval();
-        let overrun = now > intended;
-        self.overruns += u64::from(overrun);
-        self.cycles += 1;
-        Due {
-            beat: self.ideal(intended),
-            intended,
-            overrun,
-            skipped: 0,
-        }
-    }
-
     /// The next cycle; `None` when it was missed and that ends the loop. The first is never missed.
     pub(super) fn next(&mut self, now: MonotonicTime) -> Option<Due> {
-        if let Some(last) = self.last {
-            return Some(self.relative(last, now));
-        }
-        let now = now.offset_by_ns(self.shift_ns.saturating_neg());
-        let due = self.beat.intended(self.beat.index() + 1);
-        let overrun = self.cycles > 0 && now > due;
-        let mut skipped = 0;
-        if overrun {
-            self.overruns += 1;
-        }
-        match self.policy {
-            Overrun::Stop if overrun => return None,
-            Overrun::Skip if now > due => skipped = self.beat.skip_to(now),
-            _ => {}
-        }
-        self.skipped += skipped;
+        let is_first = self.cycles == 0;
+        let policy = match self.policy {
+            Overrun::Stop if is_first => Overrun::CatchUp,
+            policy => policy,
+        };
+        // A cycle that counts from the one before is where it is, whatever moved the beat.
+        let shift_ns = self.last.map_or(self.shift_ns, |_| 0);
+        let now = now.offset_by_ns(shift_ns.saturating_neg());
+        let step = self.beat.step(policy, self.last, now);
+        let overrun = !is_first && step.is_none_or(|it| it.is_late);
+        self.overruns += u64::from(overrun);
+        let step = step?;
+        self.skipped += step.skipped;
         self.cycles += 1;
         Some(Due {
-            intended: self.beat.next().offset_by_ns(self.shift_ns),
-            beat: self.beat.index(),
+            intended: step.intended.offset_by_ns(shift_ns),
+            beat: match self.last {
+                Some(_) => self.ideal(step.intended),
+                None => self.beat.index(),
+            },
             overrun,
-            skipped,
+            skipped: step.skipped,
         })
     }
 

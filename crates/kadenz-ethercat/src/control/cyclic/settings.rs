@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use kadenz_rt::beat::Overrun;
 use kadenz_rt::beat::{Interval, IntervalError};
 use kadenz_rt::clock::MonotonicTime;
 
@@ -20,23 +21,6 @@ pub enum Mode {
     },
 }
 
-/// What the loop does when a cycle was not done as the next beat was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Overrun {
-    /// Serves every beat, the late ones at once, until it is on the beat again.
-    CatchUp,
-    /// Leaves out the beats that have passed and goes on with the next one: no command is sent twice
-    /// within a cycle's time.
-    #[default]
-    Skip,
-    /// Counts each period from the last wake-up, as Yoon's loop does (figure 4): no period is ever
-    /// too short, and every delay adds to all that follow. Beats are numbered as the ideal signal has them
-    /// by then, so that all cycles end when its cycles would. A [`Phase`](super::Phase) moves nothing.
-    Relative,
-    /// Ends the loop.
-    Stop,
-}
-
 /// How the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -47,7 +31,9 @@ pub struct Settings {
     /// How long before each beat a [`RealTime`](super::RealTime) stops sleeping and begins to spin; zero
     /// for no spinning.
     pub spin: Duration,
-    /// What is done about beats that were missed.
+    /// What is done when a cycle was not done as the next beat was due. With [`Overrun::Relative`] beats are
+    /// numbered as the ideal signal has them by then, so that all cycles end when its cycles would, and a
+    /// [`Phase`](super::Phase) moves nothing.
     pub overrun: Overrun,
     /// Beat 0; the first cycle is at beat 1. `None` for when the loop begins.
     pub start: Option<MonotonicTime>,

@@ -70,17 +70,17 @@ pub enum Event {
     },
     /// A port has no link any more.
     LinkDown {
-        /// Which.
+        /// The port of the device, 0 to 3.
         port: u8,
     },
     /// A port has a link again.
     LinkUp {
-        /// Which.
+        /// The port of the device, 0 to 3.
         port: u8,
     },
     /// Counters of a port have risen: something is wrong with its cable or plug.
     PortErrors {
-        /// Which.
+        /// The port of the device, 0 to 3.
         port: u8,
         /// Invalid frames.
         invalid: u32,
@@ -116,7 +116,7 @@ pub enum Event {
     },
     /// Somebody is on the wire who was not configured.
     Unknown {
-        /// Where.
+        /// The position of the device.
         position: u16,
         /// Vendor, product, revision and serial number; `None` where its EEPROM does not tell.
         identity: Option<[u32; 4]>,

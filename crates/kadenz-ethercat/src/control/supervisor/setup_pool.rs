@@ -441,7 +441,7 @@ impl Way {
 
 impl Exchange for Way {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        // Who asks for as long as it takes is told of no loss.
+        // Whoever asks for as long as it takes hears nothing of a loss.
         let answered = self.ask(frame, false)?;
         answered.then_some(()).ok_or(ExchangeError::Ended)
     }

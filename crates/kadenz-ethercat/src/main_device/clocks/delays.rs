@@ -111,7 +111,7 @@ impl<'a> Delays<'a> {
     /// The ways that the times of one SubDevice tell.
     fn measure_ways(&mut self, at: usize) {
         if !self.passages[at].clock {
-            // What its parent's times have told of the way into it holds for those behind it too.
+            // The way into it, by its parent's times, is the way to those behind it too.
             let Some(own) = self.ways[at] else { return };
             for branch in &self.topology.places[at].branches {
                 self.ways[branch.child] = Some(own);

@@ -25,33 +25,33 @@ pub enum DescriptionsError {
     File {
         /// Which file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: io::Error,
     },
     /// Its bytes are no text.
     #[error("{}: {source}", path.display())]
     Encoding {
-        /// Which file.
+        /// The file that was read.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the encoding.
         source: EncodingError,
     },
     /// It is no ESI.
     #[error("{}: {source}", path.display())]
     Esi {
-        /// Which file.
+        /// The file that was read.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the description.
         source: EsiError,
     },
     /// A device of it cannot be read; the others can.
     #[error("{}: {device}: {source}", path.display())]
     Device {
-        /// Which file.
+        /// The file that was read.
         path: PathBuf,
         /// The device's short name.
         device: String,
-        /// Why.
+        /// What is wrong with the description.
         source: EsiError,
     },
     /// More than anybody has.

@@ -21,7 +21,7 @@ use crate::wire::coe::{Address, object};
 pub struct SetUpError {
     /// The object, and what it is for.
     pub what: String,
-    /// Why.
+    /// How the transfer failed.
     pub source: SdoError,
 }
 

@@ -140,7 +140,7 @@ pub struct Axis {
     control: Control,
     fields: Fields,
     scale: Scale,
-    /// What the drive told of them.
+    /// The units that the drive reports.
     units: Units,
 }
 
@@ -163,7 +163,7 @@ impl Axis {
         self.scale
     }
 
-    /// What the drive told of its units.
+    /// The units that the drive reports.
     #[must_use]
     pub const fn units(&self) -> &Units {
         &self.units

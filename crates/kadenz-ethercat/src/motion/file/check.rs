@@ -107,20 +107,14 @@ impl Reader<'_> {
         let Some(word) = &written.overrun else {
             return Ok(Overrun::default());
         };
-        match word.get_ref().as_str() {
-            "catch-up" => Ok(Overrun::CatchUp),
-            "skip" => Ok(Overrun::Skip),
-            "relative" => Ok(Overrun::Relative),
-            "stop" => Ok(Overrun::Stop),
-            other => {
-                let cause = format!("nothing that is done about an overrun is named \"{other}\"");
-                Err(self.error(
-                    Some(word.span()),
-                    cause,
-                    "write catch-up, skip, relative or stop",
-                ))
-            }
-        }
+        word.get_ref().parse().map_err(|_| {
+            let cause = format!(
+                "nothing that is done about an overrun is named \"{}\"",
+                word.get_ref()
+            );
+            let words = "write catch-up, skip, relative or stop";
+            self.error(Some(word.span()), cause, words)
+        })
     }
 
     fn safety(&self, written: &File) -> Result<Policy, FileError> {

@@ -1,4 +1,4 @@
-//! What others are told of all axes.
+//! The state of all axes, as others read it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is told of faults, by their codes.
+//! What the notices say about faults, by their codes.
 
 use std::sync::atomic::Ordering;
 

@@ -61,7 +61,7 @@ pub struct Object {
     pub index: u16,
     /// Its name.
     pub name: Cow<'static, str>,
-    /// Its kind.
+    /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
     /// Its type; of an array, that of its elements.
     pub data_type: DataType,

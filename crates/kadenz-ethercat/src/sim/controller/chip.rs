@@ -66,7 +66,7 @@ pub(super) struct Chip {
     /// A change that the application has not decided yet.
     pub(super) asked: Option<State>,
     pub(super) settled: Option<Result<(), AlStatusCode>>,
-    /// States that the application left unasked and has not been told of.
+    /// States that the application left unasked and has not learnt yet.
     pub(super) left: Option<(State, State)>,
     /// The application has not looked at AL control since it was written.
     pub(super) unread: bool,

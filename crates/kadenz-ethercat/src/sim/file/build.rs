@@ -13,7 +13,7 @@ pub enum BuildError {
     Device {
         /// Its name.
         name: String,
-        /// Why.
+        /// What is wrong with the content of its SII.
         source: SiiError,
     },
     /// A device cannot be plugged in where it should be.
@@ -21,7 +21,7 @@ pub enum BuildError {
     Place {
         /// Its name.
         name: String,
-        /// Why.
+        /// What is wrong with the topology.
         source: TopologyError,
     },
     /// The script of faults is too long.

@@ -58,7 +58,7 @@ impl PdoEntry {
 pub struct Pdo {
     /// Which way it goes.
     pub direction: Direction,
-    /// Its object.
+    /// The index of its object in the dictionary.
     pub index: u16,
     /// Its name.
     pub name: String,

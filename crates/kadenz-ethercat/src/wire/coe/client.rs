@@ -16,7 +16,7 @@ pub enum TransferError {
     Aborted {
         /// Of which entry.
         address: Address,
-        /// Why.
+        /// The code by which the device aborted the transfer.
         code: Abort,
     },
     /// The answer made no sense.

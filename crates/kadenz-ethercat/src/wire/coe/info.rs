@@ -35,7 +35,7 @@ pub enum ObjectCode {
     Array,
     /// Values of several types.
     Record,
-    /// Another number.
+    /// A number that the standard does not name.
     Other(u8),
 }
 
@@ -99,13 +99,13 @@ impl Access {
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectDescription<'a> {
-    /// Which.
+    /// The index of the object.
     pub index: u16,
     /// Its type.
     pub data_type: DataType,
     /// Highest sub-index.
     pub highest_sub: u8,
-    /// Its kind.
+    /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
     /// Its name.
     pub name: &'a [u8],
@@ -116,7 +116,7 @@ pub struct ObjectDescription<'a> {
 pub struct EntryDescription<'a> {
     /// Of which object.
     pub index: u16,
-    /// Which.
+    /// The sub-index.
     pub sub: u8,
     /// Which further values stand before the name: bit 3 unit, 4 default, 5 minimum, 6 maximum.
     pub values: u8,
@@ -155,7 +155,7 @@ pub enum Info<'a> {
     EntryRequest {
         /// Of which object.
         index: u16,
-        /// Which.
+        /// The sub-index.
         sub: u8,
         /// Which values besides are wanted.
         values: u8,

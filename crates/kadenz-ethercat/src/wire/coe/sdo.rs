@@ -55,7 +55,7 @@ pub enum Request<'a> {
     Abort {
         /// Of which entry.
         address: Address,
-        /// Why.
+        /// The code by which the device aborted the transfer.
         code: Abort,
     },
 }
@@ -99,7 +99,7 @@ pub enum Response<'a> {
     Abort {
         /// Of which entry.
         address: Address,
-        /// Why.
+        /// The code by which the device aborted the transfer.
         code: Abort,
     },
 }

@@ -271,7 +271,7 @@ pub enum FmmuUse {
     Inputs,
     /// The state of a mailbox.
     MailboxStatus,
-    /// Another number.
+    /// A number that the standard does not name.
     Other(u8),
 }
 
@@ -314,7 +314,7 @@ pub enum SyncManagerUse {
     Outputs,
     /// Process data from the SubDevice.
     Inputs,
-    /// Another number.
+    /// A number that the standard does not name.
     Other(u8),
 }
 

@@ -340,5 +340,6 @@ fn noted<'a>(name: &'a str, notes: &'a [String]) -> impl Iterator<Item = Warning
         id: "probe_note".to_owned(),
         text: format!("{name}: {text}"),
         remedy: None,
+        ..Warning::default()
     })
 }

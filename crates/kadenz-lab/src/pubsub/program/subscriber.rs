@@ -131,6 +131,7 @@ impl ProgramListener {
                 self.name
             ),
             remedy: None,
+            ..Warning::default()
         });
         failed
             .chain(super::noted(&self.name, &self.notes))

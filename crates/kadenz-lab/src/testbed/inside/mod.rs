@@ -27,7 +27,7 @@ pub enum InsideError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error that the system returned.
         source: std::io::Error,
     },
     /// It is none.
@@ -35,7 +35,7 @@ pub enum InsideError {
     Topology {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with the topology.
         source: TopologyError,
     },
     /// It has no such host.

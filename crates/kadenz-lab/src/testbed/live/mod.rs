@@ -149,7 +149,7 @@ impl Testbed {
 
     /// Starts the hosts' programs, FIFO 50 where that is granted, and says that the testbed is ready.
     ///
-    /// A program that cannot be started is told of by [`Testbed::status`].
+    /// [`Testbed::status`] reports a program that cannot be started.
     ///
     /// # Errors
     /// When the thread for them cannot be had, or the claim not be written.

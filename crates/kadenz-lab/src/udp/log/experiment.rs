@@ -202,6 +202,7 @@ fn warnings(streams: &Streams, counts: &Counts) -> Vec<Warning> {
         id: id.to_owned(),
         text: format!("{count} {words}"),
         remedy: Some(remedy.to_owned()),
+        ..Warning::default()
     };
     let told = told.into_iter().filter(|(_, count, _, _)| *count > 0);
     told.map(warning).collect()

@@ -70,6 +70,7 @@ fn serve(
                 id: "series_refused".to_owned(),
                 text: format!("a device has no series of its own: {error}"),
                 remedy: Some("its values stand in the series of all devices".to_owned()),
+                ..Warning::default()
             }),
         }
     }

@@ -313,6 +313,7 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
         id: id.to_owned(),
         text,
         remedy: Some(remedy.to_owned()),
+        ..Warning::default()
     };
     let mut warnings = Vec::new();
     if let Some((error, count)) = receiver.trouble {
@@ -386,6 +387,7 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
         id: "not_handed_on".to_owned(),
         text,
         remedy: Some(format!("{remedy}; this run folder has them all the same")),
+        ..Warning::default()
     })
 }
 

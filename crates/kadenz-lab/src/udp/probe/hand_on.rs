@@ -15,7 +15,8 @@ use super::packet_counts::Reply;
 
 /// A measurement waits this long at most for others to travel with.
 const FLUSH_AFTER_NS: i64 = 100_000_000;
-/// How often the server is asked before measuring begins, and told of the end, and how long it has each time.
+/// How often the controller asks the server before it measures, and announces the end to it, and how long the
+/// server has each time.
 const TRIES: u32 = 5;
 const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 /// Answers that one call takes: 18 bytes, and 16 of a tag.

@@ -1,4 +1,4 @@
-//! What became of every packet. Sans-IO: it is told of departures and answers, and when.
+//! What became of every packet. Sans-IO: it takes departures and answers with their times.
 
 use std::net::SocketAddr;
 

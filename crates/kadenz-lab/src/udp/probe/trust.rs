@@ -88,8 +88,7 @@ fn refuted(apart_ns: u64, facts: OneWayFacts) -> Option<Warning> {
              stamps with it (`kadenz udp echo --stamps wall`), and that --clock-error is not too \
              small; or take --clocks fitted"
                 .to_owned(),
-        ),
-    })
+        ), ..Warning::default() })
 }
 
 fn free(kept: Synchronisation) -> Option<Warning> {
@@ -102,6 +101,7 @@ fn free(kept: Synchronisation) -> Option<Warning> {
         remedy: Some(
             "see `chronyc tracking`, or whether phc2sys runs; or take --clocks fitted".to_owned(),
         ),
+        ..Warning::default()
     })
 }
 
@@ -118,6 +118,7 @@ fn unknown(facts: OneWayFacts) -> Option<Warning> {
         remedy: Some(
             "see --device-resolution; their round trips were recorded all the same".to_owned(),
         ),
+        ..Warning::default()
     })
 }
 

@@ -69,7 +69,7 @@ pub(super) struct ChunkIndex {
     pub(super) messages: BTreeMap<u16, u64>,
 }
 
-/// What is told of the last chunk when it is taken back.
+/// What the last chunk held when it is taken back.
 pub(super) struct GivenUp {
     pub(super) offset: u64,
     pub(super) channels: Vec<(u16, Amount)>,

@@ -130,7 +130,7 @@ impl Tables {
         }
     }
 
-    /// What is told of messages that did not follow their type, also after the end.
+    /// Notes on messages that did not follow their type, also after the end.
     #[must_use]
     pub fn malformed(&self) -> Malformed {
         self.malformed.clone()

@@ -1,4 +1,4 @@
-//! A node: what the master knows of this program, and whom it is told of.
+//! A node: what the master knows about this program, and whom it names to it.
 //!
 //! One thread answers the master's and other nodes' calls. Another one asks the master for topics that
 //! patterns match, and publishers where they are. So no caller waits for another program's answer, nor

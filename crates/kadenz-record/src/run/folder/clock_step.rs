@@ -76,6 +76,7 @@ impl ClockStep {
             remedy: Some(
                 "let the clock settle before a run, and keep the machine from sleeping".to_owned(),
             ),
+            ..Warning::default()
         })
     }
 }

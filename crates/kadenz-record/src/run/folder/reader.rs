@@ -141,6 +141,7 @@ impl RunReader {
             id: "incomplete".to_owned(),
             text: text.to_owned(),
             remedy: None,
+            ..Warning::default()
         });
         let mut end = Duration::ZERO;
         for (series, counted) in self.run.series.iter_mut().zip(counted) {

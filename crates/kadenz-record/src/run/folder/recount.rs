@@ -77,6 +77,7 @@ impl Recounted {
             id: "series_unreadable".to_owned(),
             text: format!("series {} could not be counted whole: {cause}", series.name),
             remedy: None,
+            ..Warning::default()
         });
     }
 }

@@ -47,6 +47,7 @@ impl WriteTrouble {
                 "{file} could not be written from {since:.1} s ({cause}, {attempts} attempts) {outcome}"
             ),
             remedy: Some("make room on the disk, or choose a folder on another one".to_owned()),
+            ..Warning::default()
         }
     }
 }

@@ -306,7 +306,7 @@ pub enum ReadSamplesError {
     /// The operating system refused to read.
     #[error("cannot read the samples file at byte {offset}: {source}")]
     Io {
-        /// Where.
+        /// Bytes from the start of the file.
         offset: u64,
         /// What the operating system said.
         source: io::Error,

@@ -59,6 +59,7 @@ fn warning(id: &str, text: &str, remedy: Option<&str>) -> Warning {
         id: id.into(),
         text: text.into(),
         remedy: remedy.map(String::from),
+        ..Warning::default()
     }
 }
 

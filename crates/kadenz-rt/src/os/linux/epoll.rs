@@ -1,4 +1,4 @@
-//! Waiting for many descriptors, of which few are ready: epoll(7), told of changes alone.
+//! Waiting for many descriptors, of which few are ready: epoll(7), which reports changes alone.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use super::clock::timespec_of_ns;
 use super::{errno, number};
 
-/// At most so many descriptors are told of by one call.
+/// One call reports at most so many descriptors.
 const MAX_EVENTS: usize = 256;
 
 /// Descriptors, each with a number of its owner's, which wait for changes.

@@ -4,6 +4,7 @@ use kadenz_lab::measuring::Measuring;
 use kadenz_report::matrix::paper;
 use kadenz_report::matrix::{Combination, Load, Periods};
 use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
@@ -32,13 +33,13 @@ pub(super) fn letters(measuring: &Measuring) -> String {
     }
 }
 
-/// The share of the lowest control periods that each row keeps.
-const ROWS: [&str; 5] = [
-    "low 99 %",
-    "low 99.9 %",
-    "low 99.99 %",
-    "low 99.999 %",
-    "all",
+/// The share of the lowest control periods that each row of Yoon keeps; the last keeps all.
+const SHARES: [Option<Percent>; 5] = [
+    Some(Percent::P99),
+    Some(Percent::P99_9),
+    Some(Percent::P99_99),
+    Some(Percent::P99_999),
+    None,
 ];
 
 /// A table in Yoon's rows; `None` without a period. Where Yoon has not measured the like, ours
@@ -48,15 +49,8 @@ pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>)
     let column = letters.parse::<Combination>().ok();
     let column = column.and_then(|it| Combination::PAPER.iter().position(|other| *other == it));
     let published = load.zip(column);
-    let rows = ROWS.iter().enumerate().map(|(place, name)| {
-        let share = match place {
-            4 => None,
-            _ => name
-                .strip_prefix("low ")
-                .and_then(|it| it.strip_suffix(" %"))
-                .and_then(|it| it.parse().ok()),
-        };
-        let ours = periods.row(share).filter(|_| share.is_some() || place == 4);
+    let rows = SHARES.into_iter().enumerate().map(|(place, share)| {
+        let ours = periods.row(share);
         let paper = published.map(|(load, column)| {
             let row = &paper::table(load).rows[place];
             [
@@ -68,7 +62,7 @@ pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>)
         let us = |ns: f64| format!("{:.1}", ns / 1e3);
         let ours = ours.map(|it| [us(it.max_ns), us(it.mean_ns), us(it.stddev_ns)]);
         let none = || ["-"; 3].map(str::to_owned);
-        let mut row = vec![(*name).to_owned()];
+        let mut row = vec![share.map_or_else(|| "all".to_owned(), |it| format!("low {it} %"))];
         row.extend(ours.unwrap_or_else(none));
         if let Some(paper) = paper {
             row.extend(paper.map(|it| format!("{it:.1}")));
@@ -78,7 +72,7 @@ pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>)
     let mut head = vec!["periods, us", "max", "mean", "SD"];
     let about = match published {
         Some((load, _)) => {
-            head.extend(["paper max", "mean", "SD"]);
+            head.extend(["Yoon2009: max", "mean", "SD"]);
             let figure = paper::table(load).figure;
             format!(
                 "figure {figure} of Yoon, column {letters}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"

@@ -100,9 +100,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MODE")]
     mode: Option<ModeOption>,
 
-    /// What becomes of beats that were missed [default: as the motion's file says, or skip]
-    #[arg(long, value_name = "POLICY")]
-    overrun: Option<OverrunOption>,
+    /// What becomes of beats that were missed: skip (they are left out), catch-up (they are served late, one after the
+    /// other), relative (each period counts from the last wake-up, as Yoon et al.) or stop (the loop ends) [default: as
+    /// the motion's file says, or skip]
+    #[arg(long, value_name = "POLICY", value_parser = complete::<Overrun>(Overrun::ALL))]
+    overrun: Option<Overrun>,
 
     /// Which clock gives the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
@@ -151,18 +153,6 @@ enum ModeOption {
     Pipelined,
     /// In the same cycle: the loop waits for them, up to three quarters of it
     Synchronous,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OverrunOption {
-    /// They are left out
-    Skip,
-    /// They are served late, one after the other
-    CatchUp,
-    /// Each period counts from the last wake-up, as Yoon et al.
-    Relative,
-    /// The loop ends
-    Stop,
 }
 
 /// How others come by what the loop posts.
@@ -243,7 +233,7 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
         ("sleeper", measuring.sleeper.to_string()),
         ("cycle", Span(settings.interval.as_duration()).to_string()),
         ("mode", mode_word(settings.mode).to_owned()),
-        ("overrun", overrun_word(settings.overrun).to_owned()),
+        ("overrun", settings.overrun.to_string()),
         ("beat", word(&options.beat)),
         ("readers", word(&options.readers)),
         (
@@ -273,15 +263,6 @@ const fn mode_word(mode: Mode) -> &'static str {
     match mode {
         Mode::Pipelined => "pipelined",
         Mode::Synchronous { .. } => "synchronous",
-    }
-}
-
-const fn overrun_word(overrun: Overrun) -> &'static str {
-    match overrun {
-        Overrun::Skip => "skip",
-        Overrun::CatchUp => "catch-up",
-        Overrun::Relative => "relative",
-        Overrun::Stop => "stop",
     }
 }
 
@@ -340,16 +321,10 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         },
         None => file.map_or(Mode::Pipelined, |it| it.mode),
     };
-    let overrun = match options.overrun {
-        Some(OverrunOption::Skip) => Overrun::Skip,
-        Some(OverrunOption::CatchUp) => Overrun::CatchUp,
-        Some(OverrunOption::Relative) => Overrun::Relative,
-        Some(OverrunOption::Stop) => Overrun::Stop,
-        None => file.map_or(Overrun::Skip, |it| it.overrun),
-    };
+    let overrun = options.overrun.or(file.map(|it| it.overrun));
     Ok(Settings {
         mode,
-        overrun,
+        overrun: overrun.unwrap_or_default(),
         interval,
         ..Settings::every(cycle)?
     })

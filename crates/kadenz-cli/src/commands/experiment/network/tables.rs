@@ -256,8 +256,8 @@ fn switches(runs: &[Summary]) -> Option<Document> {
             ("of it on the wire", whole(round_trip.wire_ns)),
             ("p90 not on the wire", whole(round_trip.not_on_wire_ns())),
             ("by the model", signed(model)),
-            ("post: 90 %", post_p90),
-            ("post: not on the wire", post_rest),
+            ("Enner2016b: 90 %", post_p90),
+            ("Enner2016b: not on the wire", post_rest),
         ];
         row.extend(it.counted());
         row

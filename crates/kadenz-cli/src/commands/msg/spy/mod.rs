@@ -143,16 +143,17 @@ fn hear(
     }
     watcher.hear(&raw.into());
     known.ask(raw.fingerprint());
+    let is_message = raw.payload.len() >= 8;
+    // Whoever knows no type cannot say that a message is not of one.
     if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
         let decoded = known.decode(raw.payload);
-        if decoded.is_err() {
+        if !is_message || known.any() && decoded.is_err() {
             watcher.undecodable(raw.channel);
         }
         fields.note(raw, decoded);
         return;
     }
     let is_looked_at = raw.payload.len() <= LONG || long.passes(raw.channel, clock::now());
-    let is_message = raw.payload.len() >= 8;
     let fails = || known.any() && is_looked_at && known.decode(raw.payload).is_err();
     if !is_message || fails() {
         watcher.undecodable(raw.channel);
@@ -219,7 +220,8 @@ impl Spy {
         let mut screen = Screen::open()?;
         let mut view = View::default();
         let mut fields: Option<Fields> = None;
-        let (mut channels, mut text) = (Vec::new(), String::new());
+        // As they were when the picture was paused.
+        let mut channels = Vec::new();
         let (mut frame, mut keys) = (clock::now(), clock::now());
         loop {
             let before = frame.min(keys);
@@ -255,20 +257,59 @@ impl Spy {
                 frame = now + FRAME;
                 let losses = self.ears.bus.losses();
                 if !view.is_paused() {
-                    let figures = view.arranged(self.watcher.figures_with(now, &losses));
-                    channels = self.channels(&figures, now);
-                    text = view::table_of(&channels, screen.size().0);
+                    channels = self.channels(&self.watcher.figures_with(now, &losses), now);
                 }
+                let shown = view.arrange(&mut channels);
                 let across = table::loss_across_channels(&losses, &self.url);
                 let lines = match &fields {
                     Some(fields) => view.draw_fields(fields, &self.url, screen.size()),
                     None => {
                         let head = format!("kadenz msg spy {}", self.url);
-                        view.draw_table(&channels, &text, &head, across, screen.size())
+                        let text = view::table_of(shown, screen.size().0);
+                        view.draw_table(shown, &text, &head, across, screen.size())
                     }
                 };
                 screen.draw(&lines)?;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz::msg::bus::Delivery;
+    use kadenz::msg::channel::Channel;
+    use kadenz::msg::provider::{SenderId, Stamps};
+
+    use super::*;
+
+    #[test]
+    fn without_types_only_what_is_too_short_is_undecodable_also_where_fields_are_shown() {
+        let (now, channel) = (MonotonicTime::from_ns(1), Channel::new("A").unwrap());
+        let mut known = Known::default();
+        let mut long = Throttle::new(Duration::from_millis(100), 1000);
+        let mut undecodable = |payload: &[u8], fields: Option<&mut Fields>| {
+            let mut watcher = Watcher::new(WatchOptions::default());
+            let delivery = Delivery {
+                channel,
+                sender: SenderId::default(),
+                sequence: None,
+                stamps: Stamps::default(),
+                dequeued: now,
+                decoded: now,
+            };
+            let raw = Raw {
+                channel,
+                payload,
+                delivery,
+            };
+            hear(&raw, &mut known, &mut watcher, &mut long, fields);
+            watcher.figures(now)[0].undecodable
+        };
+        for (payload, count) in [(&[0; 16][..], 0), (&[0; 4][..], 1)] {
+            assert_eq!(undecodable(payload, None), count);
+            let mut fields = Fields::new(channel);
+            assert_eq!(undecodable(payload, Some(&mut fields)), count);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is on the screen: a table with a chosen row, or one channel's fields. Knows no terminal.
 
 use kadenz::msg::channel::Channel;
-use kadenz::msg::watch::{ChannelFigures, Spark};
+use kadenz::msg::watch::Spark;
 use kadenz_report::document::Document;
 use kadenz_report::numbers;
 
@@ -47,12 +47,12 @@ impl Order {
     }
 
     /// What is large comes first.
-    fn of(self, figures: &ChannelFigures) -> f64 {
+    fn of(self, heard: &HeardChannel) -> f64 {
         match self {
             Self::Name => 0.0,
-            Self::Rate => figures.pace.map_or(0.0, |it| it.rate_hz),
-            Self::Bandwidth => figures.pace.map_or(0.0, |it| it.bytes_per_s),
-            Self::Loss => figures.loss.map_or(0.0, |it| it.lost as f64),
+            Self::Rate => heard.rate_hz.unwrap_or(0.0),
+            Self::Bandwidth => heard.bytes_per_s.unwrap_or(0.0),
+            Self::Loss => heard.lost.map_or(0.0, |it| it as f64),
         }
     }
 }
@@ -114,12 +114,15 @@ impl View {
         self.is_paused
     }
 
-    /// The channels that are shown, in their order.
-    pub(super) fn arranged(&self, mut figures: Vec<ChannelFigures>) -> Vec<ChannelFigures> {
+    /// Orders all channels, those that the filter leaves out behind the others, and gives those that are shown.
+    pub(super) fn arrange<'a>(&self, heard: &'a mut [HeardChannel]) -> &'a [HeardChannel] {
         let filter = self.filter.to_lowercase();
-        figures.retain(|it| it.channel.as_str().to_lowercase().contains(&filter));
-        figures.sort_by(|a, b| self.order.of(b).total_cmp(&self.order.of(a)));
-        figures
+        let is_out = |it: &HeardChannel| !it.channel.as_str().to_lowercase().contains(&filter);
+        heard.sort_by_cached_key(|it| (is_out(it), it.channel));
+        let shown = heard.partition_point(|it| !is_out(it));
+        let shown = &mut heard[..shown];
+        shown.sort_by(|a, b| self.order.of(b).total_cmp(&self.order.of(a)));
+        shown
     }
 
     pub(super) fn press(&mut self, key: Key) -> Action {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::commands::msg::types::Known;
-use kadenz::msg::watch::{Heard, WatchOptions, Watcher};
+use kadenz::msg::watch::{ChannelFigures, Heard, WatchOptions, Watcher};
 use kadenz_rt::clock::MonotonicTime;
 
 fn figures(names: &[&str]) -> Vec<ChannelFigures> {
@@ -13,10 +13,13 @@ fn figures(names: &[&str]) -> Vec<ChannelFigures> {
 }
 
 fn heard(names: &[&str]) -> Vec<HeardChannel> {
-    let (figures, known) = (figures(names), Known::default());
-    let heard = figures.iter();
-    heard
-        .map(|it| HeardChannel::of(it, &known, "memq://"))
+    rows(&figures(names))
+}
+
+fn rows(figures: &[ChannelFigures]) -> Vec<HeardChannel> {
+    let known = Known::default();
+    let rows = figures.iter();
+    rows.map(|it| HeardChannel::of(it, &known, "memq://"))
         .collect()
 }
 
@@ -99,7 +102,8 @@ fn a_narrow_terminal_drops_the_least_important_columns() {
 fn keys_filter_sort_and_pause() {
     let mut view = View::default();
     let shown = |view: &View| -> Vec<String> {
-        let shown = view.arranged(figures(&["ARM", "LEG", "LEG_2"]));
+        let mut all = heard(&["ARM", "LEG", "LEG_2"]);
+        let shown = view.arrange(&mut all);
         shown.iter().map(|it| it.channel.to_string()).collect()
     };
     assert_eq!(shown(&view), ["ARM", "LEG", "LEG_2"]);
@@ -139,13 +143,26 @@ fn channels_are_sorted_by_what_is_large() {
         }
     }
     let figures = watcher.figures(MonotonicTime::from_ns(40_000_000));
+    // One list for all orders, as while the picture is paused.
+    let mut all = rows(&figures);
     let mut view = View::default();
     let mut first = || {
-        let first = view.arranged(figures.clone())[0].channel;
+        let first = view.arrange(&mut all)[0].channel;
         view.press(Key::Character('s'));
         first.as_str().to_owned()
     };
     assert_eq!([first(), first(), first()], ["A", "B", "A"]);
+    assert_eq!(
+        [first(), first()],
+        ["A", "A"],
+        "without a loss by name again"
+    );
+    for character in "/b".chars() {
+        view.press(Key::Character(character));
+    }
+    assert_eq!(view.arrange(&mut all).len(), 1);
+    view.press(Key::Back);
+    assert_eq!(view.arrange(&mut all).len(), 2);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::super::*;
 use super::Drops;
 use crate::clock::{WallBridge, WallTime, now};
 
-/// Waits until a port has told of as much as is asked, for at most a minute.
+/// Waits until a port reports what `look` asks for, for at most a minute.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let end = now() + Duration::from_secs(60);
     loop {
@@ -307,7 +307,7 @@ fn a_closed_port_of_the_peer_is_told() {
     port.send(b"anyone?").unwrap();
     let outcome = port.receive_batch(&mut inbox, long());
     assert_eq!(outcome, Err(ReceiveError::Refused));
-    // The port goes on: the next datagram leaves, and the one after it is told of that.
+    // The port goes on: the next datagram leaves, and the one after it fails by that.
     port.send(b"still nobody?").unwrap();
     assert_eq!(until(|| port.send(b"?").err()), SendError::Refused);
 }
