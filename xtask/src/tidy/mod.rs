@@ -5,6 +5,7 @@
 
 mod absent;
 mod arrows;
+mod circles;
 mod invariants;
 mod papers;
 mod programs;
@@ -95,6 +96,11 @@ pub const RULES: &[Rule] = &[
         name: "carriers",
         about: "a heavy or marking dependency is carried only by the crates that bought it",
         check: |workspace| arrows::carriers(&workspace.crates),
+    },
+    Rule {
+        name: "circles",
+        about: "the modules of a folder use each other in one direction",
+        check: circles::check,
     },
     Rule {
         name: "unsafe",
