@@ -91,10 +91,6 @@ const ALLOWED: &[Allowed] = &[
         folder: "crates/kadenz-cli/src/commands",
         modules: &["check", "outcome", "udp"],
     },
-    Allowed {
-        folder: "xtask/src",
-        modules: &["docs", "fuzz", "test", "tidy"],
-    },
 ];
 
 struct Allowed {

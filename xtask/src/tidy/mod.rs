@@ -194,8 +194,6 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-pub use programs::documentation;
-
 /// Checks everything; true if only warnings were found.
 pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
