@@ -35,10 +35,6 @@ const ALLOWED: &[Allowed] = &[
         modules: &["fault", "segment"],
     },
     Allowed {
-        folder: "crates/kadenz-rt/src/net/port",
-        modules: &["inbox", "linux", "outbox"],
-    },
-    Allowed {
         folder: "crates/kadenz-lab/src",
         modules: &["measuring", "pubsub", "watch"],
     },
