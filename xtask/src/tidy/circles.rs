@@ -43,22 +43,6 @@ const ALLOWED: &[Allowed] = &[
         modules: &["disk", "foreign", "options"],
     },
     Allowed {
-        folder: "crates/kadenz-msg/src",
-        modules: &["codec", "message"],
-    },
-    Allowed {
-        folder: "crates/kadenz-msg/src",
-        modules: &["log", "loss", "multicast", "provider", "wire"],
-    },
-    Allowed {
-        folder: "crates/kadenz-msg/src/log",
-        modules: &["event", "file"],
-    },
-    Allowed {
-        folder: "crates/kadenz-msg/src/provider/tcpq",
-        modules: &["server", "serving"],
-    },
-    Allowed {
         folder: "crates/kadenz-record/src",
         modules: &["recorder", "run"],
     },
