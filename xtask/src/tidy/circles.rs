@@ -47,10 +47,6 @@ const ALLOWED: &[Allowed] = &[
         modules: &["recorder", "run"],
     },
     Allowed {
-        folder: "crates/kadenz-camera/src",
-        modules: &["client", "server"],
-    },
-    Allowed {
         folder: "crates/kadenz-report/src",
         modules: &[
             "compare",
