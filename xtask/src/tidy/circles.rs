@@ -35,14 +35,6 @@ const ALLOWED: &[Allowed] = &[
         modules: &["fault", "segment"],
     },
     Allowed {
-        folder: "crates/kadenz-lab/src",
-        modules: &["measuring", "pubsub", "watch"],
-    },
-    Allowed {
-        folder: "crates/kadenz-lab/src/load",
-        modules: &["disk", "foreign", "options"],
-    },
-    Allowed {
         folder: "crates/kadenz-record/src",
         modules: &["recorder", "run"],
     },

@@ -31,6 +31,8 @@ use std::time::Duration;
 use kadenz_msg::bus::{AdvertiseError, SendError, SubscribeError};
 use kadenz_msg::provider::ProviderError;
 
+use crate::measuring::ExperimentError;
+
 pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};
 pub use experiment::{can_spin, latency, run_number};
@@ -115,6 +117,12 @@ pub enum MessagesError {
     /// The publishing process failed.
     #[error("the publisher failed: {0}")]
     Source(String),
+}
+
+impl From<MessagesError> for ExperimentError {
+    fn from(error: MessagesError) -> Self {
+        Self::Messages(Box::new(error))
+    }
 }
 
 #[cfg(test)]
