@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
-use kadenz_record::run::model::{Counts, Kind, Run};
+use kadenz_record::run::model::{Kind, Run};
 use kadenz_report::import::{self, Format};
 
 fn fixture(name: &str) -> PathBuf {
