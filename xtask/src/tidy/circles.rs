@@ -35,10 +35,6 @@ const ALLOWED: &[Allowed] = &[
             "verdict",
         ],
     },
-    Allowed {
-        folder: "crates/kadenz-cli/src/commands",
-        modules: &["check", "outcome", "udp"],
-    },
 ];
 
 struct Allowed {

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::check::cheapest::Cheapest;
+use super::cheapest::Cheapest;
 use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
