@@ -8,7 +8,7 @@ use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles};
 
 use super::*;
 use crate::statistics::Percent;
-use super::random::Random;
+use crate::statistics::random::Random;
 use crate::testing::{named, run_of, series_of};
 
 /// Writes a run of `intervals` seconds at 1 kHz whose lateness spreads around `centre` ns, with a
