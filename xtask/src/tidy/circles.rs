@@ -1,9 +1,8 @@
 //! Who uses whom within a crate.
 //!
-//! The modules of one folder, each with all that is below it, use each other in one direction: none of
-//! them leads back to itself by way of another, unless all on the way are single files of that folder.
-//! A `mod.rs` and what is below it are one module there, a name counts where it is handed on and where it is
-//! defined, and tests do not count.
+//! The modules of one folder, each with all that is below it, use each other in one direction: none of them leads
+//! back to itself by way of another, unless all on the way are single files. A name counts where it is handed on
+//! and where it is defined; what a `mod.rs` and its own modules have of each other, and tests, do not count.
 
 mod modules;
 mod paths;
@@ -11,19 +10,8 @@ mod paths;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::modules::{Modules, Name, Use};
-use super::Finding;
-use super::Workspace;
+use super::{Finding, Workspace};
 use crate::repository::SourceFile;
-
-/// Circles that stand until somebody takes them apart: the folder, its modules in the order of the alphabet, and
-/// why. The list only shrinks, because one that is gone or has become smaller is a finding too.
-const ALLOWED: &[Allowed] = &[
-];
-
-struct Allowed {
-    folder: &'static str,
-    modules: &'static [&'static str],
-}
 
 /// Rule `circles`.
 pub fn check(workspace: &Workspace) -> Vec<Finding> {
@@ -31,23 +19,10 @@ pub fn check(workspace: &Workspace) -> Vec<Finding> {
         .crates
         .iter()
         .map(|it| format!("{}/src", it.folder));
-    against(&folders.collect::<Vec<_>>(), &workspace.files, ALLOWED)
-}
-
-fn against(folders: &[String], files: &[SourceFile], allowed: &[Allowed]) -> Vec<Finding> {
-    let circles: Vec<Circle> = folders.iter().flat_map(|it| circles(it, files)).collect();
-    let stands = |it: &Allowed| circles.iter().any(|circle| circle.is(it));
-    let is_allowed = |circle: &&Circle| allowed.iter().any(|it| circle.is(it));
-    let found = circles.iter().filter(|it| !is_allowed(it));
-    let found = found.map(|it| Finding::error(&it.folder, it.text()));
-    let gone = allowed.iter().filter(|it| !stands(it)).map(|it| {
-        let text = format!(
-            "the circle of {} is gone or another; take it off the list in tidy/circles.rs",
-            it.modules.join(", ")
-        );
-        Finding::error(it.folder, text)
-    });
-    found.chain(gone).collect()
+    let found = folders.flat_map(|it| circles(&it, &workspace.files));
+    found
+        .map(|it| Finding::error(&it.folder, it.text()))
+        .collect()
 }
 
 /// Modules of one folder that lead to each other.
@@ -67,10 +42,6 @@ struct Step {
 }
 
 impl Circle {
-    fn is(&self, allowed: &Allowed) -> bool {
-        self.folder == allowed.folder && self.modules.iter().eq(allowed.modules)
-    }
-
     fn text(&self) -> String {
         let names: Vec<&str> = self.modules.iter().map(String::as_str).collect();
         let way: Vec<String> = self
@@ -197,24 +168,26 @@ fn way_round(circle: &BTreeSet<String>, steps: &[Step]) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cargo::Crate;
     use crate::tidy::samples::file;
 
     const SOURCES: &str = "crates/a/src";
 
-    fn texts(files: &[(&str, &str)], allowed: &[Allowed]) -> Vec<String> {
-        let files: Vec<SourceFile> = files
-            .iter()
-            .map(|(path, text)| file(&format!("{SOURCES}/{path}"), text))
-            .collect();
-        let findings = against(&[SOURCES.to_owned()], &files, allowed);
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let file = |(path, text): &(&str, &str)| file(&format!("{SOURCES}/{path}"), text);
+        let member = Crate {
+            folder: "crates/a".to_owned(),
+            ..Crate::default()
+        };
+        let workspace = Workspace {
+            files: files.iter().map(file).collect(),
+            crates: vec![member],
+        };
+        let findings = check(&workspace);
         findings
             .iter()
             .map(|it| format!("{}: {}", it.place, it.text))
             .collect()
-    }
-
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
-        texts(files, &[])
     }
 
     #[test]
@@ -293,25 +266,5 @@ mod tests {
             ("d/tests.rs", "use crate::a::M;\n"),
         ]);
         assert!(found.is_empty(), "{found:?}");
-    }
-
-    #[test]
-    fn an_allowed_circle_stands_until_it_is_another() {
-        let files = [
-            ("a/mod.rs", "use crate::b::X;\n"),
-            ("a/deep.rs", ""),
-            ("b.rs", "use crate::a::Y;\n"),
-        ];
-        let allow = |modules| {
-            [Allowed {
-                folder: SOURCES,
-                modules,
-            }]
-        };
-        assert!(texts(&files, &allow(&["a", "b"])).is_empty());
-        let larger = texts(&files, &allow(&["a", "b", "c"]));
-        assert_eq!(larger.len(), 2, "{larger:?}");
-        assert!(larger[1].contains("a, b, c is gone"), "{larger:?}");
-        assert_eq!(texts(&files[..2], &allow(&["a", "b"])).len(), 1);
     }
 }

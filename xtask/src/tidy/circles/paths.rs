@@ -147,7 +147,9 @@ impl<'a> Reading<'a> {
     }
 
     fn define(&mut self) {
-        if is_name(self.text(1)) {
+        let is_of_the_keyword =
+            matches!(self.text(1), "fn" | "unsafe" | "async" | "extern" | "mut");
+        if is_name(self.text(1)) && !is_of_the_keyword {
             self.paths.defined.insert(self.text(1).to_owned());
             self.at += 2;
         } else {
@@ -325,7 +327,7 @@ mod tests {
     fn what_stands_in_tests_is_passed_over() {
         let text = "#[cfg(test)]\nuse crate::a::A;\n#[cfg(all(test, not(loom)))]\nmod loom;\n\
                     #[cfg(test)]\nmod tests { use crate::b::B; }\n\
-                    #[cfg(any(test, unix))]\nuse crate::c::C;\nfn f() {}\n";
+                    #[cfg(any(test, unix))]\nuse crate::c::C;\nconst fn f() {}\n";
         let paths = read(text);
         assert_eq!(mentions(text), ["8:crate::c::C"]);
         assert_eq!(paths.test_modules, ["loom"]);
