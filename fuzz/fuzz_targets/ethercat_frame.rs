@@ -2,8 +2,9 @@
 //! not, in bounded time, and a datagram's shape is as it was sent.
 #![no_main]
 
+use kadenz_ethercat::description::Hardware;
 use kadenz_ethercat::sim::{
-    Application, Change, Decision, Hardware, Model, Passed, Passive, Pdi, Segment, Time,
+    Application, Change, Decision, Model, Passed, Passive, Pdi, Segment, Time,
 };
 use kadenz_ethercat::wire::{Datagrams, MAX_FRAME};
 use libfuzzer_sys::fuzz_target;

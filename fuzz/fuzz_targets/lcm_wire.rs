@@ -2,8 +2,8 @@
 //! becomes whole is what its fragments say, and what was read is written again as it was.
 #![no_main]
 
+use kadenz_msg::arrival::SenderId;
 use kadenz_msg::channel::Channel;
-use kadenz_msg::provider::SenderId;
 use kadenz_msg::wire::{Added, Limits, Packet, Reassembly, short_header};
 use kadenz_rt::clock::MonotonicTime;
 use libfuzzer_sys::fuzz_target;

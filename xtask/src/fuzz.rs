@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::process;
 use crate::repository::Repository;
-use crate::test::isolated;
 
 const HELP: &str = "\
 List the fuzz targets, or run them from their seeds.
@@ -210,7 +209,7 @@ fn command(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<
 /// toolchain is needed.
 fn cargo_fuzz(repository: &Repository) -> Result<Command> {
     take_over_versions(repository)?;
-    let mut command = isolated(repository, "cargo", "fuzz");
+    let mut command = repository.isolated("cargo", "fuzz");
     command.env("RUSTC_BOOTSTRAP", "1").arg("fuzz");
     Ok(command)
 }

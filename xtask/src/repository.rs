@@ -67,6 +67,14 @@ impl Repository {
         command
     }
 
+    /// A command whose artifacts stand apart, because its flags would make cargo build all anew.
+    pub fn isolated(&self, program: &str, name: &str) -> Command {
+        let mut command = self.command(program);
+        command.env_remove("CARGO_BUILD_BUILD_DIR");
+        command.env("CARGO_TARGET_DIR", self.target().join(name));
+        command
+    }
+
     /// Every file that is committed or about to be; what .gitignore names is not among them.
     ///
     /// # Errors

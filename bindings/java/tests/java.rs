@@ -244,7 +244,9 @@ fn octave(test: &str) -> Option<Command> {
     let mut settings = Command::new("java");
     let settings = jar::run(settings.args(["-XshowSettings:properties", "-version"])).unwrap();
     let home = settings.split("java.home = ").nth(1);
-    let home = home.and_then(|it| it.lines().next()).expect("java tells its home");
+    let home = home
+        .and_then(|it| it.lines().next())
+        .expect("java tells its home");
     let octave = || {
         let mut octave = Command::new("octave-cli");
         octave

@@ -13,7 +13,7 @@ pub use group::{CameraGroup, FrameSet, FrameSetError};
 use crate::layout::{Channels, Layout, LayoutError, Order};
 use crate::ring::{Frame, RingError, RingReader, RingState};
 use crate::server::status::{self, State};
-use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, ring_name};
+use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, is_name, ring_name};
 use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
@@ -349,13 +349,6 @@ impl Camera {
             None => status::read(&self.name),
         }
     }
-}
-
-/// Whether this may be a name under which a camera is served: a URL or a file has a character that no name has.
-#[must_use]
-pub fn is_name(name_or_url: &str) -> bool {
-    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
-    name_or_url.chars().all(allowed)
 }
 
 fn describe(status: Option<&status::Status>) -> String {

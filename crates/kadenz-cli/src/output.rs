@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use clap::{ArgAction, Args, ValueEnum};
 use kadenz_report::document::{Answer, Document};
-use kadenz_report::terminal::{Style, Text, is_hidden, one_line, visible};
+use kadenz_report::text::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
 /// How much is said, and how; every command takes it.

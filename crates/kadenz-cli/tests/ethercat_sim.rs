@@ -13,8 +13,8 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
-use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::wire::{self, Address, Datagrams, FrameWriter};
 use kadenz_rt::net::cable::Cable;
 use kadenz_rt::net::tap::{Tap, TapPlan, TapWatch};

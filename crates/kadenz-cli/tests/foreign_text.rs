@@ -13,7 +13,7 @@ use kadenz_msg::bus::Bus;
 use kadenz_msg::log::{self, Entry};
 use kadenz_msg::service::messages::ClockQuery;
 use kadenz_msg::service::parameters::Parameters;
-use kadenz_report::terminal::is_hidden;
+use kadenz_report::text::is_hidden;
 use kadenz_rt::tuning::Tuning;
 use serde_json::{Value, json};
 

@@ -13,9 +13,10 @@ use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::Segment;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{Segment, Side};
 use kadenz_rt::clock::MonotonicTime;
 
 const MS: u64 = 1_000_000;

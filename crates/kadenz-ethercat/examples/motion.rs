@@ -14,7 +14,7 @@ use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle};
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::{WHOLE, humanoid};
 
 /// Virtual seconds after which a motion that never ends is ended.

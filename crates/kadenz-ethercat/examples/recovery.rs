@@ -19,10 +19,11 @@ use kadenz_ethercat::main_device::exchange::{
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::axis::Control;
 use kadenz_ethercat::motion::{self, as_commissioned};
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{End, Segment, Side};
+use kadenz_ethercat::sim::{End, Segment};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

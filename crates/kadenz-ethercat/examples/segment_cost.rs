@@ -7,7 +7,8 @@
     reason = "an example that prints"
 )]
 
-use kadenz_ethercat::sim::{Hardware, Model, Passive, Segment, Time};
+use kadenz_ethercat::description::Hardware;
+use kadenz_ethercat::sim::{Model, Passive, Segment, Time};
 use kadenz_ethercat::wire::sync_manager::Control;
 use kadenz_ethercat::wire::{
     Address, Command, Configured, Fmmu, FrameWriter, Position, SyncManager, register,

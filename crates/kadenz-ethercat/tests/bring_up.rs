@@ -19,11 +19,12 @@ use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::motion::axis::{Control, Stated, commission};
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, When, WireFault};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{CableId, End, Side};
+use kadenz_ethercat::sim::{CableId, End};
 use kadenz_ethercat::wire::{Configured, State};
 use tended::Tended;
 

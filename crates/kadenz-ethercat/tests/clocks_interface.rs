@@ -14,8 +14,8 @@ use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, since_2000};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{self, InterfacePort};
-use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_rt::clock::WallTime;
 

@@ -9,11 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz_ethercat::control::control_socket::{
-    Answer, Client, ControlServer, Question, ServerContext,
-};
 use kadenz_ethercat::control::cyclic::{Controller as _, CycleContext};
-use kadenz_ethercat::control::fault_codes::FaultCodes;
 use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
@@ -23,7 +19,11 @@ use kadenz_ethercat::main_device::exchange::{
 };
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, StageName, Status};
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::running_loop::control_socket::{
+    Answer, Client, ControlServer, Question, ServerContext,
+};
+use kadenz_ethercat::running_loop::fault_codes::FaultCodes;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_rt::clock::MonotonicTime;

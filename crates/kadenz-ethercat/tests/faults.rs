@@ -20,10 +20,11 @@ use kadenz_ethercat::main_device::exchange::{
 };
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
+use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
 use kadenz_ethercat::wire::register::STATION_ADDRESS;
 use kadenz_ethercat::wire::sii::Image;
 use kadenz_ethercat::wire::{AlStatusCode, Position, State};

@@ -12,9 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kadenz_ethercat::control::control_socket::{
-    Client, ControlServer, Heard, LoopObjects, ServerContext,
-};
 use kadenz_ethercat::control::cyclic::{
     CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
 };
@@ -29,10 +26,14 @@ use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryP
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::objects::Objects as _;
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::running_loop::control_socket::{
+    Client, ControlServer, Heard, LoopObjects, ServerContext,
+};
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{CableId, DeviceId, End, Side};
+use kadenz_ethercat::sim::{CableId, DeviceId, End};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::{AlStatusCode, State};
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
+use kadenz_ethercat::description::Description;
 use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
 use kadenz_ethercat::main_device::clocks;
@@ -16,10 +17,11 @@ use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryP
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::WireFault;
-use kadenz_ethercat::sim::model::{Description, Device, Idle};
-use kadenz_ethercat::sim::{Cable, End, Segment, Settings, Side};
+use kadenz_ethercat::sim::model::{Device, Idle};
+use kadenz_ethercat::sim::{Cable, End, Segment, Settings};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::{Direction, coe_details};
 

@@ -19,7 +19,7 @@ use kadenz_ethercat::control::cyclic::{
 use kadenz_ethercat::control::process_image::{Reader, Words};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_rt::shared::{Owner, Viewer};
 
 use prepared::prepared;

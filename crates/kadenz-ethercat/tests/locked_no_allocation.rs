@@ -12,7 +12,7 @@ use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::file::Kind;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::model::stamp;

@@ -19,10 +19,11 @@ use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, Cause, MotionHandle, Policy, StageName, Status};
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::sim::DeviceId;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{DeviceId, Side};
 use kadenz_ethercat::wire::cia402::object;
 use kadenz_ethercat::wire::coe::Address;
 

@@ -19,12 +19,13 @@ use kadenz_ethercat::main_device::exchange::{
 };
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, axis};
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::file::Kind;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{
-    Application, Cable, Change, Decision, DeviceId, End, Pdi, Segment, Settings, Side, Signal, Time,
+    Application, Cable, Change, Decision, DeviceId, End, Pdi, Segment, Settings, Signal, Time,
 };
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::register::{DC_ACTIVATION, DC_SYNC0_CYCLE};

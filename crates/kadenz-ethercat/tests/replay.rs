@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use compare::Difference;
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::model::terminal;
-use kadenz_ethercat::sim::{Cable, End, Passed, Segment, Settings, Side, Time};
+use kadenz_ethercat::sim::{Cable, End, Passed, Segment, Settings, Time};
 use kadenz_ethercat::wire::MAX_FRAME;
 use pcapng::Packet;
 

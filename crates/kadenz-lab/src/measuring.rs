@@ -1,5 +1,6 @@
 //! What the experiments share: how to measure, and the making of series and measuring threads from it.
 
+use std::error::Error;
 use std::time::Duration;
 
 use kadenz_record::run::folder::{
@@ -13,10 +14,7 @@ use kadenz_rt::tuning::{CpuSet, Tuning};
 
 use crate::load::StartLoadError;
 use crate::measuring_threads::{MeasuringThreadError, Member, Work};
-use crate::pubsub::MessagesError;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
-use crate::timer::StopsError;
-use crate::watch::WatchError;
 
 /// How an experiment measures: everything that is not the experiment itself.
 #[derive(Clone, Debug)]
@@ -62,24 +60,25 @@ pub enum ExperimentError {
     /// A packet of this size cannot be made.
     #[error("{0}")]
     Payload(String),
-    /// The loop would end before there is anything to measure.
+    /// A timer could not be measured: a [`StopsError`](crate::timer::StopsError).
     #[error(transparent)]
-    Stops(#[from] StopsError),
+    Timer(Box<dyn Error + Send + Sync>),
     /// There is nobody to send to.
     #[error(
         "there is no device to send to; name one, or see who is there with `kadenz udp discover`"
     )]
     NoDevices,
-    /// Messages could not be measured.
+    /// Messages could not be measured: a [`MessagesError`](crate::pubsub::MessagesError). The experiments use this
+    /// module, so it does not name their errors.
     #[error(transparent)]
-    Messages(#[from] MessagesError),
+    Messages(Box<dyn Error + Send + Sync>),
     /// The camera could not be opened.
     #[cfg(all(feature = "camera", target_os = "linux"))]
     #[error(transparent)]
     Camera(Box<kadenz_camera::client::OpenCameraError>),
-    /// A running program cannot be watched.
+    /// A running program cannot be watched: a [`WatchError`](crate::watch::WatchError).
     #[error(transparent)]
-    Watch(#[from] WatchError),
+    Watch(Box<dyn Error + Send + Sync>),
     /// The measured program, or the control process, could not be started.
     #[error("cannot start `{program}`: {error}")]
     Program {

@@ -11,6 +11,7 @@
 //! - [`generate`]: code for `.lcm` files, in Rust and other languages.
 //! - [`wire`]: LCM's datagrams and frames, sans-IO.
 //! - [`channel`]: names of channels and patterns of them.
+//! - [`arrival`]: a message as it arrives, with its sender and its times.
 //! - [`provider`]: what moves messages, a file each.
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
@@ -21,6 +22,7 @@
 //!
 //! Nothing here logs. What may be called on a real-time path says so.
 
+pub mod arrival;
 pub mod bus;
 pub mod channel;
 pub mod codec;

@@ -1,19 +1,7 @@
 //! What every message type can do, and raw bytes as a message.
 
-use std::fmt;
-
+pub use crate::codec::Fingerprint;
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
-
-/// What tells one description of a message from another: LCM's hash of the type, the first eight
-/// bytes of every encoded message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fingerprint(pub u64);
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "0x{:016x}", self.0)
-    }
-}
 
 /// A message: something with a fingerprint that is encoded after it.
 ///

@@ -8,12 +8,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use kadenz_msg::arrival::{Arrival, Payload, SenderId, Stamps};
 use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions};
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::provider::{
-    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet,
-    Payload, Provider, ProviderError, ReceiveError, Received, SenderId, Stamps, Wait, Wake,
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
+    ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use kadenz_msg::service::heartbeat::{CHANNEL, Event, WatchOptions};
 use kadenz_msg::service::messages::Heartbeat;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use kadenz_msg::arrival::SenderId;
 use kadenz_msg::channel::Channel;
-use kadenz_msg::provider::SenderId;
 use kadenz_msg::wire::tcpq::{Decoder, Frame, Peer};
 use kadenz_msg::wire::{
     Added, FRAGMENT_BYTES, Fragments, Limits, Packet, Reassembly, fits_short, short_header,

@@ -6,11 +6,10 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
+use kadenz_msg::arrival::Stamps;
 use kadenz_msg::channel::{Channel, Pattern};
 use kadenz_msg::provider::parameters::Address;
-use kadenz_msg::provider::{
-    Inlet, More, Provider as _, ReceiveError, Received, Stamps, Wait, udpm::Udpm,
-};
+use kadenz_msg::provider::{Inlet, More, Provider as _, ReceiveError, Received, Wait, udpm::Udpm};
 use kadenz_rt::clock;
 use kadenz_rt::net::namespace::Namespace;
 

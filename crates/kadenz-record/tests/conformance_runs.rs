@@ -4,8 +4,8 @@ mod common;
 
 use std::path::Path;
 
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
-use kadenz_record::run::model::Counts;
 
 fn open(name: &str) -> RunReader {
     let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/runs");

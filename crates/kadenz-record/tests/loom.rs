@@ -7,7 +7,7 @@
 #![cfg(loom)]
 
 use kadenz_record::{
-    histogram::SignedHistogram, phaser::WriterReaderPhaser, recorder, run::model::Counts,
+    histogram::SignedHistogram, phaser::WriterReaderPhaser, recorder, recorder::Counts,
 };
 use loom::{
     sync::{

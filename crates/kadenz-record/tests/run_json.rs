@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::{INTERVAL, numbered, run, spec};
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::camera::Camera;
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::model::{
-    Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
-    Warning,
+    Clock, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure, Warning,
 };
 use networks::{TUNE, network, networks};
 use proptest::option::of;

@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::EARLY_TAG;
-use kadenz_record::run::model::{Counts, Run, Series, SeriesFiles};
+use kadenz_record::run::model::{Run, Series, SeriesFiles};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use kadenz_report::summary::Summary;

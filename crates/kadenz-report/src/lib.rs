@@ -1,9 +1,11 @@
 //! Understanding of Kadenz runs. Everything here reads run folders and nothing else: no clock, no
 //! operating system, so that a run taken on a robot can be read on a laptop.
 
+pub mod answers;
 pub mod compare;
 pub mod document;
 pub mod export;
+mod figures;
 pub mod html;
 pub mod import;
 pub mod json;
@@ -14,6 +16,7 @@ mod sections;
 pub mod statistics;
 pub mod summary;
 pub mod terminal;
+pub mod text;
 pub mod verdict;
 
 pub use kadenz_record::numbers;

@@ -1,7 +1,8 @@
 //! Summaries for tests, made without files.
 
 use kadenz_record::histogram::SignedHistogram;
-use kadenz_record::run::model::{Counts, Kind, Series};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::{Kind, Series};
 
 use crate::statistics::SampleMeter;
 use crate::summary::{SeriesSummary, Summary};

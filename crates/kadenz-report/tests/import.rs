@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
-use kadenz_record::run::model::{Counts, Kind, Run};
+use kadenz_record::run::model::{Kind, Run};
 use kadenz_report::import::{self, Format};
 
 fn fixture(name: &str) -> PathBuf {
@@ -280,7 +281,7 @@ fn csv_samples_keep_their_order_and_tell_the_start() {
 /// What is imported is an ordinary run: every report reads it.
 #[test]
 fn reports_read_every_import() {
-    use kadenz_report::{html, json, summary::Summary, terminal};
+    use kadenz_report::{html, json, summary::Summary, terminal, text::Style};
     let folder = tempfile::tempdir().unwrap();
     let mut summaries = Vec::new();
     for entry in std::fs::read_dir(fixture("")).unwrap() {
@@ -297,7 +298,7 @@ fn reports_read_every_import() {
             assert_eq!(told.max_ns, series.counts.max_ns, "{name}");
             assert_eq!(told.min_ns, series.counts.min_ns, "{name}");
         }
-        assert!(terminal::summary(&summary, terminal::Style::plain()).len() > 100);
+        assert!(terminal::summary(&summary, Style::plain()).len() > 100);
         summaries.push(summary);
     }
     assert!(summaries.len() >= 16);

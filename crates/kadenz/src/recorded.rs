@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 
 use kadenz_record::histogram::{Percent, SignedHistogram};
 use kadenz_record::numbers;
-use kadenz_record::run::model::{Counts, Run, Series};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::{Run, Series};
 
 /// What a recording came to. It displays as a few lines: for each series the count, the percentiles that
 /// the count can carry, the misses of the deadline; then the warnings, and where the run lies.

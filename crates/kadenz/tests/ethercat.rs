@@ -151,11 +151,12 @@ mod cable {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use kadenz::ethercat::port::Side;
     use kadenz::ethercat::port::{InterfacePort, WaitMode};
     use kadenz::ethercat::sim::fault::{Fault, WireFault};
     use kadenz::ethercat::sim::humanoid::humanoid;
     use kadenz::ethercat::sim::serve::{Pace, Server};
-    use kadenz::ethercat::sim::{CableId, End, Side};
+    use kadenz::ethercat::sim::{CableId, End};
     use kadenz::rt::net::cable::Cable;
     use kadenz::rt::net::namespace::Namespace;
 

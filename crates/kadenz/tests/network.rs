@@ -283,7 +283,7 @@ fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
 #[cfg(target_os = "linux")]
 mod control_socket {
     use kadenz::ethercat::Readers;
-    use kadenz::ethercat::control::control_socket::{Answer, Client, Question};
+    use kadenz::ethercat::running_loop::control_socket::{Answer, Client, Question};
 
     use super::*;
 

@@ -54,15 +54,40 @@ fn take(repository: &Repository, wishes: &Wishes, load: &[&str]) -> Result<Figur
     take_of(repository, wishes, load, &wishes.only)
 }
 
-fn take_of(repository: &Repository, wishes: &Wishes, load: &[&str], only: &[String]) -> Result<Figure> {
+fn take_of(
+    repository: &Repository,
+    wishes: &Wishes,
+    load: &[&str],
+    only: &[String],
+) -> Result<Figure> {
     let mut build = repository.command("cargo");
-    build.args(["build", "--release", "-p", "kadenz-cli", "--features", FEATURES]);
+    build.args([
+        "build",
+        "--release",
+        "-p",
+        "kadenz-cli",
+        "--features",
+        FEATURES,
+    ]);
     must(&mut build)?;
-    let (seconds, rounds) = (wishes.seconds.unwrap_or(SECONDS), wishes.rounds.unwrap_or(ROUNDS));
+    let (seconds, rounds) = (
+        wishes.seconds.unwrap_or(SECONDS),
+        wishes.rounds.unwrap_or(ROUNDS),
+    );
     let out = absent(&repository.target().join("bench/messages"))?;
     let mut measure = repository.command(&program(repository).to_string_lossy());
-    measure.args(["experiment", "messages", "--json", "--duration", &format!("{seconds}s")]);
-    measure.args(["--rounds", &rounds.to_string()]).args(load).arg("--out").arg(&out);
+    measure.args([
+        "experiment",
+        "messages",
+        "--json",
+        "--duration",
+        &format!("{seconds}s"),
+    ]);
+    measure
+        .args(["--rounds", &rounds.to_string()])
+        .args(load)
+        .arg("--out")
+        .arg(&out);
     if !only.is_empty() {
         measure.args(["--only", &only.join(",")]);
     }
@@ -90,7 +115,11 @@ fn cells(result: &Value, rounds: u32, seconds: u32) -> Result<Cells> {
     let mut cells = vec![("rounds".to_owned(), format!("{rounds} x {seconds} s"))];
     for load in array(&result["loads"]) {
         for row in array(&load["rows"]) {
-            let us = |name: &str| row[name].as_f64().map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
+            let us = |name: &str| {
+                row[name]
+                    .as_f64()
+                    .map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
+            };
             let text = format!("{} / {} ({} lost)", us("p50_ns"), us("p99_ns"), row["lost"]);
             cells.push((format!("{}, p50 / p99, us", text_of(&row["name"])), text));
         }

@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use crate::cargo;
 use crate::process;
 use crate::repository::Repository;
-use crate::tidy;
 
 const HELP: &str = "\
 Build the documentation: rustdoc in target/doc; manual pages, completions and the command reference
@@ -32,7 +31,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         }
         _ => bail!("docs takes no options"),
     }
-    let mut well = tidy::documentation(repository)?;
+    let mut well = rustdoc(repository)?;
     let folder = repository.target().join("docs");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
@@ -46,6 +45,13 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         well = false;
     }
     Ok(well)
+}
+
+/// rustdoc without warnings: no dead link, no unnamed code block.
+pub fn rustdoc(repository: &Repository) -> Result<bool> {
+    let mut command = repository.command("cargo");
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    process::run(command.args(["doc", "--workspace", "--no-deps"]))
 }
 
 fn pages(repository: &Repository, program: &Path, folder: &Path) -> Result<()> {

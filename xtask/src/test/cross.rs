@@ -10,7 +10,6 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::Outcome;
-use super::steps::isolated;
 use super::tally::Tally;
 use crate::process;
 use crate::repository::Repository;
@@ -104,7 +103,7 @@ fn command(repository: &Repository, part: Part, target: &str, library: Library) 
         Library::DebianSource => format!("{DEBIAN_BIN}/cargo"),
         Library::Rustup | Library::NightlySource => "cargo".to_owned(),
     };
-    let mut command = isolated(repository, &program, "cross");
+    let mut command = repository.isolated(&program, "cross");
     if library == Library::NightlySource {
         command.arg("+nightly");
     }

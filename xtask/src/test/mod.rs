@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-pub use steps::isolated;
 use tally::Tally;
 
 use crate::repository::Repository;
@@ -130,11 +129,6 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Step>> {
     }
     let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
     Ok(STEPS.iter().filter(wanted).collect())
-}
-
-/// Whether there is a step of this name.
-pub fn has_step(name: &str) -> bool {
-    STEPS.iter().any(|step| step.name == name)
 }
 
 /// Steps whose tools cannot be had on this machine, so that even `--all` may go on without them.

@@ -139,7 +139,7 @@ pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 /// Models spend their time in loom, which alone is worth optimising: a crate's models are a few of its tests, and to
 /// optimise all of them takes longer than these run.
 fn loom_command(repository: &Repository, crates: &[Crate], arguments: &[&str]) -> Command {
-    let mut command = isolated(repository, "cargo", "loom");
+    let mut command = repository.isolated("cargo", "loom");
     command.env("RUSTFLAGS", "--cfg loom");
     let levels = ["loom", "generator"].map(|it| (it, 2));
     let ours = crates.iter().map(|it| (it.name.as_str(), 0));
@@ -165,7 +165,7 @@ pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     }
     let mut success = true;
     for (package, modules) in SHARING_MODULES {
-        let mut command = isolated(repository, "cargo", "miri");
+        let mut command = repository.isolated("cargo", "miri");
         // The crates have no unsafe code, so borrows hold by construction; what is looked for are
         // races and orderings, and without the borrows Miri is twice as fast.
         command.env(
@@ -250,14 +250,6 @@ pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 /// What firmware takes, for a processor without an operating system.
 pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::firmware(repository, tally)
-}
-
-/// A command whose artifacts stand apart, because its flags would make cargo build all anew.
-pub fn isolated(repository: &Repository, program: &str, name: &str) -> Command {
-    let mut command = repository.command(program);
-    command.env_remove("CARGO_BUILD_BUILD_DIR");
-    command.env("CARGO_TARGET_DIR", repository.target().join(name));
-    command
 }
 
 pub(super) fn name_tools(command: &mut Command, tally: &Tally) {

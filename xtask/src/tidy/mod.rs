@@ -5,6 +5,7 @@
 
 mod absent;
 mod arrows;
+mod circles;
 mod invariants;
 mod papers;
 mod programs;
@@ -97,6 +98,11 @@ pub const RULES: &[Rule] = &[
         check: |workspace| arrows::carriers(&workspace.crates),
     },
     Rule {
+        name: "circles",
+        about: "the modules of a folder use each other in one direction",
+        check: circles::check,
+    },
+    Rule {
         name: "unsafe",
         about: "unsafe code lives in kadenz-rt and in the packages for C and Java, and every block says why it is sound",
         check: |workspace| safety::check(&workspace.files),
@@ -187,8 +193,6 @@ pub const RULES: &[Rule] = &[
         check: |workspace| papers::fuzz_targets(&workspace.files),
     },
 ];
-
-pub use programs::documentation;
 
 /// Checks everything; true if only warnings were found.
 pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::docs;
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
@@ -12,7 +13,7 @@ const DENY_REMEDY: &str = "cargo install --locked cargo-deny";
 /// Runs all of them, also after one has failed; true if all are content.
 pub fn check(repository: &Repository) -> Result<bool> {
     let mut well = true;
-    for check in [format, lints, documentation, origins, advisories] {
+    for check in [format, lints, docs::rustdoc, origins, advisories] {
         well &= check(repository)?;
     }
     Ok(well)
@@ -38,13 +39,6 @@ fn lints(repository: &Repository) -> Result<bool> {
         "warnings",
     ]);
     process::run(&mut command)
-}
-
-/// rustdoc without warnings: no dead link, no unnamed code block.
-pub fn documentation(repository: &Repository) -> Result<bool> {
-    let mut command = repository.command("cargo");
-    command.env("RUSTDOCFLAGS", "-D warnings");
-    process::run(command.args(["doc", "--workspace", "--no-deps"]))
 }
 
 fn origins(repository: &Repository) -> Result<bool> {

@@ -26,7 +26,6 @@ pub use pipeline::ring_name;
 use queue::{Meta, UnitQueue};
 use status::{State, Status, StatusBoard};
 
-use crate::client::is_name;
 use crate::layout::Layout;
 use crate::picture::Picture;
 use crate::ring::DEFAULT_SLOTS;
@@ -463,4 +462,11 @@ impl Receiver {
             duplicated: self.duplicated,
         }
     }
+}
+
+/// Whether this may be a name under which a camera is served: a URL or a file has a character that no name has.
+#[must_use]
+pub fn is_name(name_or_url: &str) -> bool {
+    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
+    name_or_url.chars().all(allowed)
 }

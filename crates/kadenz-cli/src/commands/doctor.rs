@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::terminal::{Emphasis, Style, Text, wrap};
+use kadenz_report::text::{Emphasis, Style, Text, wrap};
 use kadenz_rt::doctor::{self, Finding, Severity};
 use kadenz_rt::shield::{self, Restored};
 use schemars::JsonSchema;

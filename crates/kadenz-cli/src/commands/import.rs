@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::document::{Answer, Document};
 use kadenz_report::import::{self, Format};
+use kadenz_report::summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .unwrap_or_else(|| folder_for(&options.file));
     waiting("importing", || import::import(&options.file, format, &out))?;
     if let Some(deadline) = options.deadline {
-        import::state_deadline(&out, deadline.as_ns())?;
+        summary::state_deadline(&out, deadline.as_ns())?;
     }
     let runs = outcome::read(std::iter::once(out.as_path()))?;
     let imported = Imported {

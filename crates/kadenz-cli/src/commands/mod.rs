@@ -59,6 +59,7 @@ macro_rules! commands {
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
+mod cheapest;
 mod check;
 mod child;
 mod compare;

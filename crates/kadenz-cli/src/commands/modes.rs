@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_report::modes::{self, ModesOutput};
+use kadenz_report::modes::ModesOutput;
+use kadenz_report::summary::recurring;
 
 use crate::options::waiting;
 use crate::output::{self, Outcome};
@@ -33,7 +34,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let found = waiting("searching for what recurs", || {
-        modes::of_run(&options.run, options.series.as_deref())
+        recurring::of_run(&options.run, options.series.as_deref())
     })?;
     output::answer(&ModesOutput::new(&options.run, &found))?;
     if found.is_empty() && !output::is_json() {

@@ -9,22 +9,23 @@ use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
+use kadenz_report::answers::budget::Budget;
 use kadenz_report::document::{Answer, Document};
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz_report::schema::SchemaFile;
 use kadenz_report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz_report::terminal::{self, Aside, Style};
-use kadenz_report::verdict::budget::Budget;
+use kadenz_report::terminal::{self, Aside};
+use kadenz_report::text::Style;
 use kadenz_report::verdict::{messages, packets};
-use kadenz_report::{html, verdict};
+use kadenz_report::{answers, html};
 use schemars::JsonSchema;
 #[cfg(all(test, target_os = "linux"))]
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::check::cheapest::Cheapest;
+use super::cheapest::Cheapest;
 use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
@@ -213,7 +214,7 @@ pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
 
 /// The answer in words, with where the time goes and what a check found to be the cheapest tuning.
 fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
-    let mut sentences = vec![verdict::answer(run)?];
+    let mut sentences = vec![answers::answer(run)?];
     sentences.extend(Budget::all(run).iter().map(Budget::to_string));
     sentences.extend(cheapest.map(|cheapest| cheapest.sentence.clone()));
     Some(sentences.join(" "))

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kadenz_lab::measuring_threads::Watch;
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::Progress as RunProgress;
-use kadenz_record::run::model::{Counts, TuningMeasure};
+use kadenz_record::run::model::TuningMeasure;
 use kadenz_report::numbers;
 
 use crate::output;

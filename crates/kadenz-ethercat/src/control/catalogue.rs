@@ -211,7 +211,7 @@ mod tests {
     use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::main_device::mapping;
-    use crate::port::WirePort;
+    use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
     /// The humanoid's catalogue; its drives' axes are moved.

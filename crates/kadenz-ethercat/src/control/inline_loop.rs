@@ -10,7 +10,7 @@
 //! use kadenz_ethercat::main_device::bring_up::{find, prepare};
 //! use kadenz_ethercat::main_device::exchange::{Exchange, RetryPolicy, Registers, BlockingExchange, Target};
 //! use kadenz_ethercat::main_device::{link::Link, states};
-//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //! use kadenz_ethercat::wire::State;
 //!

@@ -4,7 +4,6 @@
 //! - [`process_image`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`catalogue`]: what lies where on a process image.
 //! - [`cyclic`]: the loop itself.
-//! - [`fault_codes`]: why drives failed, asked for beside the loop.
 //! - [`inline_loop`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`latency`]: how many cycles lie between a sensor, the controller and an actuator.
@@ -12,14 +11,11 @@
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
-//! - [`threads`]: the loop's thread and those beside it, and how they end together.
 //! - [`timing`]: how well it keeps its beat, while it runs (Yoon's proc file).
-//! - `control_socket`: where other processes reach a running loop.
 
 pub mod actuators;
 pub mod catalogue;
 pub mod cyclic;
-pub mod fault_codes;
 pub mod health;
 pub mod inline_loop;
 pub mod latency;
@@ -28,11 +24,7 @@ pub mod notice;
 pub mod phase;
 pub mod process_image;
 pub mod supervisor;
-pub mod threads;
 pub mod timing;
-
-#[cfg(target_os = "linux")]
-pub mod control_socket;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

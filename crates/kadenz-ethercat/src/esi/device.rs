@@ -4,8 +4,8 @@ use roxmltree::Node;
 
 use super::types::data_type;
 use super::{Budget, EsiError, dictionary, xml};
-use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
-use crate::sim::{Hardware, PortKind};
+use crate::description::{Clock, Coe, Description, Pdo, PdoEntry};
+use crate::description::{Hardware, PortKind};
 use crate::wire::register;
 use crate::wire::sii::{
     Area, ClockMode, Direction, FmmuUse, Identity, Mailboxes, Protocols, SyncManagerDefault,

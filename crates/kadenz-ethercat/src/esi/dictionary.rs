@@ -7,7 +7,7 @@ use roxmltree::Node;
 
 use super::types::{Item, List, Shape, Types, Value, sized};
 use super::{Budget, EsiError, xml};
-use crate::sim::coe::Object;
+use crate::description::Object;
 use crate::wire::coe::{Access, DataType};
 
 /// The objects of a `Profile`, as far as the budget allows for them. The last of an index counts.

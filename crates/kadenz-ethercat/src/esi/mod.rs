@@ -10,7 +10,7 @@ mod xml;
 
 use roxmltree::Node;
 
-use crate::sim::model::Description;
+use crate::description::Description;
 use crate::wire::sii::Identity;
 
 pub use encoding::{EncodingError, decode};

@@ -4,7 +4,7 @@
 //! use kadenz_ethercat::main_device::bring_up::{find, prepare};
 //! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::link::Link;
-//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);

@@ -10,7 +10,7 @@
 //! use kadenz_ethercat::main_device::clocks::{Bounds, Epoch, Settings, measure};
 //! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::link::Link;
-//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);

@@ -11,7 +11,7 @@
 //! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::expected::Expected;
 //! use kadenz_ethercat::main_device::link::Link;
-//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
@@ -39,7 +39,7 @@ use super::exchange::{
 };
 use super::link::Link;
 use super::place::{self, Known, Newcomer, Serials};
-use crate::port::WirePort;
+use crate::sim::WirePort;
 use crate::sim::file::{BuildError, Plan};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::{Addressing, Configured, Datagrams, Position};

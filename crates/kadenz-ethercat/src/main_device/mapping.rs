@@ -177,7 +177,7 @@ mod tests {
     use crate::main_device::bring_up;
     use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
-    use crate::port::WirePort;
+    use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
     #[test]

@@ -43,7 +43,7 @@ impl AccessError {
 /// use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 /// use kadenz_ethercat::main_device::objects::{MailboxObjects, Objects};
 /// use kadenz_ethercat::main_device::{bring_up, link::Link};
-/// use kadenz_ethercat::port::WirePort;
+/// use kadenz_ethercat::sim::WirePort;
 /// use kadenz_ethercat::sim::humanoid::humanoid;
 /// use kadenz_ethercat::wire::coe::Address;
 ///

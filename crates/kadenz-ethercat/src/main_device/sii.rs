@@ -145,7 +145,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange, Target};
     /// use kadenz_ethercat::main_device::link::Link;
     /// use kadenz_ethercat::main_device::sii::Sii;
-    /// use kadenz_ethercat::port::WirePort;
+    /// use kadenz_ethercat::sim::WirePort;
     /// use kadenz_ethercat::sim::humanoid::humanoid;
     /// use kadenz_ethercat::wire::Position;
     ///
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
-    use crate::port::WirePort;
+    use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
     use crate::wire::Position;
 

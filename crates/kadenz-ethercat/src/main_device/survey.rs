@@ -32,7 +32,7 @@ pub struct Surveyed {
 /// ```
 /// use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 /// use kadenz_ethercat::main_device::{link::Link, survey::survey};
-/// use kadenz_ethercat::port::WirePort;
+/// use kadenz_ethercat::sim::WirePort;
 /// use kadenz_ethercat::sim::humanoid::humanoid;
 ///
 /// let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);
@@ -171,7 +171,7 @@ mod tests {
     use crate::main_device::bring_up;
     use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
-    use crate::port::WirePort;
+    use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
     fn with_humanoid(work: impl FnOnce(&mut Registers<'_>)) {

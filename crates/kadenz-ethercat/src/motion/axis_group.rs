@@ -10,32 +10,11 @@ use crate::main_device::states::longest;
 use crate::wire::State;
 use crate::wire::cia402::DriveState;
 
-use super::axis_runner::WAITED_FOR;
+use super::axis_runner::{AxisRunner, WAITED_FOR};
+use super::cause::Cause;
 use super::handle::{MotionHandle, Report, Telling};
-use super::safety::{Cause, Policy, Safety};
-
-pub use super::axis_runner::{AxisRunner, Tracking};
-
-/// What the group is doing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Stage {
-    /// Waits until all axes are enabled; one that still moves comes to rest before.
-    Enabling,
-    /// Brings them to where their programs begin; so many seconds of that have passed.
-    Approaching(f64),
-    /// Plays the programs; so many seconds of them have passed.
-    Playing(f64),
-    /// All are stopped until somebody resets that.
-    Stopped(Cause),
-    /// Brings all to rest, and ends the loop.
-    Ending,
-}
-
-impl Stage {
-    const fn moves(self) -> bool {
-        matches!(self, Self::Approaching(_) | Self::Playing(_))
-    }
-}
+use super::safety::{Policy, Safety};
+use super::stage::Stage;
 
 /// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
 const PARTING: f64 = 0.1;

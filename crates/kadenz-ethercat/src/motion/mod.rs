@@ -12,7 +12,7 @@
 //! # use kadenz_ethercat::main_device::link::Link;
 //! # use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 //! # use kadenz_ethercat::motion::{self, AxisGroup, Policy, MotionHandle};
-//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! let (policy, every) = (Policy::default(), Duration::from_millis(1));
 //! let settings = Settings { shutdown_cycles: policy.shutdown_cycles(every), ..Settings::every(every)? };
@@ -47,6 +47,7 @@ pub mod axis;
 pub mod axis_group;
 mod axis_runner;
 mod braking;
+mod cause;
 mod demo;
 pub mod file;
 mod handle;
@@ -55,14 +56,18 @@ mod plan;
 pub mod program;
 mod return_of_drives;
 pub mod safety;
+mod stage;
 pub mod trajectory;
 
 #[cfg(test)]
 mod tests;
 
-pub use axis_group::{AxisGroup, AxisRunner, Stage, Tracking};
+pub use axis_group::AxisGroup;
+pub use axis_runner::{AxisRunner, Tracking};
+pub use cause::Cause;
 pub use demo::demo;
 pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
 pub use plan::{AxisPlan, Plan, PlanError, Which};
 pub use return_of_drives::{as_commissioned, setups};
-pub use safety::{Cause, Policy};
+pub use safety::Policy;
+pub use stage::Stage;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kadenz_rt::beat::IntervalError;
 
 use super::axis::{CommissionError, Control, Stated, commission};
-use super::axis_group::AxisRunner;
+use super::axis_runner::AxisRunner;
 use super::pid::Gains;
 use super::program::Program;
 use super::safety::Policy;

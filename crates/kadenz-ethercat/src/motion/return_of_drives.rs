@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::axis::{CommissionError, DriveSetup};
-use super::axis_group::AxisRunner;
+use super::axis_runner::AxisRunner;
 use super::plan::PlanError;
 use crate::control::supervisor::Setup;
 use crate::main_device::clocks::{ClockError, Clocks};

@@ -18,10 +18,11 @@ use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Tar
 use crate::main_device::link::Link;
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo;
-use crate::port::WirePort;
+use crate::port::Side;
+use crate::sim::WirePort;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
 use crate::sim::humanoid::humanoid;
-use crate::sim::{DeviceId, Segment, Side};
+use crate::sim::{DeviceId, Segment};
 use crate::wire::cia402::{Controlword, DriveState, object};
 use crate::wire::coe::Address;
 use crate::wire::register::AL_CONTROL;

@@ -6,18 +6,23 @@
 #[cfg(target_os = "linux")]
 mod packet;
 mod pair;
-mod wire;
 
 use std::io;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use crate::sim::Side;
-
 #[cfg(target_os = "linux")]
 pub use packet::{InterfacePort, RingPort, WaitMode};
 pub use pair::{PairPort, pair};
-pub use wire::WirePort;
+
+/// A network port of the MainDevice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The first.
+    Primary,
+    /// The second, where a ring comes back.
+    Redundant,
+}
 
 /// Sends and receives whole Ethernet frames, from their header on.
 ///

@@ -5,8 +5,7 @@ use std::io;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::packet::{PacketError, PacketPlan, PacketPort};
 
-use super::Port;
-use crate::sim::Side;
+use super::{Port, Side};
 use crate::wire::ETHERTYPE;
 
 /// Frames that may wait: more than a segment at 4 kHz sends while its reader is off the CPU for 20 ms.

@@ -6,7 +6,8 @@
 
 use std::any::Any;
 
-use super::{Hardware, Time};
+use super::Time;
+use crate::description::Hardware;
 use crate::wire::{AlStatusCode, State, SyncManager};
 
 /// A device to be put on a segment.

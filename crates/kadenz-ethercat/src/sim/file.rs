@@ -13,11 +13,13 @@ mod text;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
+use super::Model;
 use super::coe::Dictionary;
 use super::fault::Planned;
 use super::model::drive::{Drive, Parameters};
-use super::model::{Description, Device, Idle, sensor, stamp, terminal};
-use super::{Model, PortKind};
+use super::model::{Device, Idle, sensor, stamp, terminal};
+use crate::description::Description;
+use crate::description::PortKind;
 use crate::esi;
 use crate::text_file;
 use crate::wire::coe::Address;

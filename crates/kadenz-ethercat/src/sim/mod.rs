@@ -4,7 +4,6 @@
 //! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
 //! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
 //! - [`model`] are devices ready for use, [`coe`] what their mailboxes serve.
-//! - [`Hardware`] says what kind of controller it has.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
 //! - [`fault`] is what goes wrong, by a plan or by command.
 //! - [`serve`] puts a segment behind a port in real time; `beside` puts any MainDevice in front of it.
@@ -20,11 +19,12 @@ pub mod coe;
 mod controller;
 pub mod fault;
 pub mod file;
-mod hardware;
 pub mod humanoid;
+mod ids;
 pub mod model;
 mod segment;
 pub mod serve;
+mod wire_port;
 
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
@@ -33,10 +33,9 @@ pub use application::{
     AccessError, Application, Change, Decision, Model, Passive, Pdi, SendError, Signal,
 };
 pub use controller::{Arrival, Controller, Settings};
-pub use hardware::{Hardware, PortKind};
-pub use segment::{
-    Cable, CableId, Counts, DeviceId, End, Loss, MAX_DEVICES, Passed, Segment, Side, TopologyError,
-};
+pub use ids::{CableId, DeviceId};
+pub use segment::{Cable, Counts, End, Loss, MAX_DEVICES, Passed, Segment, TopologyError};
+pub use wire_port::WirePort;
 
 // Chance that can be repeated.
 

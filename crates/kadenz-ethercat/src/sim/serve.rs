@@ -7,8 +7,8 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::tuning::{self, Tuning};
 
-use super::{Passed, Segment, Side, Time};
-use crate::port::Port;
+use super::{Passed, Segment, Time};
+use crate::port::{Port, Side};
 use crate::wire::{Datagrams, MAX_FRAME, Mac, RETURNED};
 
 /// How long a frame is under way.

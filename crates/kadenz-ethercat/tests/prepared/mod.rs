@@ -6,7 +6,7 @@ use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
 
 /// Of so many devices, in SAFEOP; `before` is done with them before they are configured.

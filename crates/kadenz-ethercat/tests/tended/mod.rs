@@ -7,9 +7,10 @@ use std::time::Duration;
 use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::supervisor::SegmentSupervisor;
 use kadenz_ethercat::main_device::exchange::Exchange as _;
-use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::port::Side;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
-use kadenz_ethercat::sim::{DeviceId, Segment, Side};
+use kadenz_ethercat::sim::{DeviceId, Segment};
 
 /// Longer than anything takes, by the segment's time.
 const LONG: Duration = Duration::from_secs(10);

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kadenz_camera::server::OpenSource;
 use kadenz_camera::source::{Content, Next, Source, SourceError, Unit};
+use kadenz_msg::arrival::{Arrival, Payload, SenderId, Stamps};
 use kadenz_msg::channel::{Channel, ChannelError};
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::foxglove::PictureCoding;
 use kadenz_msg::log::record::{RecordOptions, Recorded, Recorder};
-use kadenz_msg::provider::{Arrival, Payload, SenderId, Stamps};
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 /// What a channel of pictures that are coded each by itself ends in; other ones have [`VIDEO`].

@@ -33,6 +33,7 @@ use std::time::Duration;
 use kadenz_msg::bus::{AdvertiseError, SendError, SubscribeError};
 use kadenz_msg::provider::ProviderError;
 
+use crate::measuring::ExperimentError;
 use program::{ProbeCommand, ProbeFailed};
 
 pub use arrivals::{ArrivalCounts, Heard};
@@ -124,6 +125,12 @@ pub enum MessagesError {
     /// A probe failed before anything was measured.
     #[error(transparent)]
     Probe(#[from] ProbeFailed),
+}
+
+impl From<MessagesError> for ExperimentError {
+    fn from(error: MessagesError) -> Self {
+        Self::Messages(Box::new(error))
+    }
 }
 
 #[cfg(test)]

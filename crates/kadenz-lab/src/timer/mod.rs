@@ -13,6 +13,8 @@ pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};
 
 use kadenz_rt::beat::Overrun;
 
+use crate::measuring::ExperimentError;
+
 /// A loop that stops at its first late wake-up measures no lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -20,6 +22,12 @@ use kadenz_rt::beat::Overrun;
     Overrun::Stop
 )]
 pub struct StopsError;
+
+impl From<StopsError> for ExperimentError {
+    fn from(error: StopsError) -> Self {
+        Self::Timer(Box::new(error))
+    }
+}
 
 /// The policy, where a loop goes on under it.
 ///

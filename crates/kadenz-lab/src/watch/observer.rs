@@ -203,6 +203,12 @@ pub enum WatchError {
     },
 }
 
+impl From<WatchError> for ExperimentError {
+    fn from(error: WatchError) -> Self {
+        Self::Watch(Box::new(error))
+    }
+}
+
 /// Reads `/proc/<pid>/task/*/schedstat` under a root.
 #[derive(Clone, Debug)]
 pub struct ThreadReader {

@@ -6,9 +6,9 @@ use super::SubscribeError;
 use super::delivery::{Delivery, RecvError};
 use super::mailbox::Counters;
 use super::subscription_core::SubscriptionCore;
+use crate::arrival::Stamps;
 use crate::channel::{Channel, Pattern};
 use crate::message::{Fingerprint, Message};
-use crate::provider::Stamps;
 
 /// Receives the messages of many channels in the order in which they come, as bytes: LCM's message
 /// aggregator, and what tools are made of that know no types.

@@ -3,9 +3,10 @@
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::mailbox::Envelope;
+use crate::arrival::{SenderId, Sequence, Stamps};
 use crate::channel::Channel;
 use crate::codec::DecodeError;
-use crate::provider::{ReceiveError, SenderId, Sequence, Stamps};
+use crate::provider::ReceiveError;
 
 /// Who sent a message, and when it passed where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,9 @@ use super::leader_followers::LeaderFollowers;
 use super::routes::RouteId;
 use super::subscription::SubscriptionOptions;
 use super::subscription_core::SubscriptionCore;
+use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
-use crate::provider::{
-    Arrival, Inlet, More, Payload, ProviderError, ReceiveError, Received, SenderId, Stamps, Wait,
-    Wake,
-};
+use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Wait, Wake};
 use crate::sync::{Arc, Lock, Thread, thread};
 
 /// A wire of names alone.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
+use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
-use crate::provider::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
 
 /// What happens to a message when a subscription's queue is full.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::mailbox::{Envelope, Mailbox};
+use crate::arrival::{Arrival, Payload};
 use crate::channel::{Channel, Pattern};
-use crate::provider::{Arrival, Payload};
 use crate::sync::Arc;
 
 /// Channels whose mailboxes are remembered. Beyond it each message is matched anew, so that a

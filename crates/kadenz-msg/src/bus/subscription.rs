@@ -5,10 +5,10 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::delivery::{Delivery, Incoming, RecvError};
 use super::mailbox::{Counters, Envelope, Letter, WhenFull};
 use super::subscription_core::{SubscriptionCore, Waited};
+use crate::arrival::{SenderId, Sequence, Stamps};
 use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::message::Message;
-use crate::provider::{SenderId, Sequence, Stamps};
 use crate::sync::Arc;
 
 /// How a subscription queues, and what it expects.

@@ -1,7 +1,6 @@
 use std::marker::PhantomData;
 
-use super::Primitive;
-use crate::message::Fingerprint;
+use super::{Fingerprint, Primitive};
 
 /// Reads members one after the other; bytes from strangers never make it panic, nor allocate more
 /// than they are long.

@@ -2,11 +2,8 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use super::{Format, LogError, LogWriter, event};
 
 /// A file that grows at its end and can be cut.
 pub trait LogFile: Write + Send {
@@ -189,31 +186,6 @@ impl Appender {
         self.torn |= read.is_err();
         read
     }
-}
-
-// Writing behind what a log holds already, and by one program alone.
-
-/// Goes on behind the end of an event log that is there. Reads it through once, to count its events.
-///
-/// # Errors
-/// Where it is a log of another format, another recorder writes it, or the file system fails.
-pub fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
-    let mut reader = super::open(path)?;
-    let info = super::survey(reader.as_mut())?;
-    if info.format != Format::EventLog {
-        return Err(LogError::NoAppending {
-            format: info.format,
-        });
-    }
-    let file = File::options().append(true).open(path);
-    let file = file.and_then(alone).map_err(LogError::at(path))?;
-    let events = i64::try_from(info.messages).unwrap_or(i64::MAX);
-    let length = file.metadata().map_err(LogError::at(path))?.len();
-    Ok(Box::new(event::EventWriter::behind(
-        Box::new(file),
-        events,
-        length,
-    )))
 }
 
 /// Locks a file for as long as it is open; who else locks it is refused. Where the file system has no

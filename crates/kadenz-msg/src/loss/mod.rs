@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use kadenz_msg::loss::{LossMeter, Seen};
-//! use kadenz_msg::provider::{Scope, SenderId, Sequence};
+//! use kadenz_msg::arrival::{Scope, SenderId, Sequence};
 //!
 //! let mut meter = LossMeter::new(100);
 //! let mut see = |number| {
@@ -22,8 +22,8 @@
 
 mod window;
 
+use crate::arrival::{Scope, SenderId, Sequence};
 use crate::channel::Channel;
-use crate::provider::{Scope, SenderId, Sequence};
 use window::Window;
 pub use window::{MAX_LOST, RESTARTS_AFTER, WINDOW};
 

@@ -6,8 +6,7 @@ use kadenz_rt::doctor::{Finding, Severity};
 use kadenz_rt::net::interface::InterfaceKind;
 use kadenz_rt::net::multicast::{LinkState, Situation};
 
-use super::Asked;
-use crate::provider::udpm::SelfTest;
+use crate::provider::udpm::{Asked, SelfTest};
 
 /// Below this an image of a camera does not fit.
 const SMALL_BUFFER: u64 = 2_000_000;

@@ -21,21 +21,8 @@ use kadenz_rt::net::multicast::{Situation, situation};
 use kadenz_rt::tuning::Measure;
 
 use crate::provider::parameters::Address;
-use crate::provider::udpm::{SelfTest, Udpm};
+use crate::provider::udpm::{Asked, SelfTest, Udpm};
 use crate::provider::{Provider as _, ProviderError};
-
-/// What a URL asks of the network.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// The group and port.
-    pub group: std::net::SocketAddr,
-    /// How many networks a datagram may pass.
-    pub ttl: u8,
-    /// The interface, where the URL names one.
-    pub interface: Option<String>,
-    /// Room for datagrams that wait to be read, in bytes.
-    pub receive_buffer: usize,
-}
 
 /// Examines the way of a `udpm://` URL's messages: what each part is, what it costs, and what mends it;
 /// the worst first. Sends a few datagrams to the URL's group, which every LCM program ignores, and

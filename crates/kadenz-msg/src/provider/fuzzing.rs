@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::stream::peer_receiver::Talk;
 use super::stream::peer_set::Peer;
 use super::stream::{Broken, Read};
-use super::{SenderId, amqp, ros1, zmq};
+use super::{amqp, ros1, zmq};
+use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 

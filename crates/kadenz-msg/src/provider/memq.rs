@@ -12,10 +12,10 @@ use kadenz_rt::clock;
 
 use super::stream::publish_filled;
 use super::{
-    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
-    Outlet, Payload, Provider, ProviderError, PublishError, ReceiveError, Received, Scope,
-    SenderId, Sequence, Stamps, Wait, Wake,
+    BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order, Outlet,
+    Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
 };
+use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::{Channel, Pattern};
 use crate::sync::{Lock, Thread, thread};
 

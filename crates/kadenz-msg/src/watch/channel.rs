@@ -6,10 +6,10 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::recent::{Pace, Recent};
 use super::{Heard, Spark, WatchOptions};
+use crate::arrival::SenderId;
 use crate::channel::Channel;
 use crate::loss::Tally;
 use crate::message::Fingerprint;
-use crate::provider::SenderId;
 
 /// Senders of one channel that are told apart.
 const MAX_SENDERS: usize = 32;

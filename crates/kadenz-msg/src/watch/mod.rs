@@ -39,11 +39,11 @@ pub use recent::{Jitter, Pace};
 pub use traces::{Spark, Traces};
 pub use turned_back::TurnedBack;
 
+use crate::arrival::{SenderId, Sequence};
 use crate::bus::Raw;
 use crate::channel::Channel;
 use crate::loss::{Counted, LossMeter};
 use crate::message::Fingerprint;
-use crate::provider::{SenderId, Sequence};
 use channel::ChannelWatch;
 
 /// How much is remembered.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::Scope;
+use crate::arrival::Scope;
 
 fn at(ms: u64) -> MonotonicTime {
     MonotonicTime::from_ns(ms * 1_000_000)

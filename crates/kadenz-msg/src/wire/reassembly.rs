@@ -6,8 +6,8 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::fragments::Fragment;
 use super::slot::{Fed, Slot};
+use crate::arrival::SenderId;
 use crate::channel::Channel;
-use crate::provider::SenderId;
 
 /// What may be held for messages of which parts are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use kadenz_rt::clock::MonotonicTime;
 
 use super::fragments::Fragment;
+use crate::arrival::SenderId;
 use crate::channel::Channel;
-use crate::provider::SenderId;
 
 /// Where a fragment lies; of one that has not come, `length` is [`Piece::ABSENT`].
 #[derive(Debug, Clone, Copy)]

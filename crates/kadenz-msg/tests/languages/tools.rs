@@ -68,7 +68,10 @@ pub(crate) fn output(command: &mut Command, folder: &Path, input: &str) -> Strin
 }
 
 /// What the package for Java has of a message.
-const INTERFACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/java/java/kadenz/Message.java");
+const INTERFACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../bindings/java/java/kadenz/Message.java"
+);
 
 /// The classes of types and of a program beside this file, compiled for Java 8.
 pub(crate) fn java(test: &str, types: &Types, name: &str) -> Option<TempDir> {

@@ -3,8 +3,9 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
+use kadenz_msg::arrival::{SenderId, Sequence};
 use kadenz_msg::channel::{Channel, Pattern};
-use kadenz_msg::provider::{Inlet, More, Outlet, Provider, SenderId, Sequence, Wait};
+use kadenz_msg::provider::{Inlet, More, Outlet, Provider, Wait};
 use kadenz_rt::clock;
 
 /// What messages begin with by which an outlet and an inlet find out that they have found each other.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use kadenz_msg::arrival::Scope;
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::provider::{
-    BackPressure, Inlet, Loss, More, Order, Provider, PublishError, Received, Scope, Wait,
+    BackPressure, Inlet, Loss, More, Order, Provider, PublishError, Received, Wait,
 };
 use kadenz_rt::clock;
 

@@ -7,7 +7,7 @@
 
 use crate::{
     histogram::SignedHistogram,
-    run::model::Counts,
+    recorder::Counts,
     sync::{
         Arc, AtomicI64, AtomicU64,
         Ordering::{Acquire, Relaxed, Release},

@@ -50,6 +50,7 @@
 //! assert_eq!((counts.min_ns, counts.max_ns), (Some(-900), Some(480_000)));
 //! ```
 
+mod counts;
 mod lone;
 mod shared;
 
@@ -58,12 +59,12 @@ use std::time::Instant;
 use lone::LoneReader;
 use shared::SharedReader;
 
+pub use counts::Counts;
 pub(crate) use lone::Falling;
 pub use lone::SingleWriter;
 pub use shared::Recorder;
 
 use crate::histogram::{Layout, SignedHistogram};
-use crate::run::model::Counts;
 use crate::sync::AtomicU64;
 use crate::sync::Ordering::Relaxed;
 

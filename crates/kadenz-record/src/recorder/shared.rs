@@ -3,7 +3,7 @@
 use crate::{
     histogram::SignedHistogram,
     phaser::WriterReaderPhaser,
-    run::model::Counts,
+    recorder::Counts,
     sync::{Arc, AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 

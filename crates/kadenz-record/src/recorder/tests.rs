@@ -5,7 +5,7 @@ use std::thread;
 use super::{LAYOUT, pair, shared};
 use crate::{
     histogram::{Histogram, SignedHistogram},
-    run::model::Counts,
+    recorder::Counts,
 };
 
 const VALUES: i64 = if cfg!(miri) { 30 } else { 100_000 };

@@ -1,7 +1,8 @@
 //! A series as it is counted, and the summary it gives.
 
 use kadenz_record::histogram::SignedHistogram;
-use kadenz_record::run::model::{Counts, Series};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::Series;
 use kadenz_report::statistics::{distribution, percentiles};
 use kadenz_report::summary::{IntervalPoint, SeriesSummary};
 use kadenz_report::verdict::Verdict;

@@ -1,7 +1,7 @@
 //! How often pairs of runs of one source are marked, and whether a real shift is found.
 
 use super::*;
-use crate::compare::random::Random;
+use crate::statistics::random::Random;
 
 /// Samples of a second.
 const RATE: usize = 100;

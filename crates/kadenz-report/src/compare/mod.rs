@@ -7,7 +7,6 @@ pub mod fail_if;
 mod interval;
 mod metric;
 pub mod network;
-pub(crate) mod random;
 mod words;
 
 pub use differences::Difference;

@@ -3,11 +3,12 @@ use std::time::Duration;
 
 use kadenz_record::histogram::Histogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
-use kadenz_record::run::model::{Counts, EndedBy, Kind, Run, Series, SeriesFiles};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles};
 
-use super::random::Random;
 use super::*;
 use crate::statistics::Percent;
+use crate::statistics::random::Random;
 use crate::testing::{named, run_of, series_of};
 
 /// Writes a run of `intervals` seconds at 1 kHz whose lateness spreads around `centre` ns, with a

@@ -37,7 +37,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::terminal::{Style, Text, visible, wrap};
+use crate::text::{Style, Text, visible, wrap};
 
 pub use table::Table;
 pub(crate) use table::{Bar, Cell, Column, Row};
@@ -246,13 +246,6 @@ impl Document {
         });
         blocks.collect::<Vec<_>>().join("\n\n") + "\n"
     }
-
-    /// As a part of an HTML page: paragraphs, tables and preformatted text. All that came with names and texts of
-    /// others is escaped.
-    #[must_use]
-    pub fn html(&self) -> String {
-        crate::html::of_document(self)
-    }
 }
 
 impl Block {
@@ -369,7 +362,7 @@ mod tests {
 
     #[test]
     fn colours_of_a_listing_show_on_a_terminal_alone() {
-        let kept = Text::emphasised("kept", crate::terminal::Emphasis::Good);
+        let kept = Text::emphasised("kept", crate::text::Emphasis::Good);
         let document = Document::new().listing(Text::join([kept, "<i>\u{1b}[2J".into()], " "));
         assert_eq!(
             document.terminal(),

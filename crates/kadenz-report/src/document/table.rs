@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::Medium;
-use crate::html::figures;
+use crate::figures;
 use crate::numbers;
-use crate::terminal::table as drawn;
-use crate::terminal::{Style, Text, one_line};
+use crate::text::table as drawn;
+use crate::text::{Style, Text, one_line};
 
 /// Rows under a head. Each cell is one line.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,14 +1,18 @@
 //! Documents on a page.
 
-use super::figures::printed;
 use super::markup::Markup;
 use crate::document::{Bar, Block, Cell, Document, Medium, Table};
+use crate::figures::printed;
 
-/// A document by itself.
-pub(crate) fn of_document(document: &Document) -> String {
-    let mut out = Markup::default();
-    write(&mut out, document);
-    out.finish()
+impl Document {
+    /// As a part of an HTML page: paragraphs, tables and preformatted text. All that came with names and texts of
+    /// others is escaped.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut out = Markup::default();
+        write(&mut out, self);
+        out.finish()
+    }
 }
 
 /// Writes what a page shows of a document.

@@ -1,9 +1,9 @@
 //! The figures that scripts draw: percentiles, maxima over time, histogram, jitter.
 
 use super::data::Data;
-use super::figures::{count, duration, lasting, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use crate::figures::{count, duration, lasting, significant, span};
 use crate::statistics::{JitterFacts, Percent};
 
 const SCALE: &str = concat!(

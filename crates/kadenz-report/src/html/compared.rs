@@ -1,11 +1,11 @@
 //! What several runs say together: the difference first, and of more than two what became of each
 //! percentile from run to run.
 
-use super::figures::{count, printed, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::verdict::h1;
 use crate::compare::{CompareOptions, Comparison};
+use crate::figures::{count, printed, significant, span};
 use crate::statistics::Percent;
 
 /// The section's link in the page's navigation.

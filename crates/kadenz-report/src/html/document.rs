@@ -4,7 +4,6 @@ use super::charts;
 use super::compared;
 use super::data;
 use super::doubt;
-use super::figures::lasting;
 use super::gaussian;
 use super::machine;
 use super::markup::Markup;
@@ -17,6 +16,7 @@ use super::sections;
 use super::table;
 use super::tried;
 use super::verdict;
+use crate::figures::lasting;
 use crate::matrix::Matrix;
 
 const STYLE: &str = include_str!("../../assets/report.css");

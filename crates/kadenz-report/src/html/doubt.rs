@@ -2,10 +2,10 @@
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
-use super::figures::printed;
 use super::markup::Markup;
 use super::page::Page;
 use super::remedy;
+use crate::figures::printed;
 
 /// Warnings that cost something or say what is absent, and do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];

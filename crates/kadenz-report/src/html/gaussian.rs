@@ -1,9 +1,9 @@
 //! What was measured against the Gaussian that its mean and deviation claim (Enner's figure 6).
 
 use super::charts::plot;
-use super::figures::{count, duration, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use crate::figures::{count, duration, significant, span};
 
 /// What is drawn how.
 const KEY: &str = concat!(

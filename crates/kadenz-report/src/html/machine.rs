@@ -3,10 +3,10 @@
 use kadenz_record::run::model::{Host, Run, TuningMeasure};
 
 use super::doubt::{self, Doubt};
-use super::figures::{duration, printed, significant};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::remedy;
+use crate::figures::{duration, printed, significant};
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 

@@ -9,7 +9,6 @@ mod compared;
 mod data;
 mod document;
 mod doubt;
-pub(crate) mod figures;
 mod gaussian;
 mod machine;
 mod mark;
@@ -29,8 +28,6 @@ mod verdict;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-pub(crate) use blocks::of_document;
 
 use crate::matrix::Matrix;
 use crate::summary::Summary;

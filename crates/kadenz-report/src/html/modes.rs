@@ -1,10 +1,11 @@
 //! Recurring modes: what comes again and again, a row a mode.
 
-use super::figures::{count, printed, significant, span};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
-use crate::modes::{ABOUT, Mode, SeriesModes, Shape, Source, confidence, describe, shapes};
+use crate::figures::{count, printed, significant, span};
+use crate::modes::{ABOUT, Mode, SeriesModes, Shape, Source, confidence, describe};
 use crate::numbers;
+use crate::summary::recurring::shapes;
 
 /// The section's link in the page's navigation.
 pub(super) const LINK: &str = "<a href=\"#modes\">Modes</a>";

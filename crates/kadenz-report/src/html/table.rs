@@ -1,9 +1,9 @@
 //! The table of series: what was counted, the percentiles it can carry, and how far the worst lies.
 
-use super::figures::{bound, count, duration, percent, plural, rate, significant, span};
 use super::mark;
 use super::markup::Markup;
 use super::page::{Group, Page, SeriesOnPage, kind_in_words};
+use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
 use crate::statistics::Percent;
 use crate::verdict::Verdict;
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use kadenz_record::run::check::{EXPERIMENT, TUNING};
 
-use super::figures::{count, printed, span};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
+use crate::figures::{count, printed, span};
 use crate::matrix::{Cell, Cheapest, Load, Matrix};
 use crate::statistics::Percent;
 use crate::summary::Summary;

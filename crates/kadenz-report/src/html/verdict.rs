@@ -2,13 +2,14 @@
 
 use super::compared;
 use super::doubt::{self, Doubt};
-use super::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use crate::answers::{Answer, Headline, answer};
+use crate::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::words::bounded;
-use crate::verdict::{Answer, Headline, Standing, Verdict, answer};
+use crate::verdict::{Standing, Verdict};
 
 /// How a standing looks and reads.
 struct Look {

@@ -6,7 +6,7 @@ use std::thread::{self, available_parallelism};
 
 use kadenz_record::histogram::SparseHistogram;
 use kadenz_record::hlog::reader::{Encoded, ReadLogError};
-use kadenz_record::run::model::Counts;
+use kadenz_record::recorder::Counts;
 
 use super::sink::{EncodedInterval, extend};
 

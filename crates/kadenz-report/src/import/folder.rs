@@ -145,7 +145,7 @@ impl Drop for Folder {
 }
 
 /// Writes `run.json` into a run folder, in place of one that is there.
-pub(super) fn write_run(folder: &Path, run: &Run) -> Result<(), StoreError> {
+pub(crate) fn write_run(folder: &Path, run: &Run) -> Result<(), StoreError> {
     let mut json = serde_json::to_vec_pretty(run)?;
     json.push(b'\n');
     Ok(LocalDisk.replace(&folder.join(RUN_JSON), &json, run.complete)?)

@@ -48,11 +48,11 @@ mod sockperf;
 mod source;
 
 pub use self::error::{ImportError, ReadError, StoreError};
+pub(crate) use self::folder::write_run;
 pub use self::sink::{Collected, EncodedInterval, Sink};
 
 use self::folder::Folder;
 use self::source::Source;
-use crate::summary::{SummariseError, Summary, SummaryOptions};
 
 /// A file format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -249,24 +249,4 @@ pub fn import(path: &Path, format: Format, out: &Path) -> Result<Run, ImportErro
             source,
         }),
     }
-}
-
-/// States a deadline for every series of an imported run, and counts its misses: exactly where there are
-/// samples, else to the resolution of the histograms. Gives back what the run says then.
-///
-/// # Errors
-/// [`SummariseError`] where the run cannot be read again or its `run.json` not be written.
-pub fn state_deadline(run: &Path, deadline_ns: u64) -> Result<Summary, SummariseError> {
-    let options = SummaryOptions {
-        deadline_ns: Some(deadline_ns),
-        ..SummaryOptions::default()
-    };
-    let mut summary = Summary::of_run_with(run, options)?;
-    summary.run.series = summary.series.iter().map(|it| it.series.clone()).collect();
-    let store = |source| ImportError::Store {
-        folder: run.to_owned(),
-        source,
-    };
-    folder::write_run(run, &summary.run).map_err(store)?;
-    Ok(summary)
 }

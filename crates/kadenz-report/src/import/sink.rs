@@ -4,8 +4,9 @@ use std::io::BufRead;
 
 use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::hlog::reader::Encoded;
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::labels::{VALUE, labels};
-use kadenz_record::run::model::{Counts, EndedBy, Run, Series, Warning};
+use kadenz_record::run::model::{EndedBy, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
 use super::{Format, ReadError, StoreError};

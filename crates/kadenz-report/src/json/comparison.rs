@@ -98,17 +98,6 @@ pub struct RoundTripsOutput<'a> {
     pub host: &'a NetworkHost,
 }
 
-/// A round trip in nanoseconds, or a difference of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RoundTripOutput {
-    /// Measured; `null` where too few packets were answered.
-    pub round_trip_ns: Option<i64>,
-    /// Computed: how long one packet and its answer are on the wire; `null` where the links are not known.
-    pub wire_ns: Option<i64>,
-    /// The rest: switches, queues, cards, systems, the device.
-    pub not_on_wire_ns: Option<i64>,
-}
-
 impl<'a> ComparisonOutput<'a> {
     /// What comparing `runs` gave.
     #[must_use]
@@ -176,16 +165,6 @@ impl<'a> RoundTripsOutput<'a> {
             lost: row.lost,
             reordered: row.reordered,
             host: &row.host,
-        }
-    }
-}
-
-impl From<RoundTrip> for RoundTripOutput {
-    fn from(of: RoundTrip) -> Self {
-        Self {
-            round_trip_ns: of.measured_ns,
-            wire_ns: of.wire_ns,
-            not_on_wire_ns: of.not_on_wire_ns(),
         }
     }
 }

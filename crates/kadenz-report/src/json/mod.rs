@@ -5,27 +5,24 @@
 
 mod comparison;
 mod network;
-mod percentiles;
 mod series;
 
 use kadenz_record::run::messages::{Messages, Subscriber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use comparison::{
-    ComparisonOutput, FigureOutput, PairOutput, RoundTripOutput, RoundTripsOutput,
-};
+pub use comparison::{ComparisonOutput, FigureOutput, PairOutput, RoundTripsOutput};
 pub use network::{
     BroadcastsOutput, ErrorOutput, FlowOutput, InterfaceOutput, ModelOutput, NetworkOutput,
     PathOutput, PlacesOutput, TestbedOutput,
 };
-pub(crate) use percentiles::{Percentiles, by_name};
-pub use series::{DeadlineOutput, SeriesOutput};
+pub use series::SeriesOutput;
 
+use crate::answers::answer;
+use crate::answers::budget::Budget;
 use crate::document::Version;
 use crate::summary::Summary;
-use crate::verdict::budget::Budget;
-use crate::verdict::{answer, messages};
+use crate::verdict::messages;
 use kadenz_record::run::camera::Camera;
 
 /// What show and every measuring command print of runs. Durations are in nanoseconds and say so in their

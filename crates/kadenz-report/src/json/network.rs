@@ -5,9 +5,10 @@ use kadenz_record::run::testbed::TestbedLink;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answers::broadcasts;
+use crate::answers::testbed::{self, Beside};
 use crate::summary::Summary;
-use crate::verdict::testbed::{self, Beside};
-use crate::verdict::{broadcasts, packets, wire};
+use crate::verdict::{packets, wire};
 
 /// What a network measurement counted; times stand in its series.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -11,7 +11,7 @@
 //! "Better bootstrap confidence intervals" (1987), without his corrections.
 
 use crate::compare::cells::Cells;
-use crate::compare::random::Random;
+use crate::statistics::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 
 /// With fewer cells than this there is nothing to draw from.

@@ -6,7 +6,7 @@ use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
 use super::{Combination, Load, Matrix, Standing, paper, words};
 use crate::document::{Cell as TableCell, Column, Document, Table};
-use crate::html::figures::{bound, significant};
+use crate::figures::{bound, significant};
 use crate::statistics::Percent;
 
 /// What it says, the answer first.

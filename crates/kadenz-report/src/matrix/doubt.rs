@@ -15,8 +15,8 @@ use super::bootstrap::{draw, interval};
 use super::json::RatioOutput;
 use crate::compare::MIN_BEYOND;
 use crate::compare::cells::{self, Cells};
-use crate::compare::random::Random;
 use crate::statistics::Percent;
+use crate::statistics::random::Random;
 use crate::summary::{SeriesSummary, Summary};
 
 /// What every interval of a matrix holds.

@@ -11,8 +11,8 @@ use super::ranking::{PaperPair, Ranked, Ranking};
 use super::recommend::{Recommendation, Standing};
 use super::{Combination, Load, Matrix, Measure, Periods, words};
 use crate::document::Version;
-use crate::json::{Percentiles, by_name};
 use crate::statistics::Percentile;
+use crate::statistics::{Percentiles, by_name};
 use crate::verdict::Verdict;
 
 /// What `kadenz tune` found: cells are combinations of P priority, M memory locked, C CPU shielded, S spinning

@@ -208,7 +208,7 @@ fn first_from(times: &[f64], from: usize, at_s: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::random::Random;
+    use crate::statistics::random::Random;
 
     #[test]
     fn a_chain_steps_over_what_is_missing_and_what_is_foreign() {

@@ -222,7 +222,7 @@ fn value(bin: usize, resolution_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::random::Random;
+    use crate::statistics::random::Random;
 
     #[test]
     fn bins_and_values_are_inverse() {

@@ -31,7 +31,6 @@ mod order;
 mod phases;
 mod presence;
 mod ramps;
-mod read;
 mod removal;
 mod search;
 mod shape;
@@ -45,9 +44,8 @@ use serde::Serialize;
 
 pub use finder::Finder;
 pub use json::{ModeOutput, ModesOutput, RecurringOutput};
-pub(crate) use read::shapes;
-pub use read::{FindModesError, of_run};
-pub(crate) use shape::Shape;
+pub(crate) use shape::{Shape, Shaper};
+pub(crate) use timing::Timing;
 pub(crate) use words::{ABOUT, confidence};
 pub use words::{describe, told};
 

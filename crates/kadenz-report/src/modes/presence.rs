@@ -149,7 +149,7 @@ fn ln_binomial_tail(hits: usize, tries: usize, chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::random::Random;
+    use crate::statistics::random::Random;
 
     fn of_limit(times: &[f64], period_s: f64, tolerance: f64, ln_limit: f64) -> Option<Presence> {
         presence(

@@ -23,7 +23,7 @@ pub(crate) struct Shape {
 
 /// Lays occurrences over each other as the samples stream by.
 #[derive(Debug)]
-pub(super) struct Shaper {
+pub(crate) struct Shaper {
     /// Where pictures begin, ascending: each occurrence has its own, for a mode may stray.
     froms_s: Vec<f64>,
     span_s: f64,
@@ -34,7 +34,7 @@ pub(super) struct Shaper {
 
 impl Shaper {
     /// Begins, with where occurrences began; absent where the picture would have a single bin.
-    pub(super) fn new(mode: &Mode, starts_s: &[f64]) -> Option<Self> {
+    pub(crate) fn new(mode: &Mode, starts_s: &[f64]) -> Option<Self> {
         // Not every series says its interval, but every mode how many of them it lasts.
         let interval_s = mode.duration_s / mode.samples.max(1) as f64;
         let length_s = mode.duration_s.max(MIN * interval_s);
@@ -56,7 +56,7 @@ impl Shaper {
         })
     }
 
-    pub(super) fn take(&mut self, point: Point) {
+    pub(crate) fn take(&mut self, point: Point) {
         let at_s = point.at_ns as f64 / 1e9 + self.half_s;
         let begun = self.froms_s.partition_point(|from_s| *from_s <= at_s);
         let Some(from_s) = begun.checked_sub(1).map(|it| self.froms_s[it]) else {
@@ -69,7 +69,7 @@ impl Shaper {
     }
 
     /// The shape; absent if a bin got no value.
-    pub(super) fn finish(self) -> Option<Shape> {
+    pub(crate) fn finish(self) -> Option<Shape> {
         let quantiles = |mut values: Vec<i64>| {
             values.sort_unstable();
             let at = |share: usize| values.get(values.len() * share / 10).copied();

@@ -13,7 +13,7 @@ const UNKNOWN_NS: u64 = 1_000_000;
 /// Makes points of samples. Some imports know only the order of theirs, and give all the same time; that
 /// the first few are of one time says nothing yet, so they are held back.
 #[derive(Debug)]
-pub(super) struct Timing {
+pub(crate) struct Timing {
     interval_ns: u64,
     /// Absent until it is known.
     timed: Option<bool>,
@@ -21,7 +21,7 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    pub(super) fn new(interval_ns: Option<u64>) -> Self {
+    pub(crate) fn new(interval_ns: Option<u64>) -> Self {
         Self {
             interval_ns: interval_ns.unwrap_or(UNKNOWN_NS),
             timed: None,
@@ -30,7 +30,7 @@ impl Timing {
     }
 
     /// Takes the next samples.
-    pub(super) fn take(&mut self, samples: &[Sample], give: &mut impl FnMut(Point)) {
+    pub(crate) fn take(&mut self, samples: &[Sample], give: &mut impl FnMut(Point)) {
         if self.timed.is_none() {
             let first = self.undecided.first().or(samples.first());
             let differs = |it: &Sample| first.is_some_and(|one| one.intended_ns != it.intended_ns);
@@ -48,7 +48,7 @@ impl Timing {
     }
 
     /// Gives what was held back. Whether the samples have times; absent where there were none.
-    pub(super) fn finish(mut self, give: &mut impl FnMut(Point)) -> Option<bool> {
+    pub(crate) fn finish(mut self, give: &mut impl FnMut(Point)) -> Option<bool> {
         if !self.undecided.is_empty() {
             // A single sample may well have been at the start of the run.
             self.decide(self.undecided.len() == 1, give);

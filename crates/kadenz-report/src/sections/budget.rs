@@ -1,10 +1,10 @@
 //! The budget: where a deadline's time goes, a row a layer. On a page, a bar's whole width is the deadline.
 
+use crate::answers::budget::{Budget, Layer};
 use crate::document::{Bar, Cell, Column, Document, Row, Table};
-use crate::html::figures;
+use crate::figures;
 use crate::numbers;
 use crate::summary::Summary;
-use crate::verdict::budget::{Budget, Layer};
 
 /// Each budget in words and by layer; none in a run without round trips and messages, or without a deadline.
 pub(crate) fn of(summary: &Summary) -> Vec<Document> {
@@ -65,7 +65,7 @@ fn row(budget: &Budget, layer: &Layer, class: Option<&'static str>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::budget::Journey;
+    use crate::answers::budget::Journey;
 
     fn layer(p50_ns: i64, p99_9_ns: Option<i64>) -> Layer {
         Layer {

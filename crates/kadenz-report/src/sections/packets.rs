@@ -2,12 +2,13 @@
 
 use kadenz_record::run::network::{Flow, Interface, Network, Places};
 
+use crate::answers::{broadcasts, testbed};
 use crate::document::{Cell, Column, Document, Medium, Row, Table};
-use crate::html::figures::bound;
+use crate::figures::bound;
 use crate::numbers::thousands;
 use crate::statistics::Percent;
 use crate::summary::Summary;
-use crate::verdict::{broadcasts, packets, testbed, wire};
+use crate::verdict::{packets, wire};
 
 /// How many devices stand in a terminal's table.
 const MAX_DRAWN: usize = 48;

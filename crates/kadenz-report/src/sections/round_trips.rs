@@ -3,7 +3,7 @@
 use crate::compare::NetworkRow;
 use crate::compare::network::NetworkHost;
 use crate::document::{Cell, Column, Document, Medium, Table};
-use crate::html::figures;
+use crate::figures;
 use crate::numbers;
 use crate::verdict::wire::{self, RoundTrip};
 
@@ -127,7 +127,7 @@ mod tests {
     use crate::compare::network::tests::{post, round_trips};
     use crate::compare::{CompareOptions, Comparison};
     use crate::summary::Summary;
-    use crate::terminal::{Style, Text};
+    use crate::text::{Style, Text};
 
     fn document(runs: &[Summary]) -> Document {
         let comparison = Comparison::new(runs, &CompareOptions::default());

@@ -3,11 +3,11 @@
 
 use kadenz_record::run::testbed::{Testbed, TestbedLink};
 
+use crate::answers::testbed;
 use crate::document::{Cell, Column, Document, Table};
-use crate::html::figures::span;
+use crate::figures::span;
 use crate::numbers::thousands;
 use crate::summary::Summary;
-use crate::verdict::testbed;
 use crate::verdict::wire::speed;
 
 /// The testbed in words, by figures and by links; nothing of a run on a real network. A terminal has the words
@@ -90,7 +90,7 @@ fn link(testbed: &Testbed, group: &Group<'_>) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use crate::verdict::testbed::tests::in_a_testbed;
+    use crate::answers::testbed::tests::in_a_testbed;
 
     const LINK: &str = "<a href=\"#testbed\">Testbed</a>";
 

@@ -8,6 +8,8 @@ mod extremes;
 mod hiccups;
 mod jitter;
 mod moments;
+mod percentiles;
+pub(crate) mod random;
 mod ratio;
 mod samples;
 pub(crate) mod student;
@@ -20,13 +22,12 @@ pub use extremes::{EXTREMES, Extremes};
 pub use hiccups::hiccup_total;
 pub use kadenz_record::histogram::{ParsePercentError, Percent};
 pub use moments::Moments;
+pub(crate) use percentiles::{Percentiles, by_name, by_name_at_least};
 pub use ratio::RatioInterval;
 pub use samples::SampleMeter;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::json::{Percentiles, by_name};
 
 /// A percentile that the sample can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

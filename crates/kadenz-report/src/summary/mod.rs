@@ -2,8 +2,10 @@
 //! comparison.
 
 mod batches;
+mod deadline;
 mod log;
 mod read;
+pub mod recurring;
 mod testbed;
 mod together;
 
@@ -15,11 +17,13 @@ use kadenz_record::run::model::{Run, Series, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::{Percentiles, by_name};
 use crate::modes::SeriesModes;
-use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
+use crate::statistics::{
+    Cluster, Percent, Percentile, Percentiles, SampleFacts, SignedBucket, by_name,
+};
 use crate::verdict::Verdict;
 
+pub use deadline::state_deadline;
 pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
 pub use testbed::TestbedError;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
-use kadenz_record::run::model::{Counts, Kind, Series, Warning};
+use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 

@@ -1,7 +1,8 @@
 //! Parts of one measurement, taken together.
 
 use kadenz_record::histogram::SignedHistogram;
-use kadenz_record::run::model::{Counts, Series};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::Series;
 
 use super::SeriesSummary;
 

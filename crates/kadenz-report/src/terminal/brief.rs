@@ -2,15 +2,16 @@
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
-use super::Style;
-use super::table::{Cell, Table};
-use super::text::{Emphasis, Text, wrap};
+use crate::answers::answer;
+use crate::answers::budget::{Budget, Journey};
 use crate::matrix::Matrix;
 use crate::numbers;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
-use crate::verdict::budget::{Budget, Journey};
-use crate::verdict::{answer, messages, packets};
+use crate::text::Style;
+use crate::text::table::{Cell, Table};
+use crate::text::{Emphasis, Text, wrap};
+use crate::verdict::{messages, packets};
 
 /// Lines and columns of the smallest screen.
 const LINES: usize = 25;
@@ -44,7 +45,8 @@ pub struct Aside<'a> {
 ///
 /// ```
 /// use kadenz_report::summary::Summary;
-/// use kadenz_report::terminal::{Aside, Style, brief};
+/// use kadenz_report::terminal::{Aside, brief};
+/// use kadenz_report::text::Style;
 ///
 /// let text = brief(&[Summary::default()], &Aside::default(), Style::plain());
 /// assert!(text.starts_with("No deadline was stated"));

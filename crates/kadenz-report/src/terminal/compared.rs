@@ -1,13 +1,14 @@
 //! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
 
 use super::comparison::{ratio, shown};
-use super::table::{Cell, Table};
-use super::text::{Text, wrap};
-use super::{Style, sheet};
+use super::sheet;
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
 use crate::sections::round_trips;
 use crate::statistics::Percent;
 use crate::summary::Summary;
+use crate::text::Style;
+use crate::text::table::{Cell, Table};
+use crate::text::{Text, wrap};
 
 /// Rows of the table, so that all of the answer fits into 25 lines.
 const MAX_ROWS: usize = 8;

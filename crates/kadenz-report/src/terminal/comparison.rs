@@ -1,18 +1,20 @@
 //! The table of a comparison.
 
-use super::table::{Cell, Table};
-use super::text::{Text, wrap};
-use super::{Style, sheet};
+use super::sheet;
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
 use crate::sections::round_trips;
 use crate::statistics::Percentile;
 use crate::summary::{SeriesSummary, Summary};
+use crate::text::Style;
+use crate::text::table::{Cell, Table};
+use crate::text::{Text, wrap};
 
 /// A comparison of `runs`: what differs between them, a table a series, what stands alone.
 ///
 /// ```
 /// use kadenz_report::compare::{CompareOptions, Comparison};
-/// use kadenz_report::terminal::{Style, comparison};
+/// use kadenz_report::terminal::comparison;
+/// use kadenz_report::text::Style;
 ///
 /// let runs = [];
 /// let compared = Comparison::new(&runs, &CompareOptions::default());

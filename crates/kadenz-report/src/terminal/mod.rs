@@ -6,10 +6,6 @@ mod comparison;
 mod modes;
 mod overview;
 mod sheet;
-pub(crate) mod table;
-pub(crate) mod text;
-
-use std::io::IsTerminal as _;
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
@@ -18,59 +14,20 @@ pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
-pub use text::{Emphasis, Text, is_hidden, one_line, visible, wrap};
 
+use crate::answers::answer;
 use crate::matrix::{self, Matrix};
 use crate::numbers;
 use crate::sections::{budget, messages, packets};
 use crate::summary::Summary;
-use crate::verdict::answer;
-use text::indented;
-
-/// Width that is assumed where there is no terminal to ask.
-const PLAIN_WIDTH: u16 = 100;
-/// Narrower than this no table is readable; it then runs over the edge.
-const MIN_WIDTH: u16 = 32;
-
-/// How to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns there are.
-    pub width: u16,
-    /// Lines and colours; without them tables are Markdown.
-    pub rich: bool,
-}
-
-impl Style {
-    /// Markdown, 100 columns wide: for files, pipes and tests.
-    #[must_use]
-    pub fn plain() -> Self {
-        Self {
-            width: PLAIN_WIDTH,
-            rich: false,
-        }
-    }
-
-    /// What suits standard output: rich on a terminal of its width, else plain; `colour` says to be
-    /// rich, or plain, whatever it is.
-    #[must_use]
-    pub fn of_stdout(colour: Option<bool>) -> Self {
-        let stdout = std::io::stdout();
-        let size = terminal_size::terminal_size_of(&stdout);
-        // A pseudo-terminal whose size nobody set has no columns.
-        let width = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
-        Self {
-            width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),
-            rich: colour.unwrap_or_else(|| stdout.is_terminal()),
-        }
-    }
-}
+use crate::text::{Style, Text, indented, wrap};
 
 /// All that a run says: what was measured where, the answer in words, the series, the warnings.
 ///
 /// ```
 /// use kadenz_report::summary::Summary;
-/// use kadenz_report::terminal::{Style, summary};
+/// use kadenz_report::terminal::summary;
+/// use kadenz_report::text::Style;
 ///
 /// let text = summary(&Summary::default(), Style::plain());
 /// assert!(text.contains("no series"));

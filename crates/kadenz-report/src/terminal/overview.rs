@@ -1,10 +1,10 @@
 //! Enner's table: what mean and deviation say, beside what they hide.
 
-use super::Style;
-use super::table::{Cell, Table};
-use super::text::Text;
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
+use crate::text::Style;
+use crate::text::Text;
+use crate::text::table::{Cell, Table};
 
 const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Borrow;
 
-use super::Style;
-use super::table::{Cell, Table, fitting};
-use super::text::{Text, wrap};
 use crate::numbers;
 use crate::statistics::{Cluster, Extreme, JitterFacts, Percent, Percentile};
 use crate::summary::SeriesSummary;
+use crate::text::Style;
+use crate::text::table::{Cell, Table, fitting};
+use crate::text::{Text, wrap};
 use crate::verdict::{Standing, Verdict};
 
 /// With fewer samples than this beyond it, a percentile is printed with their number.

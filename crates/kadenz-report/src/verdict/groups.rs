@@ -131,7 +131,7 @@ const NORMAL: f64 = 1.644_853_626_951;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::random::Random;
+    use crate::statistics::random::Random;
 
     #[test]
     fn a_row_counts_once() {

@@ -2,27 +2,22 @@
 
 mod binomial;
 mod bound;
-pub mod broadcasts;
-pub mod budget;
 mod groups;
-mod headline;
 pub mod messages;
+mod output;
 pub mod packets;
 mod plan;
-pub mod testbed;
 pub mod wire;
 pub(crate) mod words;
 
 pub use bound::{CONFIDENCE, upper_bound};
 pub use groups::{Assumption, Block};
-pub use headline::{Answer, Headline, machine};
+pub use output::DeadlineOutput;
 pub use plan::Plan;
-pub use words::{answer, describe};
+pub use words::describe;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::json::DeadlineOutput;
 
 /// Fewer samples than this cannot claim even 99 % (see [`Plan`]), so nothing is claimed from them.
 pub const MIN_SAMPLES: u64 = 299;

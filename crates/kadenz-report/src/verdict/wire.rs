@@ -4,7 +4,6 @@ use kadenz_record::run::network::{ToldBy, WirePath};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::RoundTripOutput;
 use crate::numbers;
 
 /// A round trip, as far as it is known: what was measured, and what of it is wire.
@@ -54,6 +53,27 @@ impl RoundTrip {
         Self {
             measured_ns: less(self.measured_ns, other.measured_ns),
             wire_ns: less(self.wire_ns, other.wire_ns),
+        }
+    }
+}
+
+/// A round trip in nanoseconds, or a difference of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RoundTripOutput {
+    /// Measured; `null` where too few packets were answered.
+    pub round_trip_ns: Option<i64>,
+    /// Computed: how long one packet and its answer are on the wire; `null` where the links are not known.
+    pub wire_ns: Option<i64>,
+    /// The rest: switches, queues, cards, systems, the device.
+    pub not_on_wire_ns: Option<i64>,
+}
+
+impl From<RoundTrip> for RoundTripOutput {
+    fn from(of: RoundTrip) -> Self {
+        Self {
+            round_trip_ns: of.measured_ns,
+            wire_ns: of.wire_ns,
+            not_on_wire_ns: of.not_on_wire_ns(),
         }
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::supervisor::Setup;
-use kadenz_ethercat::control::threads::Prepared;
 use kadenz_ethercat::main_device::bring_up::{self, UntilStopped, is_ended, retry};
 use kadenz_ethercat::main_device::clocks::{
     self, Bounds, ClockError, Clocks, Epoch, Sync, Width, since_2000,
@@ -20,6 +19,7 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::{self, AxisRunner, Policy};
 use kadenz_ethercat::port::Port;
+use kadenz_ethercat::running_loop::threads::Prepared;
 use kadenz_ethercat::wire::{Configured as Station, Position};
 use kadenz_rt::clock::WallTime;
 

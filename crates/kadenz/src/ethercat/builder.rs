@@ -3,8 +3,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
-use kadenz_ethercat::control::control_socket::{ControlServer, ControlServerError};
 use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
 use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::main_device::configure::ConfigureError;
@@ -13,7 +11,10 @@ use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::expected::Expected;
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched};
 use kadenz_ethercat::motion;
-use kadenz_ethercat::port::{Port, WirePort};
+use kadenz_ethercat::port::Port;
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::running_loop::control_socket::{ControlServer, ControlServerError};
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::file::Plan as SegmentPlan;
 use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::sleep::SleeperKind;

@@ -2,7 +2,7 @@
 
 use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::supervisor::DeviceTable;
-use kadenz_ethercat::control::threads::LoopThreads;
+use kadenz_ethercat::running_loop::threads::LoopThreads;
 
 use super::network::StopHandle;
 use super::process_image::ProcessImage;
@@ -11,7 +11,7 @@ use super::process_image::ProcessImage;
 #[derive(Debug, Default)]
 pub(super) struct ControlSocket {
     #[cfg(target_os = "linux")]
-    pub(super) server: Option<kadenz_ethercat::control::control_socket::ControlServer>,
+    pub(super) server: Option<kadenz_ethercat::running_loop::control_socket::ControlServer>,
 }
 
 /// What the socket says about the loop.
@@ -34,7 +34,7 @@ mod linux {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    use kadenz_ethercat::control::control_socket::ServerContext;
+    use kadenz_ethercat::running_loop::control_socket::ServerContext;
 
     use super::{ControlSocket, StopHandle, Told};
 

@@ -9,13 +9,14 @@ use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::supervisor::{
     DeviceTable, SegmentSupervisor, Settings as SupervisorSettings,
 };
-use kadenz_ethercat::control::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::main_device::layout::Layout;
 use kadenz_ethercat::motion::MotionHandle;
-use kadenz_ethercat::port::{self, Port, WirePort};
+use kadenz_ethercat::port::{self, Port};
+use kadenz_ethercat::running_loop::threads::{LoopThreads, Prepared};
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::file::Plan as SimPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};

@@ -9,10 +9,10 @@ use kadenz_ethercat::control::cyclic::{
 };
 use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
 use kadenz_ethercat::control::supervisor::DeviceTable;
-use kadenz_ethercat::control::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::motion::{AxisGroup, AxisRunner, Policy};
 use kadenz_ethercat::port::Port;
+use kadenz_ethercat::running_loop::threads::{LoopThreads, Prepared};
 use kadenz_record::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;

@@ -114,8 +114,8 @@ impl ProcessImage {
 
     /// What the control socket shows of it.
     #[cfg(target_os = "linux")]
-    pub(super) fn shown(&self) -> Option<kadenz_ethercat::control::control_socket::Shown<'_>> {
-        use kadenz_ethercat::control::control_socket::{ProcessImage as Posted, Shown};
+    pub(super) fn shown(&self) -> Option<kadenz_ethercat::running_loop::control_socket::Shown<'_>> {
+        use kadenz_ethercat::running_loop::control_socket::{ProcessImage as Posted, Shown};
 
         let image = match &self.place {
             Place::Nowhere => return None,
@@ -137,7 +137,7 @@ type OpenResult = Result<Place, Box<dyn std::error::Error>>;
 
 #[cfg(target_os = "linux")]
 fn shared(name: &str, layout: &Layout) -> OpenResult {
-    use kadenz_ethercat::control::control_socket;
+    use kadenz_ethercat::running_loop::control_socket;
     use kadenz_rt::shared::{self, Owner};
 
     shared::sweep(control_socket::MEMORY);

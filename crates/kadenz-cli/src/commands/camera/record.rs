@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_camera::client::{Camera, CameraGroup, is_name};
+use kadenz_camera::client::{Camera, CameraGroup};
+use kadenz_camera::server::is_name;
 use kadenz_lab::camera::video_log::VideoLog;
 use kadenz_lab::camera::{CameraPlan, experiment};
 use kadenz_msg::log::record::{RecordOptions, Recorded};

@@ -2,7 +2,6 @@
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
-pub(super) mod cheapest;
 mod peer;
 
 use std::time::Duration;
@@ -22,6 +21,7 @@ use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::tuning::Policy;
 
+use super::cheapest;
 use super::outcome::{self, Telling};
 use super::udp::PathOption;
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};

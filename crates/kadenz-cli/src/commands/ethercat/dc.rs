@@ -353,7 +353,7 @@ impl Answer for ClockReport {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use kadenz_ethercat::control::control_socket::{Answer as Reply, Question, Reply as Line};
+    use kadenz_ethercat::running_loop::control_socket::{Answer as Reply, Question, Reply as Line};
 
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;

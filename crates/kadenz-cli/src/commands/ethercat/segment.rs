@@ -8,7 +8,8 @@ use kadenz_ethercat::main_device::bring_up;
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::survey::{self, Surveyed};
-use kadenz_ethercat::port::{Port, WirePort};
+use kadenz_ethercat::port::Port;
+use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::file::{MAX_DEVICES, Plan};
 use kadenz_ethercat::sim::humanoid::humanoid;
 

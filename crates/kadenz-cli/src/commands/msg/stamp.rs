@@ -1,7 +1,7 @@
 //! Times and senders of messages as people and scripts read them.
 
+use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Delivery;
-use kadenz::msg::provider::SenderId;
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 /// The time of day of a moment of the past, by what both clocks show now.

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use kadenz_lab::session;
 use kadenz_record::run::model::TuningMeasure;
 use kadenz_report::document::{Document, Table};
-use kadenz_report::terminal::Text;
+use kadenz_report::text::Text;
 use kadenz_rt::tuning::Measure;
 use serde::Serialize;
 

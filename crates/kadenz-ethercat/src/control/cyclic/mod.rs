@@ -8,7 +8,7 @@
 //! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::link::Link;
 //! # use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
-//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! # let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
 //! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };

@@ -5,7 +5,8 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 
-use crate::port::{Port as _, WirePort};
+use crate::port::Port as _;
+use crate::sim::WirePort;
 
 /// Waits until a time by a port's clock.
 pub trait Timekeeper<P> {

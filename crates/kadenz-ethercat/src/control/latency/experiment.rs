@@ -15,7 +15,7 @@ use crate::main_device::bring_up::{BringUpError, find, prepare};
 use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncError, start_sync};
 use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
-use crate::port::WirePort;
+use crate::sim::WirePort;
 use crate::sim::file::{BuildError, Kind, Plan};
 use crate::sim::humanoid::humanoid;
 use crate::sim::model::stamp;

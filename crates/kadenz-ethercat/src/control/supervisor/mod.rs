@@ -27,7 +27,7 @@
 //! # use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
 //! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::{layout::{Layout, room}, link::Link};
-//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! # let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
 //! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };

@@ -9,10 +9,11 @@ use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use crate::main_device::exchange::{BlockingExchange, FrameBuffer, RetryPolicy};
 use crate::main_device::link::Link;
-use crate::port::WirePort;
+use crate::port::Side;
+use crate::sim::DeviceId;
+use crate::sim::WirePort;
 use crate::sim::fault::{Fault, WireFault};
 use crate::sim::humanoid::humanoid;
-use crate::sim::{DeviceId, Side};
 use crate::wire::register::RX_ERRORS;
 use crate::wire::{AlStatusCode, Command, DatagramsMut};
 

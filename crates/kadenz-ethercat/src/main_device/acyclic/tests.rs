@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicU32;
 
 use super::*;
 use crate::main_device::exchange::{Registers, Target};
-use crate::port::WirePort;
 use crate::sim::Segment;
+use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
 use crate::wire::register::TYPE;
 

@@ -3,7 +3,7 @@ use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::main_device::mapping;
-use crate::port::WirePort;
+use crate::sim::WirePort;
 use crate::sim::model::drive::{Drive, Parameters};
 use crate::sim::{Application, Change, Decision, Model, Pdi, Segment, Time};
 use crate::wire::State;

@@ -8,14 +8,16 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{Bounds, Clocks, Epoch, Settings, Sync, measure, start_sync};
+use crate::description::Description;
+use crate::description::{Hardware, PortKind};
 use crate::main_device::device::SubDevice;
 use crate::main_device::discover;
 use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
-use crate::port::WirePort;
+use crate::port::Side;
+use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
-use crate::sim::model::Description;
-use crate::sim::{Cable, DeviceId, End, Hardware, Model, Passive, PortKind, Segment, Side};
+use crate::sim::{Cable, DeviceId, End, Model, Passive, Segment};
 use crate::wire::Position;
 use crate::wire::sii::Identity;
 

@@ -6,8 +6,8 @@ use super::super::clocks::Sync;
 use super::super::device::{Piece, ProcessData, SubDevice};
 use super::super::layout::Demand;
 use super::super::mapping::{MappedEntry, MappedManager, MappedPdo};
+use crate::description::{Clock, Description, Pdo};
 use crate::esi::{InitCommand, StartUp, Transition, Unheeded};
-use crate::sim::model::{Clock, Description, Pdo};
 use crate::wire::SyncManager;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{

@@ -9,7 +9,7 @@
 //! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::from_esi::{Descriptions, find};
 //! use kadenz_ethercat::main_device::link::Link;
-//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::WirePort;
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut descriptions = Descriptions::default();

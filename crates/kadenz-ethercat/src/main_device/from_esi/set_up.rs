@@ -8,8 +8,8 @@ use super::super::mailbox::{Mail, MailError};
 use super::super::sdo::{self, SdoError};
 use super::Described;
 use super::described::Carried;
+use crate::description::Pdo;
 use crate::esi::{InitCommand, Transition};
-use crate::sim::model::Pdo;
 use crate::wire::coe::{Address, object};
 
 /// A device did not take what its file says.

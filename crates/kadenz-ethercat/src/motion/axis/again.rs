@@ -109,7 +109,7 @@ mod tests {
     use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
     use crate::motion::axis::{Stated, commission};
-    use crate::port::WirePort;
+    use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
     #[test]

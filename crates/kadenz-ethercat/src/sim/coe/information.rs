@@ -1,6 +1,7 @@
 //! What a dictionary says of itself.
 
-use super::{Dictionary, Entry, Object};
+use super::Dictionary;
+use crate::description::{Entry, Object};
 use crate::wire::coe::{
     self, Abort, Access, DataType, EntryDescription, Info, InfoError, ListType, ObjectDescription,
     Unit,

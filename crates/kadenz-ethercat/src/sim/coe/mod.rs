@@ -9,7 +9,7 @@ mod parts;
 mod pdo;
 mod server;
 
-pub use dictionary::{Dictionary, Entry, Object, Slot};
+pub use dictionary::{Dictionary, Slot};
 pub use pdo::ProcessMap;
 pub use server::{Answer, Objection, Server};
 

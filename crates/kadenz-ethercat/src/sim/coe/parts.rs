@@ -1,6 +1,6 @@
 //! What the server's transfers are made of.
 
-use super::Entry;
+use crate::description::Entry;
 use crate::wire::coe::{Address, Response};
 use crate::wire::copy_bits;
 

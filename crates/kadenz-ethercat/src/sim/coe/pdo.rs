@@ -1,7 +1,8 @@
 //! Mapping and assignment of PDOs: what a MainDevice may write into them, and where that puts which value
 //! in the process data.
 
-use super::{Dictionary, Object};
+use super::Dictionary;
+use crate::description::Object;
 use crate::wire::coe::{Abort, Access, Address, object};
 use crate::wire::copy_bits;
 use crate::wire::sii::Direction;

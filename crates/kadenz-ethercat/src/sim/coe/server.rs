@@ -1,7 +1,8 @@
 //! The server of a device's CoE: one transfer at a time, as in real devices.
 
 use super::parts::{Bits, Reply};
-use super::{Dictionary, Entry, Object, information};
+use super::{Dictionary, information};
+use crate::description::{Entry, Object};
 use crate::wire::State;
 use crate::wire::coe::{
     Abort, Address, Message, ObjectCode, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,

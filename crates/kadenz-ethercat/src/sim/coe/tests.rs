@@ -1,4 +1,5 @@
 use super::*;
+use crate::description::Object;
 use crate::wire::State;
 use crate::wire::coe::client::{Download, Progress, TransferError, Upload};
 use crate::wire::coe::{

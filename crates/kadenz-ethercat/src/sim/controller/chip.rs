@@ -9,7 +9,8 @@ use super::outbox::Outbox;
 use super::sii::Sii;
 use super::states::Watchdog;
 use super::sync::SyncUnit;
-use crate::sim::{Hardware, Time};
+use crate::description::Hardware;
+use crate::sim::Time;
 use crate::wire::{AlStatus, AlStatusCode, DlControl, State, SyncManager, register};
 
 /// What a frame changed that others must look at when it has passed.

@@ -1,7 +1,7 @@
 //! SyncManagers at work: mailboxes that are full or empty, process data that is always whole.
 
 use super::memory::{GUARDED, Memory};
-use crate::sim::Hardware;
+use crate::description::Hardware;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sync_manager::{Direction, Mode, PDI_CONTROL, STATUS, Status};
 use crate::wire::{SyncManager, register};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::guard::Guards;
 use super::memory::Memory;
-use crate::sim::Hardware;
+use crate::description::Hardware;
 use crate::wire::register::{FMMU, FMMU_SIZE};
 use crate::wire::{Command, Fmmu, MAX_FRAME, copy_bits};
 

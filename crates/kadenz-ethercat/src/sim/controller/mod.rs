@@ -16,6 +16,7 @@ pub use chip::Arrival;
 pub(in crate::sim) use serve::Role;
 
 use super::{Application, Model, Pdi, Signal, Time};
+use crate::description::Hardware;
 use crate::wire::{DlStatus, PortStatus, State, register};
 use chip::{Chip, DL_EVENT};
 use guard::Happened;
@@ -227,7 +228,7 @@ impl Controller {
 
     /// What kind of controller it is.
     #[must_use]
-    pub fn hardware(&self) -> &super::Hardware {
+    pub fn hardware(&self) -> &Hardware {
         &self.chip.hardware
     }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::sim::{Change, Decision, Hardware, Passive};
+use crate::description::Hardware;
+use crate::sim::{Change, Decision, Passive};
 use crate::wire::sync_manager::Control;
 use crate::wire::{
     Address, AlControl, AlStatusCode, Command, Configured, Datagrams, DatagramsMut, Fmmu,

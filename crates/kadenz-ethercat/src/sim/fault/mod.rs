@@ -3,8 +3,7 @@
 //! A plan is a list of faults, each with when it strikes. Chance is seeded: the same plan and the same
 //! frames at the same times give the same faults.
 
-use super::segment::{CableId, DeviceId};
-use super::{Random, Time};
+use super::{CableId, DeviceId, Random, Time};
 use crate::wire::{AlStatusCode, State};
 
 /// What goes wrong with a frame.

@@ -1,8 +1,9 @@
 //! From a plan to a segment that runs.
 
 use super::Plan;
+use crate::port::Side;
 use crate::sim::fault;
-use crate::sim::{Cable, DeviceId, End, Segment, Settings, Side, TopologyError};
+use crate::sim::{Cable, DeviceId, End, Segment, Settings, TopologyError};
 use crate::wire::sii::SiiError;
 
 /// Why a plan is no segment.

@@ -9,10 +9,10 @@ use toml::Spanned;
 use super::check::{Checker, Load};
 use super::text::{self, Device};
 use super::{Described, Eeprom, FileError, Kind, MAX, Placed};
+use crate::description::Description;
+use crate::description::PortKind;
 use crate::esi::{Budget, Esi};
-use crate::sim::PortKind;
 use crate::sim::coe::Dictionary;
-use crate::sim::model::Description;
 use crate::sim::model::drive::{Motor, Parameters};
 use crate::sim::model::stamp;
 

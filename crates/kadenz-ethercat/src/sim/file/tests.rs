@@ -1,6 +1,7 @@
 use super::*;
+use crate::port::Side;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
-use crate::sim::{CableId, DeviceId, End, Side, Time};
+use crate::sim::{CableId, DeviceId, End, Time};
 
 mod round_trip;
 
@@ -48,7 +49,7 @@ fn a_file_gives_a_tree_with_defaults() {
     let image = crate::wire::sii::Image::of(&hub.sii).unwrap();
     assert!(image.checksum_holds());
     assert_eq!(image.fixed().alias, 77);
-    assert_eq!(hub.hardware.ports, [crate::sim::PortKind::Cable; 4]);
+    assert_eq!(hub.hardware.ports, [crate::description::PortKind::Cable; 4]);
 }
 
 #[test]

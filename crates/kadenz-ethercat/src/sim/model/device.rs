@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Description;
+use crate::description::Description;
 use crate::sim::coe::{Dictionary, ProcessMap, Server};
 use crate::sim::{Application, Change, Decision, Model, Pdi, Signal, Time};
 use crate::wire::coe::{Abort, Address, Emergency, Service};

@@ -5,10 +5,9 @@
 //! - [`sensor`]: inertial measurement units, force and torque sensors, with noise.
 //! - [`stamp`]: a device that tells when events were and when commands took effect, to measure latencies.
 //!
-//! A [`Description`] says what a device is, from which its SII and its objects are made; a [`Behaviour`]
+//! A [`Description`](crate::description::Description) says what a device is, from which its SII and its objects are made; a [`Behaviour`]
 //! what it does; [`Device`] puts both behind a controller.
 
-mod description;
 mod device;
 pub mod drive;
 pub mod noise;
@@ -17,7 +16,6 @@ pub mod sensor;
 pub mod stamp;
 pub mod terminal;
 
-pub use description::{Clock, Coe, Description, Pdo, PdoEntry};
 pub use device::{Behaviour, Device, Idle, Moment};
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The object dictionary of a description.
 
-use super::{Coe, Description, Pdo, PdoEntry};
-use crate::sim::coe::{Dictionary, Object};
+use crate::description::Object;
+use crate::description::{Coe, Description, Pdo, PdoEntry};
+use crate::sim::coe::Dictionary;
 use crate::wire::coe::{Access, DataType};
 use crate::wire::sii::{Direction, coe_details};
 

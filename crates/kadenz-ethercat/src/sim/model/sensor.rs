@@ -4,8 +4,9 @@ use std::f64::consts::TAU;
 
 use super::drive::VENDOR;
 use super::noise::Noise;
-use super::{Behaviour, Coe, Description, Device, Moment, Pdo, PdoEntry};
-use crate::sim::Hardware;
+use super::{Behaviour, Device, Moment};
+use crate::description::Hardware;
+use crate::description::{Coe, Description, Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, Slot};
 use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::{Direction, Identity};

@@ -9,9 +9,11 @@
 //! device.
 
 use super::drive::VENDOR;
-use super::{Behaviour, Coe, Description, Device, Moment, Pdo, PdoEntry};
+use super::{Behaviour, Device, Moment};
+use crate::description::Hardware;
+use crate::description::{Coe, Description, Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, Slot};
-use crate::sim::{Hardware, Random, Time};
+use crate::sim::{Random, Time};
 use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::{Direction, Identity};
 

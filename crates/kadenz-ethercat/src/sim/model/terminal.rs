@@ -1,8 +1,9 @@
 //! Beckhoff's terminals, as real ones describe themselves: identities, SII images and objects are those
 //! of devices that others have read and recorded (`conformance/ethercat`).
 
-use super::{Coe, Description, Device, Idle, Pdo, PdoEntry};
-use crate::sim::{Hardware, PortKind};
+use super::{Device, Idle};
+use crate::description::{Coe, Description, Pdo, PdoEntry};
+use crate::description::{Hardware, PortKind};
 use crate::wire::coe::DataType;
 use crate::wire::sii::{
     Area, Direction, FmmuUse, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse,
@@ -183,11 +184,11 @@ fn coe(name_of_type: u32, hardware: &str, software: &str) -> Coe {
 }
 
 /// Object 0xF008, code word, which locks settings; the recorded EL3004 takes a write to it.
-fn restore_parameters() -> crate::sim::coe::Object {
+fn restore_parameters() -> crate::description::Object {
     use crate::wire::coe::Access;
     let access = Access::READ.and(Access::WRITE);
     let kind = DataType::UNSIGNED32;
-    crate::sim::coe::Object::variable(0xF008, "Code word", kind, access, &[0; 4])
+    crate::description::Object::variable(0xF008, "Code word", kind, access, &[0; 4])
 }
 
 /// EK1914: a coupler with standard inputs and outputs and a safety connection. Its safety is only in

@@ -7,12 +7,13 @@ mod tests;
 mod topology;
 mod wire_faults;
 
-pub use topology::{Cable, CableId, DeviceId, End, MAX_DEVICES, Side, TopologyError};
+pub use topology::{Cable, End, MAX_DEVICES, TopologyError};
 
 use serde::Serialize;
 
 use super::fault::{Fault, FaultPlan, FrameFault, WireFault};
-use super::{Controller, Model, Random, Settings, Time};
+use super::{CableId, Controller, DeviceId, Model, Random, Settings, Time};
+use crate::port::Side;
 use crate::wire::{
     Datagrams, DatagramsMut, ETHERNET_HEADER, FrameError, mark_as_returned, register,
 };
@@ -84,7 +85,8 @@ pub struct Counts {
 /// what is plugged into what, do.
 ///
 /// ```
-/// use kadenz_ethercat::sim::{Hardware, Model, Passed, Passive, Segment, Time};
+/// use kadenz_ethercat::sim::{Model, Passed, Passive, Segment, Time};
+/// use kadenz_ethercat::description::Hardware;
 /// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
 ///
 /// let model = || Model {

@@ -5,7 +5,9 @@
 //! that finds port 0 closed is processed then, and marked: it goes round a ring that has lost its
 //! MainDevice, and is destroyed the second time.
 
-use super::topology::{DeviceId, End, Node, Side, Topology};
+use super::topology::{End, Node, Topology};
+use crate::port::Side;
+use crate::sim::DeviceId;
 use crate::wire::PortStatus;
 
 /// The port behind each in the order of a frame.

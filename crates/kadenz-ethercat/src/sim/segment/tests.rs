@@ -1,5 +1,6 @@
 use super::*;
-use crate::sim::{Hardware, Passive, PortKind};
+use crate::description::{Hardware, PortKind};
+use crate::sim::Passive;
 use crate::wire::sync_manager::Control;
 use crate::wire::{
     Address, AlStatus, Command, Configured, DlStatus, Fmmu, FrameWriter, Logical, PortStatus,

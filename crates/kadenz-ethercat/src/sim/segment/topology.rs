@@ -1,24 +1,9 @@
 //! What is plugged into what.
 
-use crate::sim::{Controller, PortKind};
+use crate::description::PortKind;
+use crate::port::Side;
+use crate::sim::{CableId, Controller, DeviceId};
 use crate::wire::{LoopControl, PortStatus};
-
-/// Names a device of a segment, in the order in which devices were added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceId(pub u16);
-
-/// Names a cable of a segment, in the order in which cables were laid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CableId(pub u16);
-
-/// A network port of the MainDevice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The first.
-    Primary,
-    /// The second, where a ring comes back.
-    Redundant,
-}
 
 /// Where a cable ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,9 +1,11 @@
 //! Faults at work on a segment.
 
 use super::route::Route;
-use super::topology::{CableId, DeviceId, End, Side};
+use super::topology::End;
 use super::{AROUND, BYTE_NS};
 use super::{Fault, FrameFault, Loss, Passed, Segment, Time, WireFault};
+use crate::port::Side;
+use crate::sim::{CableId, DeviceId};
 use crate::wire::{Command, DatagramsMut, ETHERNET_HEADER, register};
 
 /// Most faults that end by themselves at one time.

@@ -1,6 +1,6 @@
 //! How a testbed stands, as others read it.
 
-use kadenz_record::run::model::Counts;
+use kadenz_record::recorder::Counts;
 use serde::{Deserialize, Serialize};
 
 use super::programs::ProgramState;

@@ -3,8 +3,10 @@
 //! Big-endian: sync word, number of the event, microseconds since 1970, length of the channel's name,
 //! length of the data, the name without a NUL, the data (liblcm, `lcm/eventlog.c`).
 
+mod append;
 mod reader;
 
+pub use append::append;
 pub use reader::EventReader;
 
 use super::MAX_MESSAGE_BYTES;

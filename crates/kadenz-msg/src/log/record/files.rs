@@ -66,7 +66,7 @@ impl Files {
             }
         };
         if options.append && self.made == 0 && path.exists() {
-            let writer = file::append(&path)?;
+            let writer = event::append(&path)?;
             self.made += 1;
             return Ok(Opened { path, writer });
         }

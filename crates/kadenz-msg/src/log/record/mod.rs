@@ -29,9 +29,9 @@ use ring::{Head, Producer};
 
 use super::compression::Compression;
 use super::{Format, LogError, LoggedChannel};
+use crate::arrival::Arrival;
 use crate::channel::Channel;
 use crate::message::Fingerprint;
-use crate::provider::Arrival;
 
 /// Says what is known of a channel when the first message with a fingerprint arrives: its type's name
 /// and text. Called by the writing thread.

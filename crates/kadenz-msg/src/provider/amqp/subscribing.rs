@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::session::{Account, Said, Session, Status};
 use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
+use crate::arrival::{SenderId, Sequence};
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::Talk;
 use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
-use crate::provider::{SenderId, Sequence};
 use crate::sync::Lock;
 
 /// A broker that is subscribed at.

@@ -12,11 +12,11 @@ use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
 use super::{Bus, Came, Cdr, Sieve};
+use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
-    SenderId, Sequence, Stamps, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 
 /// No call looks at more samples before it looks whether it is to end.

@@ -7,13 +7,11 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;
 
 use super::outlet::lock;
+use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
 use crate::log::LogError;
 use crate::log::play::Player;
-use crate::provider::{
-    Arrival, Inlet, More, Payload, ProviderError, ReceiveError, Received, SenderId, Stamps, Wait,
-    Wake,
-};
+use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Wait, Wake};
 
 pub(super) struct FileInlet {
     path: PathBuf,

@@ -3,9 +3,10 @@ use std::time::Duration;
 use kadenz_rt::clock;
 
 use super::*;
+use crate::arrival::Arrival;
 use crate::channel::{Channel, Pattern};
 use crate::log::{Entry, LoggedChannel};
-use crate::provider::{self, Arrival, More, Received, Wait};
+use crate::provider::{self, More, Received, Wait};
 
 fn url(path: &Path, parameters: &str) -> String {
     format!("file://{}?{parameters}", path.display())

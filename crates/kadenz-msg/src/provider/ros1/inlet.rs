@@ -7,14 +7,14 @@ use kadenz_rt::net::watch::Waker;
 
 use super::node::Node;
 use super::tcpros::Publisher;
+use crate::arrival::{Arrival, SenderId};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
 use crate::provider::stream::note::{Expected, new_sender};
 use crate::provider::stream::peer_receiver::PeerReceiver;
 use crate::provider::stream::socket::Place;
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, SenderId, Wait,
-    Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 
 #[derive(Debug)]

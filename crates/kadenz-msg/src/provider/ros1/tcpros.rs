@@ -9,8 +9,8 @@ use super::super::stream::peer_receiver::Talk;
 use super::super::stream::peer_set::Peer;
 use super::super::stream::seats::Standing;
 use super::super::stream::{Broken, Heard, Read};
+use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
-use crate::provider::SenderId;
 use crate::sync::Lock;
 
 /// No header is longer, in bytes.

@@ -13,11 +13,11 @@ use iceoryx2::prelude::{CallbackProgression, EventId};
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{Bus, Header, Service, WAKE, Waiting, bytes_of, read_header};
+use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter, Seen};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
-    SenderId, Sequence, Stamps, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 
 /// No call of `receive` hands over more messages.

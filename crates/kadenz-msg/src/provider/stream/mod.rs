@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock;
 
-use super::{Arrival, Payload, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
 use crate::provider::{Outlet, PublishError};
 

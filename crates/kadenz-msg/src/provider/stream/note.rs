@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::peer_receiver::{EarWaker, PeerReceiver, Talk};
+use crate::arrival::{Arrival, Scope, SenderId, Sequence};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Scope, SenderId,
-    Sequence, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 
 /// The length of a note, in bytes.

@@ -14,8 +14,9 @@ use super::acceptor::Acceptor;
 use super::seats::{Budget, GREETING, Seats, Standing};
 use super::socket::{Door, Place};
 use super::{Broken, RETRY, Read};
+use crate::arrival::Arrival;
 use crate::channel::Pattern;
-use crate::provider::{Arrival, InletCounters, More, ReceiveError, Received, Wait, Wake};
+use crate::provider::{InletCounters, More, ReceiveError, Received, Wait, Wake};
 use connection::Connection;
 
 /// Room for what comes, at first; it grows with the messages.

@@ -20,6 +20,7 @@ mod progress;
 mod queue;
 mod routes;
 mod server;
+mod server_options;
 mod serving;
 
 use std::time::Duration;
@@ -35,7 +36,8 @@ use super::{
 use client::Listening;
 pub use counters::{ClientCounters, ServerCounters};
 use outlet::TcpqOutlet;
-pub use server::{ServerOptions, TcpqServer};
+pub use server::TcpqServer;
+pub use server_options::ServerOptions;
 
 /// LCM's port.
 pub const PORT: u16 = 7700;

@@ -13,11 +13,11 @@ use kadenz_rt::net::port::{
 use kadenz_rt::tuning::Measure;
 
 use super::{Options, add};
+use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
-    SenderId, Sequence, Stamps, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::sync::Lock;
 use crate::wire::{Added, Fragment, Limits, Packet, Reassembly, SELF_TEST};

@@ -39,7 +39,6 @@ use super::{
     ProviderError,
 };
 use crate::channel::Channel;
-use crate::multicast::Asked;
 use crate::sync::Lock;
 use crate::wire::{
     FRAGMENT_BYTES, Fragments, Limits, MAX_MESSAGE, Packet, SELF_TEST, short_header,
@@ -77,6 +76,19 @@ struct Options {
     busy_poll: Option<Duration>,
     priority: Option<u32>,
     dscp: Option<u8>,
+}
+
+/// What a URL asks of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The group and port.
+    pub group: std::net::SocketAddr,
+    /// How many networks a datagram may pass.
+    pub ttl: u8,
+    /// The interface, where the URL names one.
+    pub interface: Option<String>,
+    /// Room for datagrams that wait to be read, in bytes.
+    pub receive_buffer: usize,
 }
 
 impl Udpm {

@@ -10,11 +10,11 @@ use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
 use super::{Bus, channel_of, key_of};
+use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
 use crate::provider::stream::note::{Expected, read_note};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, SenderId,
-    Stamps, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 
 /// What waits, and who is to be told.

@@ -46,8 +46,9 @@ use super::stream::socket::Place;
 use super::stream::{publish_filled, refuse_too_long};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
-    ProviderError, PublishError, SenderId,
+    ProviderError, PublishError,
 };
+use crate::arrival::SenderId;
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::sync::Lock;
 use publishing::Subscriber;

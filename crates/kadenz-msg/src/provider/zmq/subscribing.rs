@@ -1,8 +1,8 @@
 //! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
 
 use super::zmtp::{self, Command, Frame, GREETING};
+use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
-use crate::provider::SenderId;
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::Talk;
 use crate::provider::stream::seats::Standing;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::server::{Asked, Counts, ReplyCache, RequestServer};
+use crate::arrival::Stamps;
 use crate::bus::{Delivery, RecvError};
 use crate::channel::Channel;
 use crate::message::Message;
-use crate::provider::{Outlet, PublishError, Stamps};
+use crate::provider::{Outlet, PublishError};
 use crate::service::messages::{Reply, Request};
 
 /// Answers whatever is said to it.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::datagrams;
-use crate::provider::SenderId;
+use crate::arrival::SenderId;
 
 const SENDER: SenderId = SenderId(1);
 

@@ -16,9 +16,10 @@ use super::reader::{self, RunReader};
 use super::{RUN_JSON, inside, writer};
 use crate::histogram::Histogram;
 use crate::hlog::writer::{LineEncoder, header};
+use crate::recorder::Counts;
 use crate::run::disk::LocalDisk;
 use crate::run::labels::Labels;
-use crate::run::model::{Counts, EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
+use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
 
 /// A run that grows by whole runs, its parts, which may come from other processes and other days:
 /// a part's intervals are appended to series of this run, at the time when they were taken.

@@ -10,7 +10,8 @@ use super::recount::{add, recount};
 use super::{RUN_JSON, inside};
 use crate::histogram::SignedHistogram;
 use crate::hlog::reader::{LogOfRun, OpenLogError};
-use crate::run::model::{Counts, Run, Series, Warning};
+use crate::recorder::Counts;
+use crate::run::model::{Run, Series, Warning};
 use crate::samples::reader::{OpenSamplesError, SamplesFile};
 
 /// A run folder, opened for reading.

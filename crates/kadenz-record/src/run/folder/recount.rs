@@ -7,7 +7,8 @@ use super::error::OpenSeriesError;
 use super::reader::RunReader;
 use crate::histogram::SignedHistogram;
 use crate::hlog::reader::{Interval, ReadLogError};
-use crate::run::model::{Counts, Series, Warning};
+use crate::recorder::Counts;
+use crate::run::model::{Series, Warning};
 use crate::samples::reader::SamplesFile;
 
 /// Samples that are looked at for exact extremes when a run is opened: more would take seconds.

@@ -11,8 +11,9 @@ use super::RUN_JSON;
 use super::error::{AddSeriesError, FinishRunError};
 use super::series::{Place, Prepared, SeriesRecorder, SeriesSpec, SeriesWriter};
 use super::trouble::{Troubles, WriteTrouble};
+use crate::recorder::Counts;
 use crate::run::disk::Disk;
-use crate::run::model::{Counts, EndedBy, Run, TuningMeasure, Warning};
+use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
 
 /// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
 /// dropped without, what was measured is flushed and the run stays incomplete.

@@ -10,10 +10,10 @@ use super::journal::Journal;
 use super::writer;
 use crate::histogram::SignedHistogram;
 use crate::hlog::writer::header;
-use crate::recorder::{self, Falling, IntervalReader, SingleWriter};
+use crate::recorder::{self, Counts, Falling, IntervalReader, SingleWriter};
 use crate::run::disk::{AppendOnly, Disk};
 use crate::run::labels::{VALUE, labels};
-use crate::run::model::{Counts, Run, Series, SeriesFiles};
+use crate::run::model::{Run, Series, SeriesFiles};
 use crate::samples::writer::{SampleEncoder, WriteSamplesError};
 use crate::samples::{MAX_CAPACITY, Sample, SampleConsumer, SampleProducer, SamplesHeader, ring};
 

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use kadenz_record::histogram::Histogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
-use kadenz_record::run::model::{Counts, EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
+use kadenz_record::recorder::Counts;
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
 use kadenz_record::run::tune::Tune;
 use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
 use kadenz_report::summary::Summary;

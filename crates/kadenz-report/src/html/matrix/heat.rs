@@ -2,8 +2,8 @@
 //! a sign and words for everyone.
 
 use crate::document::Document;
+use crate::figures::{count, plural, span};
 use crate::html::blocks::write;
-use crate::html::figures::{count, plural, span};
 use crate::html::markup::Markup;
 use crate::matrix::document::{cells, chosen};
 use crate::matrix::{Cell, Combination, Load, Matrix};

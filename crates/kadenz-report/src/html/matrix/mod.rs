@@ -10,7 +10,6 @@ use self::heat::{loads, title};
 use super::blocks::write;
 use super::charts::plot;
 use super::doubt::{self, Doubt};
-use super::figures::{duration, printed};
 use super::machine::{self, tuning_row};
 use super::markup::Markup;
 use super::modes;
@@ -18,6 +17,7 @@ use super::page::Page;
 use super::repeat;
 use super::verdict::h1;
 use crate::document::Document;
+use crate::figures::{duration, printed};
 use crate::matrix::document;
 use crate::matrix::layout;
 use crate::matrix::{

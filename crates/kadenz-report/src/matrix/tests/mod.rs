@@ -5,8 +5,8 @@ use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 
 use super::*;
 use crate::summary::SeriesSummary;
-use crate::terminal::{Style, Text};
 use crate::testing::{named, run_of, series_of};
+use crate::text::{Style, Text};
 
 /// What a measure is called in `run.json`.
 fn told(measure: Measure) -> (&'static str, &'static str) {

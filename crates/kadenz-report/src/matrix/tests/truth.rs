@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::compare::cells::Cells;
-use crate::compare::random::Random;
 use crate::statistics::SignedBucket;
+use crate::statistics::random::Random;
 
 /// Steps of the logarithm of a lateness, so that a cell has few buckets.
 const STEP: f64 = 0.05;

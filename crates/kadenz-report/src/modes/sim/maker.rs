@@ -1,8 +1,8 @@
 //! Makes a record, one sample after the other.
 
 use super::{Disturbance, Noise, Planted, Recipe};
-use crate::compare::random::Random;
 use crate::modes::{ModeKind, Point};
+use crate::statistics::random::Random;
 
 /// Makes one sample after the other.
 pub(super) struct Maker<'a> {

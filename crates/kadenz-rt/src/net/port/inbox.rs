@@ -1,6 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::{Stamps, system};
+use super::Stamps;
+use super::parts::InboxParts;
 
 /// Slots for received datagrams, made before the loop and filled again and again.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub struct Inbox {
     pub(super) payload: Box<[u8]>,
     pub(super) about: Box<[About]>,
     pub(super) filled: usize,
-    pub(super) system: system::InboxParts,
+    pub(super) system: InboxParts,
 }
 
 /// What is known of the datagram in a slot.
@@ -70,7 +71,7 @@ impl Inbox {
             payload: touched(slots * slot_bytes),
             about: vec![About::default(); slots].into(),
             filled: 0,
-            system: system::InboxParts::new(slots),
+            system: InboxParts::new(slots),
         }
     }
 

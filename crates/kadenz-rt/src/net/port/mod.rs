@@ -39,6 +39,7 @@ mod inbox;
 mod linux;
 mod options;
 mod outbox;
+mod parts;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 

@@ -1,7 +1,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::inbox::{MAX_DATAGRAM, MAX_SLOTS, touched};
-use super::{SendError, TransmitKey, system};
+use super::parts::OutboxParts;
+use super::{SendError, TransmitKey};
 
 /// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was
 /// sent, so that a beat need only patch what changed.
@@ -30,7 +31,7 @@ pub struct Outbox {
         not(target_os = "linux"),
         expect(dead_code, reason = "only Linux sends many datagrams by one call")
     )]
-    pub(super) system: system::OutboxParts,
+    pub(super) system: OutboxParts,
 }
 
 /// A datagram that is to leave.
@@ -78,7 +79,7 @@ impl Outbox {
             payload: touched(slots * slot_bytes),
             parcels: vec![empty; slots].into(),
             filled: 0,
-            system: system::OutboxParts::new(slots),
+            system: OutboxParts::new(slots),
         }
     }
 

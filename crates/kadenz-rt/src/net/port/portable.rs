@@ -27,25 +27,6 @@ pub(super) struct Port {
     stamps: VecDeque<TransmitStamp>,
 }
 
-/// Room for any datagram: not every system tells how long one was that did not fit.
-#[derive(Debug)]
-pub(super) struct InboxParts(Box<[u8]>);
-
-impl InboxParts {
-    pub(super) fn new(_slots: usize) -> Self {
-        Self(super::inbox::touched(MAX_DATAGRAM))
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct OutboxParts;
-
-impl OutboxParts {
-    pub(super) fn new(_slots: usize) -> Self {
-        Self
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct WakerParts(Arc<AtomicBool>);
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::control::control_socket::Layout;
+use kadenz_ethercat::running_loop::control_socket::Layout;
 use kadenz_rt::beat::Rate;
 
 use super::device::Which;

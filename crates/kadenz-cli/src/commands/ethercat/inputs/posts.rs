@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::control_socket::{ClientError, Layout};
 use kadenz_ethercat::control::cyclic::{CycleImage, Heading};
 use kadenz_ethercat::control::process_image::{ProcessImageError, Reader};
+use kadenz_ethercat::running_loop::control_socket::{ClientError, Layout};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::shared::Viewer;

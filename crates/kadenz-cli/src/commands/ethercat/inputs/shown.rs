@@ -1,7 +1,7 @@
 //! Posts as tables, lines of values, and JSON.
 
 use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::control::control_socket::ClientError;
+use kadenz_ethercat::running_loop::control_socket::ClientError;
 use kadenz_ethercat::wire::coe::{Address, DataType};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use kadenz_report::numbers;

@@ -130,7 +130,7 @@ fn with_control_socket<'a>(
     net: NetworkBuilder<'a>,
     name: Option<&str>,
 ) -> anyhow::Result<(NetworkBuilder<'a>, Option<String>)> {
-    use kadenz_ethercat::control::control_socket::{ControlServer, UNNAMED};
+    use kadenz_ethercat::running_loop::control_socket::{ControlServer, UNNAMED};
 
     let server = match name {
         Some(name) => ControlServer::open(name)?,

@@ -256,7 +256,7 @@ impl Answer for Dictionary {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use kadenz_ethercat::control::control_socket::{Answer, LoopObjects, Question, Reply};
+    use kadenz_ethercat::running_loop::control_socket::{Answer, LoopObjects, Question, Reply};
 
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;

@@ -1,7 +1,8 @@
 //! What people call the devices of a virtual segment.
 
+use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::file::Plan;
-use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
+use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
 
 /// Devices by position and name, each with the cable towards the MainDevice.
 #[derive(Debug, Default)]

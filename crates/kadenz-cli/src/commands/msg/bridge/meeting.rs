@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::{Aggregator, Bus};
 use kadenz::msg::channel::Channel;
-use kadenz::msg::provider::{Discovery, Outlet, SenderId};
+use kadenz::msg::provider::{Discovery, Outlet};
 use kadenz::msg::watch::TurnedBack;
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 

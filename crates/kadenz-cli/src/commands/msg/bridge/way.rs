@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Raw;
-use kadenz::msg::provider::{Outlet, SenderId};
+use kadenz::msg::provider::Outlet;
 use kadenz::msg::watch::{Throttle, TurnedBack};
 use kadenz_rt::clock;
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! What the messages of one channel say, field by field.
 
+use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::channel::Channel;
-use kadenz::msg::provider::SenderId;
 use kadenz::msg::types::Value;
 use kadenz::msg::watch::Traces;
 use kadenz_rt::clock::MonotonicTime;

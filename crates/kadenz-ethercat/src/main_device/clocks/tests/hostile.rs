@@ -10,7 +10,7 @@ use crate::main_device::clocks::{ClockError, TopologyError};
 use crate::main_device::exchange::{
     BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
 };
-use crate::port::WirePort;
+use crate::sim::WirePort;
 use crate::wire::register::{
     DC_DIFFERENCE, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT, DC_SPEED_START, DC_SYSTEM_TIME,
 };

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::{Bench, line, segment, sii};
+use crate::description::Hardware;
 use crate::main_device::clocks::{Sync, start_sync};
-use crate::sim::{Cable, DeviceId, End, Hardware, Model, Segment, Side, Time};
+use crate::port::Side;
+use crate::sim::{Cable, DeviceId, End, Model, Segment, Time};
 use crate::wire::Position;
 use crate::wire::register::DC_CYCLIC_CONTROL;
 

@@ -3,9 +3,10 @@
 use std::f64::consts::TAU;
 
 use super::Parameters;
-use crate::sim::Hardware;
-use crate::sim::coe::{Dictionary, Object, Slot};
-use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
+use crate::description::Hardware;
+use crate::description::Object;
+use crate::description::{Clock, Coe, Description, Pdo, PdoEntry};
+use crate::sim::coe::{Dictionary, Slot};
 use crate::wire::cia402::{Mode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType, Unit};
 use crate::wire::sii::{ClockMode, Direction, Identity};

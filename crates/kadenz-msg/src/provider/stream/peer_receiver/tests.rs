@@ -2,8 +2,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use super::*;
+use crate::arrival::{SenderId, Sequence};
 use crate::provider::stream::Heard;
-use crate::provider::{SenderId, Sequence};
 
 /// A message is its length and so many bytes; `?` is a question, answered by a thousand bytes.
 struct Words(Standing);

@@ -21,7 +21,6 @@ use super::{
     TransmitKey, TransmitStamp, Waker,
 };
 use crate::clock::{PhcTime, WallTime};
-use crate::os::linux::udp::messages::Messages;
 use crate::os::linux::udp::notes::Notes;
 use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::Socket;
@@ -50,29 +49,6 @@ pub(super) struct Port {
 /// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
 /// loop that never takes them would else lose datagrams by its own stamps.
 const MAX_UNREAD: usize = 64;
-
-pub(super) type InboxParts = ReceiveParts;
-pub(super) type OutboxParts = SendParts;
-
-/// What an inbox needs for its calls.
-#[derive(Debug)]
-pub(super) struct ReceiveParts(Messages);
-
-impl ReceiveParts {
-    pub(super) fn new(slots: usize) -> Self {
-        Self(Messages::for_receiving(slots))
-    }
-}
-
-/// What an outbox needs for its calls.
-#[derive(Debug)]
-pub(super) struct SendParts(Messages);
-
-impl SendParts {
-    pub(super) fn new(slots: usize) -> Self {
-        Self(Messages::for_sending(slots))
-    }
-}
 
 impl Port {
     pub(super) fn open(options: &PortOptions) -> Result<(Self, Granted), OpenPortError> {

@@ -169,7 +169,7 @@ fn positions_are_those_of_the_wire_and_not_of_the_file() {
 }
 
 fn segment_positions(segment: &mut kadenz_ethercat::sim::Segment) -> Vec<DeviceId> {
-    segment.positions(kadenz_ethercat::sim::Side::Primary)
+    segment.positions(kadenz_ethercat::port::Side::Primary)
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::supervisor::{DeviceTable, ObjectError};
+use crate::control::supervisor::{DeviceTable, ObjectError};
 use crate::main_device::exchange::Exchange;
 use crate::motion::{AxisStatus, Cause, MotionHandle, Status};
 use crate::wire::cia402::{DriveState, object};

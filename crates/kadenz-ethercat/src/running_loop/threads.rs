@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::actuators::Actuators;
-use super::cyclic::{Controller, CycleReport, Ended, Loop, Observer, Phase, Settings, Timekeeper};
 use super::fault_codes::FaultCodes;
-use super::health::Health;
-use super::supervisor::{DeviceTable, SegmentSupervisor};
-use super::timing::Timing;
+use crate::control::actuators::Actuators;
+use crate::control::cyclic::{
+    Controller, CycleReport, Ended, Loop, Observer, Phase, Settings, Timekeeper,
+};
+use crate::control::health::Health;
+use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
+use crate::control::timing::Timing;
 use crate::main_device::acyclic::{AcyclicClient, AcyclicQueue};
 use crate::main_device::cycle::Cycle;
 use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};

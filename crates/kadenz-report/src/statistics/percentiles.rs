@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::statistics::{Percent, Percentile};
+use super::{Percent, Percentile};
 
 /// How many of the ladder are always there.
 const ALWAYS: usize = 4;
@@ -20,7 +20,7 @@ pub(crate) fn by_name<S: Serializer>(
 }
 
 /// The same, each as the lowest value that the histogram cannot tell from it.
-pub(super) fn by_name_at_least<S: Serializer>(
+pub(crate) fn by_name_at_least<S: Serializer>(
     rows: &[Percentile],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

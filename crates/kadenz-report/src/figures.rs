@@ -1,11 +1,11 @@
-//! How the page writes figures: as [`crate::numbers`] does for terminals, with the signs of print
+//! How a page writes figures: as [`crate::numbers`] does for terminals, with the signs of print
 //! (`µs`, `−`) and spaces that do not break.
 
 pub(crate) use crate::numbers::in_a_million as bound;
-pub(super) use crate::numbers::thousands as count;
+pub(crate) use crate::numbers::thousands as count;
 
 /// A duration with four significant digits in the unit that suits it: `52.34 µs`.
-pub(super) fn duration(ns: f64) -> String {
+pub(crate) fn duration(ns: f64) -> String {
     let ns = (ns * 100.0).round() / 100.0;
     let magnitude = ns.abs();
     let (unit, scale) = if magnitude >= 999_950_000.0 {
@@ -27,7 +27,7 @@ pub(crate) fn span(ns: i64) -> String {
 }
 
 /// How long something lasted, for a reader rather than a table: `24 h`, `2 min 30 s`, `10 s`.
-pub(super) fn lasting(ns: u64) -> String {
+pub(crate) fn lasting(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if seconds < 60 {
@@ -61,12 +61,12 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
 }
 
 /// A noun with its number: `1 miss`, `3 misses`.
-pub(super) fn plural(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// A rate that was observed, in the words that suit it: `0.52 %`, `50 in a million`.
-pub(super) fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     match rate {
         0.0 => String::from("0"),
         _ if rate >= 0.000_1 => format!("{}\u{a0}%", significant(rate * 100.0, 3)),
@@ -76,12 +76,12 @@ pub(super) fn rate(rate: f64) -> String {
 }
 
 /// A percentile's name: `99.9 %`.
-pub(super) fn percent(percent: f64) -> String {
+pub(crate) fn percent(percent: f64) -> String {
     format!("{percent}\u{a0}%")
 }
 
 /// A sentence made for a terminal, with the sign of print: `400 us` becomes `400 µs`.
-pub(super) fn printed(sentence: &str) -> String {
+pub(crate) fn printed(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len() + 8);
     let mut words = sentence.split(' ').peekable();
     while let Some(word) = words.next() {

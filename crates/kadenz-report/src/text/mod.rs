@@ -1,14 +1,19 @@
-//! What a terminal is given: prose that keeps to a width, and nothing of others that steers it.
+//! What a terminal is given: prose and tables that keep to a width, and nothing of others that steers it.
+
+mod style;
+pub(crate) mod table;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+pub use style::Style;
+
 /// Text for a terminal. Names and words that came with a run, a log or a message are in it as
 /// [`visible`] shows them; the escape sequences that it may hold are colours of this crate's own.
 ///
 /// ```
-/// use kadenz_report::terminal::Text;
+/// use kadenz_report::text::Text;
 ///
 /// let text = Text::from("a\u{1b}[2Jb");
 /// assert_eq!(text, "a\\u{1b}[2Jb");
@@ -99,7 +104,7 @@ impl PartialEq<&str> for Text {
 /// what follows or show as nothing is written as `\u{1b}`. Lines and tabulators stay.
 ///
 /// ```
-/// use kadenz_report::terminal::visible;
+/// use kadenz_report::text::visible;
 ///
 /// assert_eq!(visible("one\ntwo \u{202e}"), "one\ntwo \\u{202e}");
 /// ```

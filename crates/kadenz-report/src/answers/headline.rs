@@ -5,9 +5,9 @@ use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::model::{BEATS_NOT_RUN, Host};
 use kadenz_record::run::network::RESPONSE;
 
-use super::{Standing, Verdict, messages, packets};
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
+use crate::verdict::{Standing, Verdict, messages, packets};
 
 /// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Headline {
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
-    /// use kadenz_report::verdict::{Answer, Headline};
+    /// use kadenz_report::answers::{Answer, Headline};
     ///
     /// let headline = Headline::of(&Summary::default());
     /// assert_eq!(headline.answer, Answer::NotAsked);
@@ -174,7 +174,7 @@ const CONTAINERS: [&str; 5] = ["docker", "podman", "kubernetes", "lxc", "systemd
 ///
 /// ```
 /// use kadenz_record::run::model::Host;
-/// use kadenz_report::verdict::machine;
+/// use kadenz_report::answers::machine;
 ///
 /// let mut host = Host {
 ///     cpu: Some("Intel(R) Core(TM) i7-4770R CPU @ 3.20GHz".into()),

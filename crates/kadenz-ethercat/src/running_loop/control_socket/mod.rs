@@ -6,8 +6,8 @@
 //! silent for longest is closed when more come, and each that asks nothing for 5 s. Other questions are answered by a
 //! thread of the client's own, at most [`MAX_CLIENTS`] of them. Such a client that asked nothing for a minute is closed
 //! when another was refused for want of its thread (who listens to notices stays). A client that is closed gets a
-//! [`Reply::Bye`], and connects again. None of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
-//! [`Timing`](super::timing::Timing), the supervisor's [`DeviceTable`](super::supervisor::DeviceTable) and the
+//! [`Reply::Bye`], and connects again. None of the threads touches the loop but by what it shares anyway: its [`Health`](crate::control::health::Health), its
+//! [`Timing`](crate::control::timing::Timing), the supervisor's [`DeviceTable`](crate::control::supervisor::DeviceTable) and the
 //! [`AcyclicQueue`](crate::main_device::acyclic::AcyclicQueue). Lines are bounded, so is how long a client may take
 //! to read its answer, and whoever sends what is no question gets an answer that says so.
 //!

@@ -4,8 +4,8 @@ use std::io;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::Port;
-use crate::sim::{Passed, Segment, Side, Time};
+use super::{Passed, Segment, Time};
+use crate::port::{Port, Side};
 use crate::wire::MAX_FRAME;
 
 /// Frames that may be under way or wait to be received.
@@ -22,8 +22,10 @@ struct Slot {
 /// when the port is asked to wait, and then by as much as that takes.
 ///
 /// ```
-/// use kadenz_ethercat::port::{Port, WirePort};
-/// use kadenz_ethercat::sim::{Hardware, Model, Passive, Segment};
+/// use kadenz_ethercat::port::Port;
+/// use kadenz_ethercat::sim::WirePort;
+/// use kadenz_ethercat::sim::{Model, Passive, Segment};
+/// use kadenz_ethercat::description::Hardware;
 /// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
 ///
 /// let model = Model { hardware: Hardware::et1100(), sii: Vec::new(), application: Box::new(Passive) };
@@ -207,8 +209,9 @@ impl std::fmt::Debug for WirePort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::description::Hardware;
     use crate::sim::fault::{Fault, FrameFault};
-    use crate::sim::{Hardware, Model, Passive};
+    use crate::sim::{Model, Passive};
     use crate::wire::{Address, Command, FrameWriter};
 
     fn port() -> WirePort {

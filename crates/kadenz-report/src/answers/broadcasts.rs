@@ -15,7 +15,7 @@ use crate::summary::Summary;
 /// ```
 /// use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 /// use kadenz_report::summary::Summary;
-/// use kadenz_report::verdict::broadcasts;
+/// use kadenz_report::answers::broadcasts;
 ///
 /// let flow = |device: &str, first: u64| Flow {
 ///     device: device.into(),

@@ -34,12 +34,12 @@ pub struct Posted {
 /// One question each. Devices are named by their numbers, from 0, in the order in which they were configured.
 ///
 /// ```no_run
-/// use kadenz_ethercat::control::control_socket::Client;
+/// use kadenz_ethercat::running_loop::control_socket::Client;
 /// use kadenz_ethercat::wire::coe::Address;
 ///
 /// let mut robot = Client::connect("robot")?;
 /// let status_word = robot.read_object(8, Address::new(0x6041, 0))?;
-/// # Ok::<(), kadenz_ethercat::control::control_socket::ClientError>(())
+/// # Ok::<(), kadenz_ethercat::running_loop::control_socket::ClientError>(())
 /// ```
 ///
 impl Client {

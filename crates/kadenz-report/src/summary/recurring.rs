@@ -8,11 +8,9 @@ use kadenz_record::run::model::Series;
 use kadenz_record::samples::reader::SamplesFile;
 use thiserror::Error;
 
-use super::shape::{Shape, Shaper};
-use super::timing::Timing;
-use super::{Finder, Found, Point, SeriesModes, Source};
+use super::{IntervalPoint, SummariseError, Summary, SummaryOptions};
+use crate::modes::{Finder, Found, Point, SeriesModes, Shape, Shaper, Source, Timing};
 use crate::numbers;
-use crate::summary::{IntervalPoint, SummariseError, Summary, SummaryOptions};
 
 /// Why a run could not be searched for modes.
 #[derive(Debug, Error)]

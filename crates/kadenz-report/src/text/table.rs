@@ -5,8 +5,7 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement};
 
-use super::Style;
-use super::text::{Text, one_line};
+use super::{Style, Text, one_line};
 
 /// Where the colours of a cell begin and end while a table is drawn. These characters take no room, and no text of
 /// others holds one: [`one_line`] shows them by their numbers.

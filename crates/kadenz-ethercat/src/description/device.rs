@@ -1,7 +1,6 @@
-//! What a device is: the source of its SII image and its object dictionary.
+//! The source of a device's SII image and its object dictionary.
 
-use crate::sim::Hardware;
-use crate::sim::coe::Object;
+use super::{Hardware, Object};
 use crate::wire::coe::DataType;
 use crate::wire::sii::{
     self, Area, ClockMode, Direction, Fixed, FmmuUse, General, ImageWriter, PdoHeader, Protocols,
@@ -48,7 +47,7 @@ impl PdoEntry {
         }
     }
 
-    pub(super) fn mapped(&self) -> u32 {
+    pub(crate) fn mapped(&self) -> u32 {
         u32::from(self.index) << 16 | u32::from(self.sub) << 8 | u32::from(self.bits)
     }
 }

@@ -19,10 +19,10 @@ use kadenz_record::run::network::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::packets;
 use crate::numbers::{span, thousands};
 use crate::statistics::{Percent, value_at_rank};
 use crate::summary::{SeriesSummary, Summary};
+use crate::verdict::{messages, packets};
 
 /// The layers that stamps tell apart, in the order in which a packet meets them.
 const STAMPED: [(&str, &str); 3] = [
@@ -157,7 +157,7 @@ impl Budget {
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
-    /// use kadenz_report::verdict::budget::Budget;
+    /// use kadenz_report::answers::budget::Budget;
     ///
     /// assert_eq!(Budget::of(&Summary::default()), None, "no round trip was measured");
     /// ```
@@ -188,7 +188,7 @@ impl Budget {
         let one_way = summary.named(ONE_WAY)?;
         let limit_ns = limit_of(summary, one_way)?;
         let counted = summary.run.messages.as_ref();
-        let lost = counted.map_or(0, super::messages::lost);
+        let lost = counted.map_or(0, messages::lost);
         if one_way.count == 0 {
             return None;
         }
@@ -344,7 +344,7 @@ fn path(network: &Network) -> String {
 /// The budget in words.
 ///
 /// ```
-/// use kadenz_report::verdict::budget::{Budget, Journey, Layer};
+/// use kadenz_report::answers::budget::{Budget, Journey, Layer};
 ///
 /// let layer = |name, series, p50_ns, p99_9_ns| Layer {
 ///     name, series, p50_ns: Some(p50_ns), p99_9_ns: Some(p99_9_ns), max_ns: Some(p99_9_ns),

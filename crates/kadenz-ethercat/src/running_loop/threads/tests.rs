@@ -5,7 +5,7 @@ use crate::control::cyclic::{CycleContext, Free, VirtualTime};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{Exchange as _, ExchangeError, FrameBuffer};
 use crate::motion::{AxisGroup, Policy};
-use crate::port::WirePort;
+use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
 use crate::wire::register::AL_STATUS;
 

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use super::*;
-use crate::control::control_socket::pending::MAX_PENDING;
+use crate::running_loop::control_socket::pending::MAX_PENDING;
 
 /// What a control socket says to whom it closes.
 fn said(stream: UnixStream) -> Vec<Reply> {
@@ -120,7 +120,7 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
         std::fs::set_permissions(path.parent().unwrap(), open.clone()).unwrap();
         std::fs::set_permissions(path, open).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let test = "control::control_socket::tests::hostile::a_stop_of_another_user";
+        let test = "running_loop::control_socket::tests::hostile::a_stop_of_another_user";
         command.args([test, "--exact", "--ignored", "--nocapture"]);
         command.env("KADENZ_TEST_SOCKET", path);
         let asked = command.uid(nobody).gid(nobody).output();

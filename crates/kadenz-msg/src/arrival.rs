@@ -1,0 +1,83 @@
+//! A message as it arrives: its bytes, who sent it, and when it passed where.
+
+use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+/// A message as it arrives, before anybody has copied it.
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    /// The channel it was published to.
+    pub channel: &'a str,
+    /// Its bytes.
+    pub payload: Payload<'a>,
+    /// Who sent it, as far as the provider tells senders apart.
+    pub sender: SenderId,
+    /// Its number, where the provider counts.
+    pub sequence: Option<Sequence>,
+    /// When it passed where.
+    pub stamps: Stamps,
+}
+
+/// Where a message's bytes are.
+#[derive(Debug)]
+pub enum Payload<'a> {
+    /// In memory that the provider uses again.
+    Lent(&'a [u8]),
+    /// In a vector that may be swapped for another one instead of being copied.
+    Owned(&'a mut Vec<u8>),
+}
+
+impl Payload<'_> {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lent(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Puts the bytes into a vector, by a swap where that is possible and saves something. Allocates
+    /// only where the vector is too short for a copy.
+    pub fn put_into(self, vector: &mut Vec<u8>) {
+        match self {
+            Self::Owned(bytes) => std::mem::swap(bytes, vector),
+            Self::Lent(bytes) => {
+                vector.clear();
+                vector.extend_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// Tells one sender from another; the same for as long as the sender lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SenderId(pub u128);
+
+/// A sender's number of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequence {
+    /// The number; goes up by one with each message and wraps.
+    pub number: u32,
+    /// What is counted together.
+    pub scope: Scope,
+}
+
+/// What one counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All that the sender publishes, to whatever channel.
+    Sender,
+    /// What the sender publishes to this channel.
+    Channel,
+}
+
+/// When a message passed where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamps {
+    /// When it was published, where the provider carries that (a log does).
+    pub published: Option<WallTime>,
+    /// When the kernel had received the first byte of it.
+    pub kernel: Option<MonotonicTime>,
+    /// When the inlet held it whole.
+    pub taken: MonotonicTime,
+}
