@@ -8,7 +8,9 @@ static void came(const lcm_recv_buf_t *buffer, const char *channel, void *probe)
 }
 
 int main(void) {
-    kadenz_probe *probe = kadenz_probe_open("liblcm");
+    char name[64];
+    snprintf(name, sizeof name, "liblcm %d.%d.%d", LCM_MAJOR_VERSION, LCM_MINOR_VERSION, LCM_MICRO_VERSION);
+    kadenz_probe *probe = kadenz_probe_open(name);
     const char *channel = kadenz_probe_channel(probe);
     lcm_t *lcm = lcm_create(kadenz_probe_url(probe));
     if (!lcm) kadenz_probe_fail(probe, "liblcm cannot open the bus");

@@ -4,7 +4,7 @@
 #[path = "../../kadenz_probe.rs"]
 mod kadenz_probe;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kadenz_probe::Probe;
 use zenoh::{Config, Session, Wait as _};
@@ -48,28 +48,25 @@ fn publish(mut probe: Probe, session: &Session) {
 }
 
 /// Called back on Zenoh's own thread, which is its quickest way.
-fn receive(mut probe: Probe, session: &Session) {
+fn receive(probe: Probe, session: &Session) {
     let (orders, channel) = (Arc::clone(&probe.orders), probe.channel.clone());
-    probe.ready();
-    let shared = Arc::new(Mutex::new(Some(probe)));
+    let shared = Arc::new(Mutex::new(probe));
     let given = Arc::clone(&shared);
     let came = move |sample: zenoh::sample::Sample| {
-        if let Some(probe) = given
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_mut()
-        {
-            probe.received(&sample.payload().to_bytes());
-            probe.waits();
-        }
+        let mut probe = lock(&given);
+        probe.received(&sample.payload().to_bytes());
+        probe.waits();
     };
     let subscriber = session.declare_subscriber(channel).callback(came).wait();
+    let subscriber = lock(&shared).must(subscriber);
+    lock(&shared).ready();
     while !orders.ended() {
         std::thread::sleep(kadenz_probe::PATIENCE / 10);
     }
-    let probe = shared.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(mut probe) = probe {
-        probe.must(subscriber.map(drop));
-        probe.close();
-    }
+    drop(subscriber);
+    lock(&shared).close();
+}
+
+fn lock(shared: &Mutex<Probe>) -> MutexGuard<'_, Probe> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
