@@ -1,5 +1,5 @@
-/* Fast DDS: reliable, keep last, heard by a listener; on one host it shares memory, which is its own choice for messages
-   of a bounded size. URL: dds://DOMAIN; the channel is the topic. */
+/* Fast DDS: reliable, keep last, heard by a listener, over its shared memory. URL: dds://DOMAIN; the channel is the
+   topic. */
 #include "kadenz_probe.h"
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
@@ -41,7 +41,6 @@ struct Bytes : TopicDataType {
     void *createData() override { return malloc(m_typeSize); }
     void deleteData(void *data) override { free(data); }
     bool getKey(void *, eprosima::fastrtps::rtps::InstanceHandle_t *, bool) override { return false; }
-    bool is_bounded() const override { return true; }
 };
 
 struct Listener : DataReaderListener {
@@ -62,6 +61,7 @@ template <typename Qos> static Qos reliable(const Qos &given, int32_t depth) {
     qos.durability().kind = VOLATILE_DURABILITY_QOS;
     qos.history().kind = KEEP_LAST_HISTORY_QOS;
     qos.history().depth = depth;
+    qos.data_sharing().off(); /* its writer refuses for good where several readers join (Fast DDS's issue 6361) */
     qos.resource_limits().max_samples = depth;
     qos.resource_limits().max_instances = 1;
     qos.resource_limits().max_samples_per_instance = depth;
@@ -95,14 +95,16 @@ static void receive(kadenz_probe *probe, DomainParticipant *participant, Topic *
     participant->delete_contained_entities(); /* no thread calls the listener any more */
 }
 
-/* Shared memory and UDP as it is, but on loopback alone. */
-static DomainParticipantQos on_this_host() {
+/* Shared memory, with room for what may wait, and UDP on loopback alone. */
+static DomainParticipantQos on_this_host(const kadenz_probe *probe) {
     using namespace eprosima::fastdds::rtps;
     DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;
+    auto memory = std::make_shared<SharedMemTransportDescriptor>();
     auto udp = std::make_shared<UDPv4TransportDescriptor>();
+    memory->segment_size((uint32_t)((kadenz_probe_bytes(probe) + 65536) * (size_t)probe->queue));
     udp->interfaceWhiteList = {"127.0.0.1"};
     qos.transport().use_builtin_transports = false;
-    qos.transport().user_transports = {std::make_shared<SharedMemTransportDescriptor>(), udp};
+    qos.transport().user_transports = {memory, udp};
     return qos;
 }
 
@@ -111,7 +113,7 @@ int main() {
     unsigned int domain;
     if (sscanf(kadenz_probe_url(probe), "dds://%u", &domain) != 1) kadenz_probe_fail(probe, "the URL is dds://DOMAIN");
     DomainParticipantFactory *factory = DomainParticipantFactory::get_instance();
-    DomainParticipant *participant = must(probe, factory->create_participant(domain, on_this_host()), "Fast DDS joins no domain");
+    DomainParticipant *participant = must(probe, factory->create_participant(domain, on_this_host(probe)), "Fast DDS joins no domain");
     TypeSupport type(new Bytes(kadenz_probe_bytes(probe)));
     type.register_type(participant);
     Topic *topic = participant->create_topic(kadenz_probe_channel(probe), type.get_type_name(), TOPIC_QOS_DEFAULT);
