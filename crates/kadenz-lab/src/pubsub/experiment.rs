@@ -240,8 +240,12 @@ impl Prepared<'_> {
             Some(source) => tell_of_source(ongoing, &plan, source),
             None => tells.recv().ok(),
         };
+        let has_failed = published.is_none() || listeners.iter().any(Listener::has_failed);
         conclude(ongoing, &plan, listeners, published);
-        Ok(ended_by)
+        Ok(match has_failed {
+            true => EndedBy::Failed,
+            false => ended_by,
+        })
     }
 }
 

@@ -88,6 +88,14 @@ impl Listener {
         }
     }
 
+    /// Whether it ended before it was told to.
+    pub(super) fn has_failed(&self) -> bool {
+        match self {
+            Self::Bus(_) => false,
+            Self::Program(it) => it.has_failed(),
+        }
+    }
+
     /// What belongs into the run as warnings.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         match self {

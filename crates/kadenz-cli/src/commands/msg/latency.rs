@@ -12,7 +12,7 @@ use kadenz_lab::pubsub::program::ProgramPublisher;
 use kadenz_lab::pubsub::{
     CHANNEL, LatencyPlan, PublishPlan, Published, Receiving, Source, can_spin, latency, run_number,
 };
-use kadenz_record::run::model::TuningMeasure;
+use kadenz_record::run::model::{EndedBy, TuningMeasure};
 use kadenz_rt::beat::Rate;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,8 @@ Examples:
                                                             your middleware, by its own client
   kadenz msg latency --subscriber ./lcm_probe               our publisher, your subscriber
 
-Exit codes: 0 the deadline was kept, 1 it was missed or a message was lost, 2 nothing could be measured.")]
+Exit codes: 0 the deadline was kept, or none was stated; 1 it was missed, also by a message that did not come; 2 nothing
+could be measured, or a side failed in the middle: what was measured until then is kept.")]
 pub(crate) struct Options {
     /// The bus [default: $LCM_DEFAULT_URL, else udpm://239.255.76.67:7667?ttl=0]
     #[arg(long, value_name = "URL")]
@@ -167,11 +168,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
         latency(&measuring, &plan, source, &stop, &mut progress)
     };
-    outcome::finished(result, &folder)?;
-    if options.untold {
-        return Ok(Outcome::Kept);
-    }
-    outcome::tell(&Telling::of(&folder, &options.measure))
+    let run = outcome::finished(result, &folder)?;
+    let told = match options.untold {
+        true => Outcome::Kept,
+        false => outcome::tell(&Telling::of(&folder, &options.measure))?,
+    };
+    // A warning of the run says which side.
+    Ok(match run.ended_by {
+        Some(EndedBy::Failed) => Outcome::Incomplete,
+        _ => told,
+    })
 }
 
 impl Options {

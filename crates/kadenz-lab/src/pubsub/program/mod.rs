@@ -10,7 +10,7 @@ mod subscriber;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ struct ProbeProgram {
     orders: Option<PipeWriter>,
     events: Receiver<Event>,
     /// Asks the thread that attends to it to kill it.
-    kill: Sender<()>,
+    kill: SyncSender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -73,6 +73,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const READ: Duration = Duration::from_millis(500);
 /// What a probe said on standard error is shown so far.
 const MAX_SAID: u64 = 4096;
+/// So many lines may wait for the thread that records; the pipe, and in the end the probe, waits beyond that.
+const MAX_WAITING: usize = 1 << 16;
 /// A pipe hands on so much at once.
 const BLOCK: usize = 1 << 16;
 /// How long before this probe another may have published its first message.
@@ -96,8 +98,8 @@ impl ProbeProgram {
         start.args(&command.words[1..]).stdin(their_input);
         start.stdout(their_output);
         start.stderr(notes.try_clone().map_err(cannot)?);
-        let (events_to, events) = mpsc::channel();
-        let (kill, killed) = mpsc::channel();
+        let (events_to, events) = mpsc::sync_channel(MAX_WAITING);
+        let (kill, killed) = mpsc::sync_channel(1);
         let (started_to, started) = mpsc::sync_channel(1);
         let launch = Launch {
             with_this_thread: true,
@@ -185,7 +187,8 @@ impl ProbeProgram {
     }
 
     fn kill(&self) {
-        let _ = self.kill.send(());
+        // One that waits there says the same.
+        let _ = self.kill.try_send(());
     }
 }
 
@@ -193,6 +196,8 @@ impl Drop for ProbeProgram {
     fn drop(&mut self) {
         self.end();
         self.kill();
+        // The thread waits for nobody who listens.
+        self.events = mpsc::sync_channel(1).1;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -202,7 +207,7 @@ impl Drop for ProbeProgram {
 /// The thread that started a probe, with which the probe ends.
 struct Attendant {
     program: Program,
-    events: Sender<Event>,
+    events: SyncSender<Event>,
     /// The measurement.
     run: i64,
     /// No message of it can have been published before.
@@ -214,7 +219,7 @@ struct Attendant {
 }
 
 impl Attendant {
-    fn new(program: Program, events: Sender<Event>, run: i64) -> Self {
+    fn new(program: Program, events: SyncSender<Event>, run: i64) -> Self {
         Self {
             program,
             events,

@@ -122,6 +122,11 @@ impl ProgramListener {
         }
     }
 
+    /// Whether it ended before it was told to.
+    pub(in crate::pubsub) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// What belongs into the run as warnings.
     pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
         let failed = self.failed.iter().map(|failed| Warning {
