@@ -277,9 +277,9 @@ impl Spy {
 
 #[cfg(test)]
 mod tests {
+    use kadenz::msg::arrival::{SenderId, Stamps};
     use kadenz::msg::bus::Delivery;
     use kadenz::msg::channel::Channel;
-    use kadenz::msg::provider::{SenderId, Stamps};
 
     use super::*;
 
