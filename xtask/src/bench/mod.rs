@@ -58,8 +58,8 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   build         cold release build in a fresh clone
 
   --append      write the row into docs/benchmarks.md
-  --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
-                memory,broker; contestants of ethercat, camera and python; loops or frames of languages;
+  --only NAMES  contestants of messages, with commas between, as kadenz-udpm,lcm (those of `kadenz experiment
+                messages`); of ethercat, camera and python; loops or frames of languages;
                 a name that is none tells them all
   --rounds N    rounds of cyclic, udp and camera-layout [default: 7], of messages [default: 5],
                 of hlog-report, ethercat and camera [default: 3],
