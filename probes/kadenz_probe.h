@@ -1,5 +1,5 @@
-/* A probe of `kadenz msg latency`, in one header: a program that publishes or subscribes by the client of its own
-   middleware. It reads what to do from its standard input, keeps the beat, stamps each message, and tells what came
+/* A probe of `kadenz msg latency` and `kadenz timer`, in one header: a program that publishes, subscribes or sets timers by
+   a library of its own. It reads what to do from its standard input, keeps the beat, stamps each message, and tells what came
    and when on its standard output. C99 and C++, Linux; link with -pthread.
 
        #include "kadenz_probe.h"
@@ -167,7 +167,8 @@ static inline kadenz_probe *kadenz_probe_open(const char *name) {
         if (value) *value++ = 0, kadenz_probe_set(probe, word, value);
     }
     probe->message = (unsigned char *)calloc(1, (size_t)probe->bytes);
-    if (!probe->message || probe->bytes < KADENZ_PROBE_MIN)
+    int is_of_messages = !strcmp(probe->role, "publisher") || !strcmp(probe->role, "subscriber");
+    if (is_of_messages && (!probe->message || probe->bytes < KADENZ_PROBE_MIN))
         kadenz_probe_fail(probe, "a message has 52 bytes at least");
     if (pthread_create(&thread, NULL, kadenz_probe_take_orders, probe))
         kadenz_probe_fail(probe, "no thread can be started");
@@ -276,6 +277,31 @@ static inline void kadenz_probe_received(kadenz_probe *probe, const void *data, 
         kadenz_probe_line(probe, "heard");
         kadenz_probe_flush(probe);
     }
+}
+
+/* Timers: `oneshot` is to set a timer of interval_ns again and again, `cyclic` to let one keep that interval; count times. */
+static inline int kadenz_probe_is(const kadenz_probe *probe, const char *role) { return !strcmp(probe->role, role); }
+
+/* Waits until the measurement begins. */
+static inline void kadenz_probe_wait_for_begin(kadenz_probe *probe) {
+    while (!__atomic_load_n(&probe->begun, __ATOMIC_ACQUIRE) && !kadenz_probe_ended(probe))
+        kadenz_probe_sleep_until(kadenz_probe_now() + 1000000);
+}
+
+/* A one-shot timer was set at `start_ns`, called back at `end_ns`, and says that it was so late. */
+static inline void kadenz_probe_timer(kadenz_probe *probe, int64_t start_ns, int64_t end_ns, int64_t reported_ns) {
+    kadenz_probe_line(probe, "timer %" PRId64 " %" PRId64 " %" PRId64, start_ns, end_ns, reported_ns);
+}
+
+/* It never called back. */
+static inline void kadenz_probe_ignored(kadenz_probe *probe) { kadenz_probe_line(probe, "ignored"); }
+
+/* A cyclic timer was started; each time it calls back, kadenz_probe_woke. */
+static inline void kadenz_probe_started(kadenz_probe *probe) {
+    kadenz_probe_line(probe, "started %" PRId64, kadenz_probe_now());
+}
+static inline void kadenz_probe_woke(kadenz_probe *probe) {
+    kadenz_probe_line(probe, "woke %" PRId64, kadenz_probe_now());
 }
 
 /* Tells what is left. The program's exit code. Libraries with threads of their own may be left as they are. */

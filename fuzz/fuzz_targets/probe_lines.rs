@@ -2,14 +2,14 @@
 //! line that is longer than the protocol allows.
 #![no_main]
 
-use kadenz_lab::pubsub::program::protocol::{BadLine, Line, Lines, MAX_LINE};
+use kadenz_lab::probes::protocol::{BadLine, Line, Lines, MAX_LINE};
 use libfuzzer_sys::fuzz_target;
 
 fn read(bytes: &[u8], at_once: usize) -> (Vec<Line>, Option<BadLine>) {
     let (mut lines, mut read) = (Lines::default(), Vec::new());
     let mut take = |line: &[u8]| {
         assert!(line.len() <= MAX_LINE);
-        read.push(Line::parse(line, 7)?);
+        read.push(Line::parse(line)?);
         Ok(())
     };
     let pieces = bytes.chunks(at_once);
@@ -23,10 +23,11 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(read(bytes, at_once), whole);
     }
     for line in &whole.0 {
-        if let Line::Message { probe, received_ns } = line {
-            // No difference of two times overflows.
-            let _ = received_ns - probe.intended_ns;
-            let _ = received_ns - probe.sent_ns;
-        }
+        // No difference of two times overflows.
+        let _ = match line {
+            Line::Message(it) => (it.received_ns - it.intended_ns) + (it.received_ns - it.sent_ns) / 2,
+            Line::Timer { start_ns, end_ns, reported_ns } => (end_ns - start_ns) / 2 - reported_ns,
+            _ => 0,
+        };
     }
 });

@@ -392,6 +392,71 @@ fn every_probe_measures_its_middleware_at_a_server_of_its_own() {
 }
 
 #[test]
+fn timers_of_ros_are_measured_as_ours_are() {
+    let folder = folder();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let of =
+        |words: &[&str]| Said::of(kadenz(words).env("XDG_CACHE_HOME", cache).output().unwrap());
+    let built = of(&["msg", "probes", "--build", "--json", "roscpp_timers"]);
+    if let Some(missing) = built.json()["probes"][0]["missing"].as_str() {
+        return skip("timers_of_ros_are_measured_as_ours_are", missing);
+    }
+    for (suite, wait, all) in [
+        (
+            "oneshot",
+            ["--timeout", "1ms"],
+            [("measured", 50), ("reported", 50), ("difference", 50)],
+        ),
+        (
+            "cyclic",
+            ["--rate", "100Hz"],
+            [("lateness", 50), ("jitter", 49), ("jitter", 49)],
+        ),
+    ] {
+        let out = folder.path().join(suite);
+        let words = [
+            "timer",
+            suite,
+            "--with",
+            "roscpp_timers",
+            "--count",
+            "50",
+            "--json",
+            "--out",
+            text(&out),
+        ];
+        let said = of(&[&words[..], &wait].concat());
+        assert_eq!(said.code, 0, "{suite}: {}", said.err);
+        for (name, count) in all {
+            assert_eq!(series(&said.json(), name)["count"], count, "{suite} {name}");
+        }
+        let run = run_json(&out);
+        assert!(
+            run["parameters"]["timer"]
+                .as_str()
+                .unwrap()
+                .starts_with("roscpp 1."),
+            "{run}"
+        );
+    }
+    let said = of(&["msg", "latency", "--with", "roscpp_timers"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err
+            .contains("kadenz timer cyclic --with roscpp_timers"),
+        "{}",
+        said.err
+    );
+    let said = of(&["timer", "cyclic", "--with", "lcm"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("kadenz msg latency --with lcm"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn probes_are_listed_and_their_sources_written() {
     let folder = folder();
     let listed = run(&["msg", "probes", "--json"]);

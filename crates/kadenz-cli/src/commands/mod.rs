@@ -79,6 +79,7 @@ mod man;
 mod modes;
 mod msg;
 mod outcome;
+mod probe;
 mod report;
 mod run;
 mod show;

@@ -5,14 +5,21 @@ use std::time::Duration;
 use clap::Args;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::measuring_threads::GRACE;
-use kadenz_lab::timer::{CyclicPlan, OneShotPlan, SuitePlan, cyclic_suite, oneshot_suite};
-use kadenz_record::run::model::Run;
+use kadenz_lab::probes::Measures;
+use kadenz_lab::timer::{
+    CyclicPlan, OneShotPlan, SuitePlan, TimerProbe, cyclic_probe, cyclic_suite, oneshot_probe,
+    oneshot_suite,
+};
+use kadenz_record::run::model::{EndedBy, Run};
 use kadenz_rt::beat::{Overrun, Rate};
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 
 use super::outcome::{self, Telling};
-use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, beats, pace};
+use super::probe::{self, Place};
+use crate::options::{
+    ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, pace,
+};
 use crate::output::Outcome;
 
 commands! {
@@ -33,7 +40,8 @@ commands! {
 Examples:
   kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the suite of Sticha
   kadenz timer oneshot --timeout 800us                                   below a millisecond, too
-  kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs")]
+  kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs
+  kadenz timer oneshot --with roscpp_timers --policy rr:95               the timer of ROS itself")]
 pub(crate) struct OneShot {
     /// The timeout that is set each time, 1us to 1h
     #[arg(long, value_name = "SPAN", default_value = "1ms")]
@@ -60,7 +68,8 @@ pub(crate) struct OneShot {
 Examples:
   kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the suite of Sticha
   kadenz timer cyclic --rate 1kHz --duration 10s --policy fifo:80 --sleeper spin
-  kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json")]
+  kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json
+  kadenz timer cyclic --with roscpp_timers --policy rr:95               the timer of ROS itself")]
 pub(crate) struct Cyclic {
     /// Rate of the beat
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
@@ -95,13 +104,22 @@ struct SuiteOptions {
     #[arg(long, value_name = "LOAD", default_value = "idle")]
     load: Load,
 
+    /// Measure the timers of this program instead: one of `kadenz msg probes`, or yours (docs/messages-probes.md)
+    #[arg(long, value_name = "COMMAND", help_heading = "Probes")]
+    with: Option<CommandWords>,
+
+    /// What that program needs to find, in its own words
+    #[arg(long, value_name = "URL", requires = "with", help_heading = "Probes")]
+    url: Option<String>,
+
     #[command(flatten)]
     measure: MeasureOptions,
 }
 
+/// What the machine does meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Load {
-    /// Nothing but the timer
+pub(super) enum Load {
+    /// Nothing but what is measured
     Idle,
     /// One busy thread a CPU
     Busy,
@@ -123,10 +141,14 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
         repetitions: options.repetitions,
     };
     let total = suite.total(timeout, options.repetitions);
+    let probe = options.suite.probe(&mut suite)?;
     let stop = options.suite.measure.stop()?;
     let result = {
         let mut progress = Progress::new("setting timers", Some(total));
-        oneshot_suite(&suite, &plan, &stop, &mut progress)
+        match &probe {
+            Some((probe, _)) => oneshot_probe(&suite, &plan, probe, &stop, &mut progress),
+            None => oneshot_suite(&suite, &plan, &stop, &mut progress),
+        }
     };
     options.suite.tell(&suite, result)
 }
@@ -154,10 +176,14 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
         grace: GRACE.max(suite.measuring.deadline.unwrap_or_default()),
     };
     let total = suite.total(interval.as_duration(), warm_up.saturating_add(cycles));
+    let probe = options.suite.probe(&mut suite)?;
     let stop = options.suite.measure.stop()?;
     let result = {
         let mut progress = Progress::new("keeping the beat", Some(total));
-        cyclic_suite(&suite, &plan, &stop, &mut progress)
+        match &probe {
+            Some((probe, _)) => cyclic_probe(&suite, &plan, probe, &stop, &mut progress),
+            None => cyclic_suite(&suite, &plan, &stop, &mut progress),
+        }
     };
     options.suite.tell(&suite, result)
 }
@@ -185,13 +211,57 @@ impl SuiteOptions {
         })
     }
 
+    /// The program whose timers are measured, and where it finds what it needs, kept as long as that.
+    fn probe(&self, suite: &mut SuitePlan) -> anyhow::Result<Option<(TimerProbe, Place)>> {
+        let Some(with) = &self.with else {
+            return Ok(None);
+        };
+        anyhow::ensure!(
+            self.measure.sleeper()?.is_none()
+                && !self.measure.every_sleeper()
+                && !self.measure.has_shield(),
+            "`--sleeper` and `--shield` hold for timers of this program, not for those of `{with}`"
+        );
+        let named = probe::named(with);
+        if let Some(named) = named {
+            anyhow::ensure!(
+                named.measures == Measures::Timers,
+                "the probe `{}` sets no timers: kadenz msg latency --with {}",
+                named.name,
+                named.name
+            );
+        }
+        let words = probe::program(with)?;
+        let url = self
+            .url
+            .as_deref()
+            .or(named.map(|it| it.url))
+            .unwrap_or_default();
+        let server = named
+            .filter(|_| self.url.is_none())
+            .and_then(|it| it.server);
+        let place = Place::of(url, server, self.measure.policy())?;
+        probe::ensure_no_blank("url", &place.url)?;
+        suite.measuring.session.set("with", words.join(" "));
+        let probe = TimerProbe {
+            command: probe::command(&words, &suite.measuring),
+            url: Some(place.url.clone()).filter(|it| !it.is_empty()),
+        };
+        Ok(Some((probe, place)))
+    }
+
     fn tell(
         &self,
         suite: &SuitePlan,
         result: Result<Run, ExperimentError>,
     ) -> anyhow::Result<Outcome> {
         let folder = &suite.measuring.session.out;
-        outcome::finished(result, folder)?;
-        outcome::tell(&Telling::of(folder, &self.measure))
+        let run = outcome::finished(result, folder)?;
+        let told = outcome::tell(&Telling::of(folder, &self.measure))?;
+        // A warning of the run says why.
+        Ok(match run.ended_by {
+            Some(EndedBy::Failed) => Outcome::Incomplete,
+            _ => told,
+        })
     }
 }

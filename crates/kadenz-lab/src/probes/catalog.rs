@@ -9,6 +9,8 @@ pub struct Probe {
     pub name: &'static str,
     /// What it measures.
     pub middleware: &'static str,
+    /// With what.
+    pub measures: Measures,
     /// How it is built.
     pub language: Language,
     /// Its sources, by name; the first is the program.
@@ -28,6 +30,15 @@ pub struct Probe {
     pub max_bytes: usize,
     /// Whether it measures again what another does, in another language.
     pub is_example: bool,
+}
+
+/// What a probe does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measures {
+    /// It publishes or receives: `kadenz msg latency --with`.
+    Messages,
+    /// It sets timers: `kadenz timer --with`.
+    Timers,
 }
 
 /// How a probe is built.
@@ -71,6 +82,7 @@ const HEADER: (&str, &str) = source!("kadenz_probe.h");
 const IN_C: Probe = Probe {
     name: "",
     middleware: "",
+    measures: Measures::Messages,
     language: Language::C,
     files: &[],
     arguments: &[],
@@ -100,6 +112,16 @@ const IN_RUST: Probe = Probe {
     remedy: "install Rust: https://rustup.rs; cargo fetches the rest",
     ..IN_C
 };
+
+/// What roscpp needs.
+const ROSCPP: &[&str] = &[
+    "-lroscpp",
+    "-lrosconsole",
+    "-lroscpp_serialization",
+    "-lrostime",
+    "-lboost_thread",
+    "-lboost_system",
+];
 
 const STREAM: (&str, &str) = source!("stream.h");
 
@@ -201,17 +223,22 @@ pub const ALL: &[Probe] = &[
         middleware: "ROS 1 (roscpp)",
         language: Language::CPlusPlus,
         files: &[source!("roscpp.cpp"), HEADER],
-        arguments: &[
-            "-lroscpp",
-            "-lrosconsole",
-            "-lroscpp_serialization",
-            "-lrostime",
-            "-lboost_thread",
-            "-lboost_system",
-        ],
+        arguments: ROSCPP,
         url: "http://127.0.0.1:{port}",
         server: Some(ServerKind::RosMaster),
         remedy: "apt-get install g++ libroscpp-dev libstd-msgs-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "roscpp_timers",
+        middleware: "timers of ROS 1 (roscpp)",
+        measures: Measures::Timers,
+        language: Language::CPlusPlus,
+        files: &[source!("roscpp_timers.cpp"), HEADER],
+        arguments: ROSCPP,
+        url: "http://127.0.0.1:{port}",
+        server: Some(ServerKind::RosMaster),
+        remedy: "apt-get install g++ libroscpp-dev",
         ..IN_C
     },
     Probe {

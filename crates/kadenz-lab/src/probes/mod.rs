@@ -1,11 +1,15 @@
-//! The probes that come with Kadenz: programs that measure a middleware by its own client
-//! (docs/messages-probes.md). Their sources are part of this library, which builds them where their middleware
-//! is installed.
+//! Probes: programs in any language that measure a library of their own, and tell by [lines](protocol) what came and
+//! when (docs/messages-probes.md).
+//!
+//! Those of [`ALL`] come with Kadenz, as sources, which [`build`] builds where their middleware is installed.
 
 mod build;
 mod catalog;
+pub(crate) mod program;
+pub mod protocol;
 mod server;
 
 pub use build::{BuildError, Built, build, cache, is_built, write_sources};
-pub use catalog::{ALL, Language, Probe, probe};
+pub use catalog::{ALL, Language, Measures, Probe, probe};
+pub use program::{ProbeCommand, ProbeFailed};
 pub use server::{Server, ServerError, ServerKind};

@@ -34,7 +34,7 @@ use kadenz_msg::bus::{AdvertiseError, SendError, SubscribeError};
 use kadenz_msg::provider::ProviderError;
 
 use crate::measuring::ExperimentError;
-use program::{ProbeCommand, ProbeFailed};
+use crate::probes::{ProbeCommand, ProbeFailed};
 
 pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};

@@ -5,10 +5,12 @@
 
 mod cyclic;
 mod oneshot;
+mod probe;
 mod suite;
 
 pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
+pub use probe::{TimerProbe, cyclic_probe, oneshot_probe};
 pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};
 
 use kadenz_rt::beat::Overrun;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
 use kadenz_record::run::labels::{Labels, SLEEPER, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Kind, Run};
 use kadenz_rt::sleep::SleeperKind;
 
 use super::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, going_on, oneshot};
-use crate::load::{self, LoadKind, LoadOptions};
+use crate::load::{self, LoadKind, LoadOptions, RunningLoad as Load, StartLoadError};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::measuring_threads::{self, Member, Watch};
 use crate::session;
@@ -57,6 +57,12 @@ impl SuitePlan {
         }
     }
 
+    /// Keeps the CPUs busy until it is dropped, where that is asked for.
+    pub(super) fn load(&self) -> Result<Option<Load>, StartLoadError> {
+        let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
+        self.busy.then(busy).transpose()
+    }
+
     /// Runs the members one after the other.
     fn run(
         &self,
@@ -65,8 +71,7 @@ impl SuitePlan {
         stop: &Stop,
         watch: &mut dyn Watch,
     ) -> Result<Run, ExperimentError> {
-        let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
-        let _load = self.busy.then(busy).transpose()?;
+        let _load = self.load()?;
         let ongoing = self.measuring.start(run)?;
         let mut ended_by = EndedBy::Finished;
         for member in members {
@@ -107,33 +112,41 @@ fn cyclic_member(
     run: &mut RunWriter,
 ) -> Result<Member, ExperimentError> {
     let measuring = suite.measuring_with(sleeper);
-    let sketch = |name, value, description: &str, kind, deadline, raw| SeriesSketch {
-        name,
-        labels: suite.labels(sleeper, value),
-        description: format!("{description}, sleeper {sleeper}"),
-        kind,
-        interval: Some(plan.interval.as_duration()),
-        deadline,
-        raw,
-    };
-    let late = suite.name(sleeper, "lateness");
-    let jittered = suite.name(sleeper, "jitter");
-    let words = "wake-up against the beat";
-    let deadline = measuring.deadline;
-    let mut lateness = measuring.series(
-        run,
-        sketch(&late, "lateness", words, Kind::Lateness, deadline, true),
-    )?;
-    let words = "interval between two wake-ups less the expected one";
-    let mut jitter = measuring.series(
-        run,
-        sketch(&jittered, "jitter", words, Kind::Jitter, None, true),
-    )?;
+    let names = ["lateness", "jitter"].map(|value| suite.name(sleeper, value));
+    let labels = ["lateness", "jitter"].map(|value| suite.labels(sleeper, value));
+    let by = format!("sleeper {sleeper}");
+    let [mut lateness, mut jitter] = cyclic_series(&measuring, plan, &names, labels, &by, run)?;
     let plan = *plan;
     let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
         cyclic(&plan, context, &mut lateness, Some(&mut jitter));
     });
-    Ok(measuring.member(&[&late, &jittered], work))
+    Ok(measuring.member(&[&names[0], &names[1]], work))
+}
+
+/// Lateness and jitter of a cyclic timer.
+pub(super) fn cyclic_series(
+    measuring: &Measuring,
+    plan: &CyclicPlan,
+    [late, jittered]: &[String; 2],
+    [of_late, of_jittered]: [Labels; 2],
+    by: &str,
+    run: &mut RunWriter,
+) -> Result<[SeriesRecorder; 2], ExperimentError> {
+    let sketch = |name, labels, description: &str, kind, deadline| SeriesSketch {
+        name,
+        labels,
+        description: format!("{description}, {by}"),
+        kind,
+        interval: Some(plan.interval.as_duration()),
+        deadline,
+        raw: true,
+    };
+    let words = "wake-up against the beat";
+    let lateness = sketch(late, of_late, words, Kind::Lateness, measuring.deadline);
+    let lateness = measuring.series(run, lateness)?;
+    let words = "interval between two wake-ups less the expected one";
+    let jitter = sketch(jittered, of_jittered, words, Kind::Jitter, None);
+    Ok([lateness, measuring.series(run, jitter)?])
 }
 
 /// Runs the one-shot timer suite (thesis, section 4.1).
@@ -155,6 +168,9 @@ pub fn oneshot_suite(
     suite.run(run, members, stop, watch)
 }
 
+/// The values of a one-shot timer.
+pub(super) const VALUES: [&str; 3] = ["measured", "reported", "difference"];
+
 fn oneshot_member(
     suite: &SuitePlan,
     plan: &OneShotPlan,
@@ -162,15 +178,34 @@ fn oneshot_member(
     run: &mut RunWriter,
 ) -> Result<Member, ExperimentError> {
     let measuring = suite.measuring_with(sleeper);
-    let values = ["measured", "reported", "difference"];
-    let names = values.map(|value| suite.name(sleeper, value));
+    let names = VALUES.map(|value| suite.name(sleeper, value));
+    let labels = VALUES.map(|value| suite.labels(sleeper, value));
+    let by = format!("sleeper {sleeper}");
+    let mut recorders = oneshot_series(&measuring, plan, &names, labels, &by, run)?;
+    let plan = *plan;
+    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
+        oneshot(&plan, context, &mut recorders);
+    });
+    Ok(measuring.member(&[&names[0], &names[1], &names[2]], work))
+}
+
+/// The three series of a one-shot timer.
+pub(super) fn oneshot_series(
+    measuring: &Measuring,
+    plan: &OneShotPlan,
+    names: &[String; 3],
+    labels: [Labels; 3],
+    by: &str,
+    run: &mut RunWriter,
+) -> Result<OneShotRecorders, ExperimentError> {
+    let mut labels = labels.into_iter();
     let mut series = |place: usize, words: &str, deadline: Option<Duration>| {
         measuring.series(
             run,
             SeriesSketch {
                 name: &names[place],
-                labels: suite.labels(sleeper, values[place]),
-                description: format!("{words}, sleeper {sleeper}"),
+                labels: labels.next().unwrap_or_default(),
+                description: format!("{words}, {by}"),
                 kind: Kind::Lateness,
                 interval: Some(plan.timeout),
                 deadline,
@@ -179,14 +214,9 @@ fn oneshot_member(
         )
     };
     let deadline = measuring.deadline;
-    let mut recorders = OneShotRecorders {
+    Ok(OneShotRecorders {
         measured: series(0, "end - timeout - start, as the caller sees it", deadline)?,
         reported: series(1, "lateness as the timer itself reports it", None)?,
         difference: series(2, "measured less reported lateness", None)?,
-    };
-    let plan = *plan;
-    let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
-        oneshot(&plan, context, &mut recorders);
-    });
-    Ok(measuring.member(&[&names[0], &names[1], &names[2]], work))
+    })
 }

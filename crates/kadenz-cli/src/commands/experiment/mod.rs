@@ -3,6 +3,7 @@
 mod hiccups;
 mod messages;
 mod network;
+mod ros;
 mod steps;
 mod table;
 mod timers;
@@ -32,6 +33,7 @@ pub(crate) enum Experiment {
     Hiccups(hiccups::Options),
     Messages(messages::Options),
     Network(network::Options),
+    Ros(ros::Options),
     Timers(timers::Options),
     Tuning(tuning::Options),
 }
@@ -44,13 +46,16 @@ struct Output {
     out: Option<PathBuf>,
 }
 
+/// What makes tables of the runs.
+type Tables = Box<dyn Fn(&[Summary]) -> Told>;
+
 /// A published experiment.
 struct Plan {
     name: &'static str,
     /// What is measured; the steps of a group at the same time.
     groups: Vec<Vec<Step>>,
     /// The tables of the runs that were made.
-    tables: Box<dyn Fn(&[Summary]) -> Told>,
+    tables: Tables,
 }
 
 /// What the runs of an experiment say.
@@ -74,6 +79,7 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
         Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
         Experiment::Messages(options) => play(&messages::plan(options)?, &options.output),
         Experiment::Network(options) => network::run(options),
+        Experiment::Ros(options) => play(&ros::plan(options)?, &options.output),
         Experiment::Timers(options) => play(&timers::plan(options), &options.output),
         Experiment::Tuning(options) => play(&tuning::plan(options), &options.output),
     }

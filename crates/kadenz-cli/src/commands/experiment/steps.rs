@@ -29,6 +29,12 @@ impl Step {
         }
     }
 
+    /// The same with one more word, which may hold blanks.
+    pub(super) fn and_word(mut self, word: impl Into<String>) -> Self {
+        self.arguments.push(word.into());
+        self
+    }
+
     /// The experiment says that it failed, and goes on.
     pub(super) fn may_fail(self) -> Self {
         Self {

@@ -124,7 +124,7 @@ const CYCLIC_THESIS: [&str; 2] = [
     "ROS, every real-time run | 32,000,000 | -1 ms | 0 us | - | - | - | 400 us | 0 | 12 % at -900 us",
 ];
 
-fn tables(runs: &[Summary]) -> Document {
+pub(super) fn tables(runs: &[Summary]) -> Document {
     let here = |suite: &'static str, row: fn(&Shown<'_>) -> Row| {
         let mut rows = Vec::new();
         for shown in runs.iter().flat_map(|run| Shown::of(run, suite)) {

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use kadenz_lab::load::{self, LoadKind, LoadOptions};
 use kadenz_lab::measuring::Measuring;
 use kadenz_lab::probes::ServerKind;
 use kadenz_lab::pubsub::program::ProgramPublisher;
@@ -19,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use self::sides::Sides;
 use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, Telling};
+use crate::commands::probe;
+use crate::commands::timer::Load;
 use crate::options::{
     CommandWords, Defaults, MeasureOptions, Progress, Size, Span, beats, complete,
 };
@@ -114,6 +117,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COMMAND", help_heading = "Probes")]
     subscriber: Option<CommandWords>,
 
+    /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
+    #[arg(long, value_name = "LOAD", default_value = "idle")]
+    load: Load,
+
     /// Leave the table out: a part of something larger is measured
     #[arg(long, hide = true)]
     untold: bool,
@@ -149,21 +156,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let sides = Sides::of(options)?;
-    let mut plan = options.plan(sides.url.clone())?;
+    let mut plan = options.plan(sides.place.url.clone())?;
     let in_process = options.in_process || plan.url.starts_with("memq:");
     let measuring = options.measuring(&plan, &sides, in_process)?;
     let folder = measuring.session.out.clone();
     let stop = options.measure.stop()?;
     let subscriber = sides.subscriber.as_deref();
-    plan.subscriber = subscriber.map(|words| sides::command(words, &measuring));
+    plan.subscriber = subscriber.map(|words| probe::command(words, &measuring));
     let source: Option<Box<dyn Source>> = match &sides.publisher {
         Some(words) => {
-            let command = sides::command(words, &measuring);
+            let command = probe::command(words, &measuring);
             Some(Box::new(ProgramPublisher::start(&command, &plan)?))
         }
         None if in_process => None,
         None => Some(Box::new(Publisher::start(&plan, &measuring)?)),
     };
+    let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
+    let _load = (options.load == Load::Busy).then(busy).transpose()?;
     let result = {
         let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
         latency(&measuring, &plan, source, &stop, &mut progress)
@@ -230,6 +239,14 @@ impl Options {
         session.set("receive", format!("{:?}", self.receive).to_lowercase());
         session.set("queue", plan.queue);
         session.set("in_process", in_process);
+        session.set(
+            "load",
+            if self.load == Load::Busy {
+                "busy"
+            } else {
+                "idle"
+            },
+        );
         for (name, command) in [
             ("publisher", &sides.publisher),
             ("subscriber", &sides.subscriber),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::probes::{self, ALL, Probe};
+use kadenz_lab::probes::{self, ALL, Measures, Probe};
 use kadenz_report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +57,8 @@ struct Listed {
     name: &'static str,
     /// What it measures.
     middleware: &'static str,
+    /// With what: `msg latency` or `timer`.
+    command: &'static str,
     /// Where both sides meet unless `--url` says.
     url: &'static str,
     /// The server that both meet at, started by `kadenz msg latency`.
@@ -110,6 +112,10 @@ fn listed(probe: &'static Probe, build: bool) -> Listed {
     Listed {
         name: probe.name,
         middleware: probe.middleware,
+        command: match probe.measures {
+            Measures::Messages => "msg latency",
+            Measures::Timers => "timer",
+        },
         url: probe.url,
         server: probe.server.map(probes::ServerKind::name),
         built: probes::is_built(probe, &cache),

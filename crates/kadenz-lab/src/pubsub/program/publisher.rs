@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
-use super::protocol::{Line, Order, Role, Settings};
-use super::{Event, ProbeCommand, ProbeFailed, ProbeProgram};
+use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, noted};
+use crate::probes::protocol::{Line, Order, Role};
 use crate::pubsub::LatencyPlan;
 use crate::pubsub::publisher::Published;
 use crate::pubsub::source::Source;
@@ -32,13 +32,7 @@ impl ProgramPublisher {
     /// # Errors
     /// [`ProbeFailed`].
     pub fn start(command: &ProbeCommand, plan: &LatencyPlan) -> Result<Self, ProbeFailed> {
-        let settings = Settings {
-            role: Role::Publisher,
-            url: &plan.url,
-            channel: &plan.channel,
-            publish: &plan.publish,
-            queue: plan.queue,
-        };
+        let settings = super::settings(Role::Publisher, plan);
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             total: plan.publish.total(),
@@ -52,7 +46,9 @@ impl ProgramPublisher {
     fn take_all(&mut self, timeout: Duration) {
         while self.ended.is_none() {
             match self.program.next(timeout) {
-                Some(Event::Line(Line::Published(published))) => self.published = Some(published),
+                Some(Event::Line(Line::Published { published, refused })) => {
+                    self.published = Some(Published { published, refused });
+                }
                 Some(Event::Line(Line::Note(text))) => self.notes.push(text),
                 Some(Event::Line(_)) => {}
                 Some(Event::Ended(why)) => self.ended = Some(why),
@@ -79,13 +75,13 @@ impl Source for ProgramPublisher {
 
     fn end(&mut self) {
         self.program.end();
-        let soon = Instant::now() + super::END;
+        let soon = Instant::now() + END;
         self.until = Some(self.until.map_or(soon, |until| until.min(soon)));
     }
 
     fn finish(mut self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
         self.program.end();
-        self.take_all(super::END);
+        self.take_all(END);
         let failed = |program: &ProbeProgram, why: &str| program.failed(why.to_owned()).to_string();
         match (self.published, self.ended) {
             (_, Some(Some(why))) => Err(failed(&self.program, &why)),
@@ -104,6 +100,6 @@ impl Source for ProgramPublisher {
 
     fn notes(&mut self) -> Vec<Warning> {
         let notes = std::mem::take(&mut self.notes);
-        super::noted("publisher", &notes).collect()
+        noted("publisher", &notes).collect()
     }
 }

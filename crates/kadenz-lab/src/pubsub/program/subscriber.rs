@@ -6,9 +6,10 @@ use kadenz_record::run::messages::Subscriber;
 use kadenz_record::run::model::{TuningMeasure, Warning};
 use kadenz_rt::clock::MonotonicTime;
 
-use super::protocol::{Line, Role, Settings};
-use super::{Event, ProbeCommand, ProbeFailed, ProbeProgram};
+use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, noted};
+use crate::probes::protocol::{Line, Role};
 use crate::pubsub::arrivals::{ArrivalCounts, Heard};
+use crate::pubsub::probe::Probe;
 use crate::pubsub::series::Recorders;
 use crate::pubsub::{LatencyPlan, MessagesError};
 use crate::stop::Stop;
@@ -20,6 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub(in crate::pubsub) struct ProgramListener {
     program: ProbeProgram,
     pub(in crate::pubsub) name: String,
+    /// The number that each of its messages carries.
+    run: i64,
     arrivals: ArrivalCounts,
     /// Why it ended before it was told to.
     failed: Option<ProbeFailed>,
@@ -33,16 +36,11 @@ impl ProgramListener {
         plan: &LatencyPlan,
         name: String,
     ) -> Result<Self, ProbeFailed> {
-        let settings = Settings {
-            role: Role::Subscriber,
-            url: &plan.url,
-            channel: &plan.channel,
-            publish: &plan.publish,
-            queue: plan.queue,
-        };
+        let settings = super::settings(Role::Subscriber, plan);
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             name,
+            run: plan.publish.run,
             arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
             failed: None,
             notes: Vec::new(),
@@ -90,7 +88,7 @@ impl ProgramListener {
         loop {
             if until.is_none() && (quit.requested() || self.arrivals.is_complete()) {
                 self.program.end();
-                until = Some(Instant::now() + super::END);
+                until = Some(Instant::now() + END);
             }
             match self.program.next(POLL_INTERVAL) {
                 Some(Event::Line(line)) => self.take(line, recorders, origin),
@@ -111,14 +109,24 @@ impl ProgramListener {
 
     fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
         match line {
-            Line::Message { probe, received_ns } => {
+            Line::Message(times) => {
+                let probe = Probe {
+                    run: self.run,
+                    sequence: times.sequence,
+                    intended_ns: times.intended_ns,
+                    sent_ns: times.sent_ns,
+                    before_ns: times.before_ns,
+                    padding: 0,
+                    damaged: times.damaged,
+                };
                 if self.arrivals.heard(&probe) == Heard::First {
-                    recorders.times(&probe, received_ns, origin);
+                    recorders.times(&probe, times.received_ns, origin);
                 }
             }
             Line::Foreign => self.arrivals.heard_a_stranger(),
             Line::Note(text) => self.notes.push(text),
-            Line::Ready(_) | Line::Heard | Line::Published(_) | Line::Error(_) => {}
+            // What a subscriber has no use for is no failure of the measurement.
+            _ => {}
         }
     }
 
@@ -138,9 +146,7 @@ impl ProgramListener {
             remedy: None,
             ..Warning::default()
         });
-        failed
-            .chain(super::noted(&self.name, &self.notes))
-            .collect()
+        failed.chain(noted(&self.name, &self.notes)).collect()
     }
 
     /// What became of the first `published` messages.

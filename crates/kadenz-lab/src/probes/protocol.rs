@@ -1,13 +1,10 @@
-//! The lines between `kadenz msg latency` and a probe: a program that publishes or subscribes by the
-//! client of its own middleware (docs/messages-probes.md). Sans-IO.
+//! The lines between Kadenz and a probe: a program that publishes, subscribes or sets timers by a library of its
+//! own (docs/messages-probes.md). Sans-IO.
 //!
 //! A probe reads [`Settings`] and then [`Order`]s from its standard input, and writes [`Line`]s to its
 //! standard output.
 
 use std::fmt;
-
-use super::super::probe::Probe;
-use super::super::publisher::{PublishPlan, Published};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -15,16 +12,20 @@ pub const VERSION: u32 = 1;
 /// A line of a probe is not longer, without its end.
 pub const MAX_LINE: usize = 1024;
 
-/// No time is larger: 146 years of a clock that counts from the start of the machine.
-const MAX_TIME_NS: i64 = 1 << 62;
+/// No time is larger: 36 years of a clock that counts from the start of the machine.
+const MAX_TIME_NS: i64 = 1 << 60;
 
 /// What a probe is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// To publish on the beat.
     Publisher,
-    /// To stamp what comes.
+    /// To stamp the messages that come.
     Subscriber,
+    /// To set a one-shot timer again and again.
+    OneShot,
+    /// To let a timer keep a rate.
+    Cyclic,
 }
 
 impl fmt::Display for Role {
@@ -32,51 +33,49 @@ impl fmt::Display for Role {
         to.write_str(match self {
             Self::Publisher => "publisher",
             Self::Subscriber => "subscriber",
+            Self::OneShot => "oneshot",
+            Self::Cyclic => "cyclic",
         })
     }
 }
 
-/// The first line to a probe: words of `name=value`.
+/// The first line to a probe: its role, and further words of `name=value`.
 #[derive(Clone, Debug)]
-pub struct Settings<'a> {
-    /// What it is to do.
-    pub role: Role,
-    /// Where both sides meet, in the words of the middleware.
-    pub url: &'a str,
-    /// Channel or topic.
-    pub channel: &'a str,
-    /// What is published.
-    pub publish: &'a PublishPlan,
-    /// How many messages may wait for a subscriber.
-    pub queue: usize,
+pub struct Settings {
+    role: Role,
+    words: Vec<(&'static str, String)>,
 }
 
-impl fmt::Display for Settings<'_> {
+impl Settings {
+    /// Nothing but the role.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        Self {
+            role,
+            words: Vec::new(),
+        }
+    }
+
+    /// The same with one more word. A value holds no blank.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+        self.words.push((name, value.to_string()));
+        self
+    }
+}
+
+impl fmt::Display for Settings {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PublishPlan {
-            run,
-            interval,
-            warm_up,
-            count,
-            message_bytes,
-        } = self.publish;
-        write!(
-            to,
-            "kadenz-probe version={VERSION} role={} url={} channel={} queue={} run={run} interval_ns={} \
-             warm_up={warm_up} count={count} bytes={message_bytes}",
-            self.role,
-            self.url,
-            self.channel,
-            self.queue,
-            interval.as_duration().as_nanos(),
-        )
+        write!(to, "kadenz-probe version={VERSION} role={}", self.role)?;
+        let mut words = self.words.iter();
+        words.try_for_each(|(name, value)| write!(to, " {name}={value}"))
     }
 }
 
 /// A line to a probe after its settings. The end of its standard input says [`Order::End`], too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// To a publisher: every subscriber has received a greeting, keep the beat.
+    /// To a publisher: every subscriber has received a greeting, keep the beat. To a timer: begin.
     Begin,
     /// Nothing more is wanted.
     End,
@@ -102,20 +101,52 @@ pub enum Line {
     Heard,
     /// `message SEQUENCE INTENDED_NS SENT_NS BEFORE_NS RECEIVED_NS [damaged]`: what the message said, and
     /// when the probe had decoded it.
-    Message {
-        /// What it said.
-        probe: Probe,
-        /// When it was decoded.
-        received_ns: i64,
-    },
+    Message(MessageTimes),
     /// `foreign`: what came was not of this measurement.
     Foreign,
     /// `published COUNT REFUSED`: what the publisher did, when it has ended.
-    Published(Published),
+    Published {
+        /// Messages that were to be published, without those for warming up.
+        published: u64,
+        /// Of these, messages that the middleware did not take.
+        refused: u64,
+    },
+    /// `timer START_NS END_NS REPORTED_NS`: a one-shot timer was set, fired, and said how late it was.
+    Timer {
+        /// When it was set.
+        start_ns: i64,
+        /// When it called back.
+        end_ns: i64,
+        /// Its own lateness.
+        reported_ns: i64,
+    },
+    /// `ignored`: a one-shot timer was set and never fired.
+    Ignored,
+    /// `started AT_NS`: a cyclic timer was started.
+    Started(i64),
+    /// `woke AT_NS`: it called back.
+    Woke(i64),
     /// `note TEXT`: what belongs into the run as a warning.
     Note(String),
     /// `error TEXT`: why it cannot do its work.
     Error(String),
+}
+
+/// What a message said, and when it was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTimes {
+    /// Its number.
+    pub sequence: i64,
+    /// Its beat.
+    pub intended_ns: i64,
+    /// When it was published.
+    pub sent_ns: i64,
+    /// How long publishing the message before took; below zero if there was none.
+    pub before_ns: i64,
+    /// When it was decoded.
+    pub received_ns: i64,
+    /// Whether it held something else than was sent.
+    pub damaged: bool,
 }
 
 /// A line that is none of the protocol's.
@@ -138,11 +169,11 @@ pub enum BadLine {
 const SHOWN: usize = 100;
 
 impl Line {
-    /// Reads a line, without its end. `run` is the measurement that messages belong to.
+    /// Reads a line, without its end.
     ///
     /// # Errors
     /// [`BadLine::Unknown`] where it is none, or its numbers are no times.
-    pub fn parse(line: &[u8], run: i64) -> Result<Self, BadLine> {
+    pub fn parse(line: &[u8]) -> Result<Self, BadLine> {
         let text = String::from_utf8_lossy(line);
         let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
         let parsed = match word {
@@ -151,45 +182,53 @@ impl Line {
             "error" => Some(Self::Error(rest.trim().to_owned())),
             "heard" if rest.is_empty() => Some(Self::Heard),
             "foreign" if rest.is_empty() => Some(Self::Foreign),
-            "message" => Self::message(rest, run),
+            "ignored" if rest.is_empty() => Some(Self::Ignored),
+            "message" => Self::message(rest),
             "published" => Self::published(rest),
+            "timer" => numbers(rest).map(|[start_ns, end_ns, reported_ns]| Self::Timer {
+                start_ns,
+                end_ns,
+                reported_ns,
+            }),
+            "started" => numbers(rest).map(|[at_ns]| Self::Started(at_ns)),
+            "woke" => numbers(rest).map(|[at_ns]| Self::Woke(at_ns)),
             _ => None,
         };
         parsed.ok_or_else(|| BadLine::Unknown(text.chars().take(SHOWN).collect()))
     }
 
-    fn message(rest: &str, run: i64) -> Option<Self> {
-        let mut words = rest.split(' ');
-        let mut number = || words.next()?.parse::<i64>().ok();
-        let sequence = number()?;
-        let mut time = || number().filter(|it| (-1..MAX_TIME_NS).contains(it));
-        let (intended_ns, sent_ns, before_ns, received_ns) = (time()?, time()?, time()?, time()?);
-        let damaged = match words.next() {
-            None => false,
-            Some("damaged") => true,
-            Some(_) => return None,
+    fn message(rest: &str) -> Option<Self> {
+        let (rest, damaged) = match rest.strip_suffix(" damaged") {
+            Some(rest) => (rest, true),
+            None => (rest, false),
         };
-        let probe = Probe {
-            run,
+        let [sequence, intended_ns, sent_ns, before_ns, received_ns] = numbers(rest)?;
+        Some(Self::Message(MessageTimes {
             sequence,
             intended_ns,
             sent_ns,
             before_ns,
-            padding: 0,
+            received_ns,
             damaged,
-        };
-        let is_whole = words.next().is_none();
-        is_whole.then_some(Self::Message { probe, received_ns })
+        }))
     }
 
     fn published(rest: &str) -> Option<Self> {
-        let (published, refused) = rest.split_once(' ')?;
-        let published = Published {
-            published: published.parse().ok()?,
-            refused: refused.parse().ok()?,
-        };
-        (published.refused <= published.published).then_some(Self::Published(published))
+        let [published, refused] = numbers(rest)?.map(|it| u64::try_from(it).ok());
+        let (published, refused) = (published?, refused?);
+        (refused <= published).then_some(Self::Published { published, refused })
     }
+}
+
+/// So many numbers, one blank between two, none of them further from zero than a time may be.
+fn numbers<const N: usize>(text: &str) -> Option<[i64; N]> {
+    let mut words = text.split(' ');
+    let mut all = [0; N];
+    for number in &mut all {
+        let word = words.next()?.parse::<i64>().ok()?;
+        *number = Some(word).filter(|it| (-MAX_TIME_NS..MAX_TIME_NS).contains(it))?;
+    }
+    words.next().is_none().then_some(all)
 }
 
 /// Parts what a probe writes into lines, however the pipe cuts it.
@@ -236,7 +275,7 @@ mod tests {
         let (mut lines, mut read) = (Lines::default(), Vec::new());
         for part in bytes.chunks(at_once) {
             lines.push(part, |line| {
-                read.push(Line::parse(line, 7)?);
+                read.push(Line::parse(line)?);
                 Ok(())
             })?;
         }
@@ -252,22 +291,32 @@ mod tests {
         for at_once in 1..40 {
             assert_eq!(lines(text, at_once).unwrap(), whole);
         }
-        let probe = Probe {
-            run: 7,
+        let times = MessageTimes {
             sequence: 3,
             intended_ns: 10,
             sent_ns: 20,
             before_ns: -1,
-            ..Probe::default()
+            received_ns: 30,
+            damaged: false,
         };
-        let received_ns = 30;
-        assert_eq!(whole[2], Line::Message { probe, received_ns });
-        assert!(matches!(&whole[3], Line::Message { probe, .. } if probe.damaged));
-        let published = Published {
-            published: 5,
-            refused: 1,
+        assert_eq!(whole[2], Line::Message(times));
+        assert!(matches!(&whole[3], Line::Message(times) if times.damaged));
+        let (published, refused) = (5, 1);
+        assert_eq!(whole[5], Line::Published { published, refused });
+    }
+
+    #[test]
+    fn timers_have_lines_of_their_own() {
+        let read = lines(b"timer 10 1020 -5\nignored\nstarted 7\nwoke 1007\n", 100).unwrap();
+        let timer = Line::Timer {
+            start_ns: 10,
+            end_ns: 1020,
+            reported_ns: -5,
         };
-        assert_eq!(whole[5], Line::Published(published));
+        assert_eq!(
+            read,
+            [timer, Line::Ignored, Line::Started(7), Line::Woke(1007)]
+        );
     }
 
     #[test]
@@ -279,43 +328,33 @@ mod tests {
             "message 1 2 3 4",
             "message 1 2 3 4 5 6",
             "message 1 2 3 4 5 damaged 6",
-            "message 1 -2 3 4 5",
             "message 1 2 3 4 4611686018427387904",
             "message 1 2 3 4 99999999999999999999",
             "published 1 2",
             "published 1",
+            "published -1 -2",
+            "timer 1 2",
+            "woke",
+            "woke  1",
+            "ignored twice",
             "heard twice",
         ] {
-            let error = Line::parse(bad.as_bytes(), 7).unwrap_err();
+            let error = Line::parse(bad.as_bytes()).unwrap_err();
             assert_eq!(error, BadLine::Unknown(bad.to_owned()));
         }
         let long = vec![b'x'; MAX_LINE + 1];
         assert_eq!(lines(&long, 10), Err(BadLine::Long));
-        assert!(
-            matches!(Line::parse(&long, 7), Err(BadLine::Unknown(shown)) if shown.len() == SHOWN)
-        );
+        assert!(matches!(Line::parse(&long), Err(BadLine::Unknown(shown)) if shown.len() == SHOWN));
     }
 
     #[test]
     fn a_probe_is_told_everything_in_one_line() {
-        let publish = PublishPlan {
-            run: 9,
-            interval: std::time::Duration::from_millis(1).try_into().unwrap(),
-            warm_up: 20,
-            count: 1000,
-            message_bytes: 200,
-        };
-        let settings = Settings {
-            role: Role::Publisher,
-            url: "udpm://239.255.76.67:7667?ttl=0",
-            channel: "ARM",
-            publish: &publish,
-            queue: 30,
-        };
+        let settings = Settings::new(Role::OneShot)
+            .with("interval_ns", 1_000_000)
+            .with("count", 5);
         assert_eq!(
             settings.to_string(),
-            "kadenz-probe version=1 role=publisher url=udpm://239.255.76.67:7667?ttl=0 channel=ARM queue=30 run=9 \
-             interval_ns=1000000 warm_up=20 count=1000 bytes=200"
+            "kadenz-probe version=1 role=oneshot interval_ns=1000000 count=5"
         );
     }
 }

@@ -1,0 +1,426 @@
+//! What Sticha found in 2014, and what these runs say to it.
+
+use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz_report::document::Table;
+use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
+use kadenz_report::summary::{SeriesSummary, Summary};
+
+use super::{Cell, Suite};
+
+/// What became of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Confirmed,
+    Changed,
+    Gone,
+    NotMeasured,
+}
+
+impl Verdict {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+            Self::NotMeasured => "not measured",
+        }
+    }
+
+    const fn of(holds: bool) -> Self {
+        match holds {
+            true => Self::Confirmed,
+            false => Self::Gone,
+        }
+    }
+}
+
+struct Finding {
+    /// What it says, and where.
+    says: &'static str,
+    here: String,
+    verdict: Verdict,
+}
+
+/// All of them.
+pub(super) struct Findings(Vec<Finding>);
+
+/// The deadline of Sticha.
+const DEADLINE_NS: i64 = 400_000;
+const NONE: &str = "-";
+
+/// The runs by what they measured.
+struct Runs<'a> {
+    cells: &'a [Cell],
+    runs: &'a [Summary],
+}
+
+impl<'a> Runs<'a> {
+    fn run(&self, cell: &Cell) -> Option<&'a Summary> {
+        let folder = cell.folder();
+        self.runs.iter().find(|it| it.folder.ends_with(&folder))
+    }
+
+    fn series(&self, cell: &Cell) -> Option<&'a SeriesSummary> {
+        let value = match cell.suite {
+            Suite::OneShot => "measured",
+            Suite::Cyclic => "jitter",
+            Suite::Communication => ONE_WAY_FROM_SEND,
+        };
+        self.run(cell)?
+            .series
+            .iter()
+            .find(|it| it.series.value() == value)
+    }
+
+    /// The series of one measurement of an idle machine.
+    fn idle(
+        &self,
+        suite: Suite,
+        wait: &str,
+        policy: &str,
+        subscribers: u16,
+    ) -> Option<&'a SeriesSummary> {
+        let is_meant = |it: &&Cell| {
+            it.suite == suite
+                && it.wait == wait
+                && it.policy == policy
+                && !it.busy
+                && it.subscribers == subscribers
+        };
+        self.series(self.cells.iter().find(is_meant)?)
+    }
+
+    /// All series of a suite, at real-time priority or without.
+    fn all(&self, suite: Suite, real_time: bool) -> Vec<&'a SeriesSummary> {
+        let is_meant = |it: &&Cell| it.suite == suite && (it.policy != "other") == real_time;
+        self.cells
+            .iter()
+            .filter(is_meant)
+            .filter_map(|it| self.series(it))
+            .collect()
+    }
+}
+
+impl Findings {
+    pub(super) fn of(cells: &[Cell], runs: &[Summary]) -> Self {
+        let runs = Runs { cells, runs };
+        Self(vec![
+            below_a_millisecond(&runs),
+            ignored(&runs),
+            reported(&runs),
+            deadline(&runs),
+            with_the_timeout(&runs),
+            early(&runs),
+            first_two(&runs),
+            frequency_kept(&runs),
+            above_a_kilohertz(&runs),
+            first_message(&runs),
+            more_subscribers(&runs),
+            faster_is_quicker(&runs),
+            round_robin(&runs),
+            without_real_time(&runs),
+        ])
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let row = |it: &Finding| {
+            vec![
+                it.says.to_owned(),
+                it.here.clone(),
+                it.verdict.word().to_owned(),
+            ]
+        };
+        Table::new(&["2014", "here", ""], 3, self.0.iter().map(row).collect())
+    }
+}
+
+/// A finding by what was measured, if all of it was.
+fn finding(says: &'static str, measured: Option<(String, Verdict)>) -> Finding {
+    let (here, verdict) = measured.unwrap_or((NONE.to_owned(), Verdict::NotMeasured));
+    Finding {
+        says,
+        here,
+        verdict,
+    }
+}
+
+fn p50(series: &SeriesSummary) -> Option<i64> {
+    series.percentile(Percent::P50)
+}
+
+fn shown(ns: i64) -> String {
+    numbers::value(ns as f64)
+}
+
+fn below_a_millisecond(runs: &Runs<'_>) -> Finding {
+    let of = |wait: &str| p50(runs.idle(Suite::OneShot, wait, "rr:95", 1)?);
+    let measured = of("1ms").zip(of("800us")).map(|(whole, below)| {
+        let words = format!(
+            "median lateness {} at 1 ms, {} at 800 us",
+            shown(whole),
+            shown(below)
+        );
+        // 200 us, as a timeout of 800 us lasts 1 ms.
+        (words, Verdict::of(below - whole > 100_000))
+    });
+    finding(
+        "4.1: no timeout below 1 ms: one of 800 us is missed by 200 us more",
+        measured,
+    )
+}
+
+fn ignored(runs: &Runs<'_>) -> Finding {
+    let warned = |run: &Summary| run.run.warnings.iter().any(|it| it.id == "timers_ignored");
+    let ordinary = runs.all(Suite::OneShot, false);
+    let values: u64 = ordinary.iter().map(|it| it.count).sum();
+    let measured = (values > 0).then(|| {
+        let times = runs.runs.iter().filter(|run| warned(run)).count();
+        let words = format!(
+            "in {times} runs; {} ordinary one-shot timers",
+            numbers::thousands(values)
+        );
+        (words, Verdict::of(times > 0))
+    });
+    finding(
+        "4.1: without real-time priority a one-shot timer is ignored now and then",
+        measured,
+    )
+}
+
+fn reported(runs: &Runs<'_>) -> Finding {
+    let mut means = Vec::new();
+    for cell in runs
+        .cells
+        .iter()
+        .filter(|it| it.suite == Suite::OneShot && it.policy != "other")
+    {
+        let run = runs.run(cell);
+        let difference = run.and_then(|it| {
+            it.series
+                .iter()
+                .find(|it| it.series.value() == "difference")
+        });
+        means.extend(difference.and_then(|it| Some((it.mean_ns?, it.max_ns?))));
+    }
+    let measured = (!means.is_empty()).then(|| {
+        let mean = means.iter().map(|it| it.0).fold(f64::MIN, f64::max);
+        let max = means.iter().map(|it| it.1).max().unwrap_or(0);
+        let words = format!(
+            "at most {} on the average, {} at most",
+            numbers::value(mean),
+            shown(max)
+        );
+        let holds = match (mean < 10_000.0, max < 80_000) {
+            (true, true) => Verdict::Confirmed,
+            (true, false) => Verdict::Changed,
+            (false, _) => Verdict::Gone,
+        };
+        (words, holds)
+    });
+    finding(
+        "4.1: at real-time priority the reported lateness is off by less than 10 us on the average, 80 us at most",
+        measured,
+    )
+}
+
+fn deadline(runs: &Runs<'_>) -> Finding {
+    let real_time = runs.all(Suite::OneShot, true);
+    let values: u64 = real_time.iter().map(|it| it.count).sum();
+    let above: u64 = real_time.iter().map(|it| it.count_above(DEADLINE_NS)).sum();
+    let measured = (values > 0).then(|| {
+        let words = format!(
+            "{} of {}",
+            numbers::thousands(above),
+            numbers::thousands(values)
+        );
+        (words, Verdict::of(above * 1_000_000 < values))
+    });
+    finding(
+        "4.1: 400 us are exceeded once in 94 million, at real-time priority",
+        measured,
+    )
+}
+
+fn with_the_timeout(runs: &Runs<'_>) -> Finding {
+    let of = |wait: &str| p50(runs.idle(Suite::OneShot, wait, "rr:95", 1)?);
+    let measured = of("1ms").zip(of("10ms")).map(|(short, long)| {
+        let words = format!("median {} at 1 ms, {} at 10 ms", shown(short), shown(long));
+        (words, Verdict::of(long > short))
+    });
+    finding(
+        "4.1: lateness grows with the timeout: 100 us at 1 ms, 150 us at 10 ms",
+        measured,
+    )
+}
+
+fn early(runs: &Runs<'_>) -> Finding {
+    let series = runs.idle(Suite::Cyclic, "1kHz", "rr:95", 1);
+    let measured = series.map(|it| match it.early_clusters.first() {
+        None => ("no cluster of early wake-ups".to_owned(), Verdict::Gone),
+        Some(cluster) => {
+            let percent = cluster.share * 100.0;
+            let words = format!(
+                "{percent:.1} % at {}",
+                numbers::value(cluster.centre_ns as f64)
+            );
+            let is_theirs = (5.0..25.0).contains(&percent);
+            (
+                words,
+                if is_theirs {
+                    Verdict::Confirmed
+                } else {
+                    Verdict::Changed
+                },
+            )
+        }
+    });
+    finding(
+        "4.2: 12 % of the cyclic wake-ups come about 0.9 ms early",
+        measured,
+    )
+}
+
+fn first_two(runs: &Runs<'_>) -> Finding {
+    let series = runs.idle(Suite::Cyclic, "100Hz", "rr:95", 1);
+    let extremes = series.and_then(|it| Some(it.samples.as_ref()?.lowest.clone()));
+    let measured = extremes.map(|lowest| {
+        let of_first = lowest
+            .iter()
+            .filter(|it| it.index < 2 && it.value_ns < -2_000_000);
+        let words: Vec<String> = of_first
+            .map(|it| format!("{} at {}", shown(it.value_ns), it.index))
+            .collect();
+        match words.is_empty() {
+            true => ("no such value".to_owned(), Verdict::Gone),
+            false => (words.join(", "), Verdict::Confirmed),
+        }
+    });
+    finding(
+        "4.2: at 100 Hz the first two intervals are short by 9.9 ms and 4 ms",
+        measured,
+    )
+}
+
+fn frequency_kept(runs: &Runs<'_>) -> Finding {
+    let series = runs.all(Suite::Cyclic, true);
+    let means: Vec<f64> = series.iter().filter_map(|it| it.mean_ns).collect();
+    let measured = (!means.is_empty()).then(|| {
+        let worst = means
+            .iter()
+            .copied()
+            .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+        let words = format!("mean jitter at most {}", numbers::value(worst));
+        (words, Verdict::of(worst.abs() < 1_000.0))
+    });
+    finding(
+        "4.2: the overall frequency is kept: the mean jitter is 0",
+        measured,
+    )
+}
+
+fn above_a_kilohertz(runs: &Runs<'_>) -> Finding {
+    let of = |wait: &str| {
+        let series = runs.idle(Suite::Cyclic, wait, "rr:95", 1)?;
+        let width = series.percentile(Percent::P99)? - series.min_ns?;
+        Some(width as f64 / series.series.expected_interval_ns? as f64)
+    };
+    let measured = of("1kHz").zip(of("4kHz")).map(|(slow, fast)| {
+        let words =
+            format!("from the lowest to p99 {slow:.2} periods at 1 kHz, {fast:.2} at 4 kHz");
+        (words, Verdict::of(fast > 1.2 * slow))
+    });
+    finding("4.2: jitter grows above 1 kHz", measured)
+}
+
+fn first_message(runs: &Runs<'_>) -> Finding {
+    let mut all = runs.all(Suite::Communication, true);
+    all.extend(runs.all(Suite::Communication, false));
+    let measured = (!all.is_empty()).then(|| {
+        let among_the_longest = |index: u64| {
+            let is_there = |it: &&&SeriesSummary| {
+                let samples = it.samples.as_ref();
+                samples.is_some_and(|it| it.highest.iter().any(|it| it.index == index))
+            };
+            all.iter().filter(is_there).count()
+        };
+        let (first, second) = (among_the_longest(0), among_the_longest(1));
+        let words = format!(
+            "among the ten longest of {} series: the first message in {first}, the second in {second}",
+            all.len()
+        );
+        let verdict = match first * 2 > all.len() {
+            true => Verdict::Confirmed,
+            false if first > 0 => Verdict::Changed,
+            false => Verdict::Gone,
+        };
+        (words, verdict)
+    });
+    finding("4.3: the first messages take longest", measured)
+}
+
+fn width(series: &SeriesSummary) -> Option<i64> {
+    Some(series.percentile(Percent::P99)? - series.min_ns?)
+}
+
+fn more_subscribers(runs: &Runs<'_>) -> Finding {
+    let of =
+        |subscribers: u16| width(runs.idle(Suite::Communication, "1kHz", "rr:95", subscribers)?);
+    let measured = of(1).zip(of(5)).map(|(one, five)| {
+        let words = format!(
+            "from the lowest to p99 {} with 1, {} with 5",
+            shown(one),
+            shown(five)
+        );
+        (words, Verdict::of(five > one))
+    });
+    finding(
+        "4.3: five subscribers broaden the range from 200 us to 500 us",
+        measured,
+    )
+}
+
+fn faster_is_quicker(runs: &Runs<'_>) -> Finding {
+    let of = |wait: &str| p50(runs.idle(Suite::Communication, wait, "rr:95", 1)?);
+    let measured = of("100Hz").zip(of("1kHz")).map(|(slow, fast)| {
+        let words = format!("median {} at 100 Hz, {} at 1 kHz", shown(slow), shown(fast));
+        (words, Verdict::of(fast < slow))
+    });
+    finding(
+        "4.3: a higher frequency is quicker: 224 us at 100 Hz, 203 us at 1 kHz",
+        measured,
+    )
+}
+
+fn round_robin(runs: &Runs<'_>) -> Finding {
+    let of = |policy: &str| p50(runs.idle(Suite::OneShot, "1ms", policy, 1)?);
+    let measured = of("rr:95").zip(of("fifo:95")).map(|(rr, fifo)| {
+        let words = format!(
+            "median lateness {} by RR, {} by FIFO",
+            shown(rr),
+            shown(fifo)
+        );
+        let ratio = rr as f64 / fifo as f64;
+        (words, Verdict::of((0.8..1.25).contains(&ratio)))
+    });
+    finding("4.4: round robin behaves as FIFO does", measured)
+}
+
+fn without_real_time(runs: &Runs<'_>) -> Finding {
+    let of = |policy: &str| {
+        runs.idle(Suite::OneShot, "1ms", policy, 1)?
+            .percentile(Percent::P99)
+    };
+    let measured = of("other").zip(of("rr:95")).map(|(ordinary, real_time)| {
+        let words = format!(
+            "p99 of the one-shot timer {} without, {} with",
+            shown(ordinary),
+            shown(real_time)
+        );
+        (words, Verdict::of(ordinary > real_time + real_time / 2))
+    });
+    finding(
+        "4.4: without real-time priority latencies grow and become unpredictable",
+        measured,
+    )
+}

@@ -1,0 +1,298 @@
+//! The suites of Sticha 2014 on the real roscpp: one-shot timer, cyclic timer and communication.
+
+mod findings;
+
+use clap::Args;
+use kadenz_lab::probes::{self, BuildError, ServerKind};
+use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz_report::document::Document;
+use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
+use kadenz_report::summary::{SeriesSummary, Summary};
+
+use self::findings::Findings;
+use super::steps::Step;
+use super::table::{Row, named, published, table, value, whole};
+use super::{Output, Plan, timers};
+use crate::options::waiting;
+
+/// Does ROS keep its deadlines? Its timers and its publish-subscribe, as Sticha measured them.
+///
+/// The three suites of Sticha 2014 (docs/bibliography.md) with roscpp itself, by probes of `kadenz msg probes` and a master of
+/// their own on loopback: with and without real-time priority, idle and busy, with his timeouts, rates, payload
+/// and numbers of subscribers; then each of his findings, confirmed, changed or gone.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz experiment ros                             ten minutes
+  kadenz experiment ros --count 100000              more than a million values of each suite: two hours
+  kadenz experiment ros --import ros-logs           a folder of his suites' log files beside it
+
+Needs roscpp: apt-get install g++ libroscpp-dev libstd-msgs-dev python3-rosmaster")]
+pub(crate) struct Options {
+    /// How many values of each measurement at 1 kHz; at 100 Hz and 10 ms a tenth of it
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
+    count: u64,
+
+    /// A folder with log files of Sticha's own suites, which are imported and shown beside
+    #[arg(long, value_name = "DIR")]
+    import: Option<std::path::PathBuf>,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// A measurement of the plan, and the folder that holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub(super) suite: Suite,
+    /// Timeout or rate.
+    pub(super) wait: &'static str,
+    pub(super) policy: &'static str,
+    pub(super) busy: bool,
+    /// Of communication.
+    pub(super) subscribers: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suite {
+    OneShot,
+    Cyclic,
+    Communication,
+}
+
+impl Cell {
+    fn folder(&self) -> String {
+        let suite = match self.suite {
+            Suite::OneShot => "oneshot",
+            Suite::Cyclic => "cyclic",
+            Suite::Communication => "communication",
+        };
+        let subscribers = match (self.suite, self.subscribers) {
+            (Suite::Communication, n) => format!("-{n}"),
+            _ => String::new(),
+        };
+        let load = if self.busy { "busy" } else { "idle" };
+        let policy = self.policy.replace(':', "");
+        format!("{suite}-{}{subscribers}-{policy}-{load}", self.wait)
+    }
+
+    /// The command, and what runs beside it.
+    fn steps(&self, count: u64) -> Vec<Step> {
+        let Self { wait, policy, .. } = self;
+        let load = if self.busy { "busy" } else { "idle" };
+        let probe = "--with roscpp_timers --deadline 400us";
+        let command = match self.suite {
+            Suite::OneShot => {
+                format!(
+                    "timer oneshot {probe} --timeout {wait} --count {count} --policy {policy} --load {load}"
+                )
+            }
+            Suite::Cyclic => {
+                format!(
+                    "timer cyclic {probe} --rate {wait} --count {count} --policy {policy} --load {load}"
+                )
+            }
+            Suite::Communication => format!(
+                "msg latency --untold --with roscpp --rate {wait} --size 200B --count {count} --warm-up 0 --policy {policy} \
+                 --subscribers {} --load {load} --queue 1000",
+                self.subscribers
+            ),
+        };
+        vec![Step::new(self.folder(), &command)]
+    }
+}
+
+/// The measurements, in the order in which they are made.
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut add = |suite, wait, policy, busy, subscribers| {
+        cells.push(Cell {
+            suite,
+            wait,
+            policy,
+            busy,
+            subscribers,
+        });
+    };
+    for busy in [false, true] {
+        for policy in ["other", "rr:95", "fifo:95"] {
+            add(Suite::OneShot, "1ms", policy, busy, 1);
+            add(Suite::Cyclic, "1kHz", policy, busy, 1);
+            add(Suite::Communication, "1kHz", policy, busy, 1);
+        }
+    }
+    for wait in ["10ms", "800us", "100us"] {
+        add(Suite::OneShot, wait, "rr:95", false, 1);
+    }
+    for wait in ["100Hz", "4kHz"] {
+        add(Suite::Cyclic, wait, "rr:95", false, 1);
+    }
+    add(Suite::Communication, "100Hz", "rr:95", false, 1);
+    for policy in ["other", "rr:95"] {
+        add(Suite::Communication, "1kHz", policy, false, 5);
+    }
+    cells
+}
+
+pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
+    waiting("building the probes of roscpp", build)?;
+    anyhow::ensure!(
+        ServerKind::RosMaster.is_here(),
+        "ROS's master is not here: {}",
+        ServerKind::RosMaster.remedy()
+    );
+    let cells = cells();
+    let mut groups: Vec<Vec<Step>> = Vec::new();
+    for cell in &cells {
+        let is_slow = ["100Hz", "10ms"].contains(&cell.wait);
+        let count = if is_slow {
+            options.count / 10
+        } else {
+            options.count
+        };
+        groups.push(cell.steps(count));
+    }
+    if let Some(folder) = &options.import {
+        let step = Step::new("imported", "import").and_word(folder.to_string_lossy());
+        groups.push(vec![step]);
+    }
+    Ok(Plan {
+        name: "ros",
+        groups,
+        tables: Box::new(move |runs| tables(&cells, runs).into()),
+    })
+}
+
+fn build() -> Result<(), BuildError> {
+    for probe in ["roscpp", "roscpp_timers"]
+        .into_iter()
+        .filter_map(probes::probe)
+    {
+        probes::build(probe, &probes::cache())?;
+    }
+    Ok(())
+}
+
+const COMMUNICATION: [&str; 9] = [
+    "publish-subscribe",
+    "values",
+    "min",
+    "mean",
+    "p50",
+    "p99.9",
+    "max",
+    "first message",
+    "lost",
+];
+
+/// Section 4.3: the sample output, figure 4.3 and the text on 1 kHz, figure 4.4; figure 5.4.
+const PUBLISHED: [&str; 5] = [
+    "2014, sample | 1,000 | 200 us | 205 us | - | - | 517 us | 517 us | 0",
+    "2014, 100 Hz rr, 1 | 4,000,000 | 206 us | 224 us | - | - | 538 us | 538 us | -",
+    "2014, 1 kHz rr, 1 | - | 193 us | 203 us | - | - | 340 us | - | -",
+    "2014, 100 Hz rr, 5 | 2,000,000 | - | - | - | - | below 1.4 ms | - | -",
+    "2014, every real-time run | 184,000,000 | about 200 us | - | - | - | below 1.6 ms | - | -",
+];
+
+fn tables(cells: &[Cell], runs: &[Summary]) -> Document {
+    let rows = runs.iter().flat_map(communication_rows);
+    let communication = PUBLISHED
+        .iter()
+        .map(|it| published(&COMMUNICATION, it))
+        .chain(rows);
+    let document = timers::tables(runs)
+        .table(table(communication))
+        .table(extremes(runs));
+    let findings = Findings::of(cells, runs);
+    document
+        .heading("The findings of 2014, here")
+        .table(findings.table())
+}
+
+/// The values of messages, a row a subscriber.
+fn communication_rows(run: &Summary) -> Vec<Row> {
+    let folder = run.folder.file_name().unwrap_or_default().to_string_lossy();
+    let is_meant = |it: &&SeriesSummary| it.series.value() == ONE_WAY_FROM_SEND;
+    let series: Vec<&SeriesSummary> = run.series.iter().filter(is_meant).collect();
+    let lost = |at: usize| {
+        run.run
+            .messages
+            .as_ref()
+            .and_then(|it| Some(it.subscribers.get(at)?.lost))
+    };
+    let row = |(at, series): (usize, &&SeriesSummary)| {
+        let cells = [
+            named(&format!("{folder} {}", at + 1), series),
+            numbers::thousands(series.count),
+            whole(series.min_ns),
+            value(series.mean_ns),
+            whole(series.percentile(Percent::P50)),
+            whole(series.percentile(Percent::P99_9)),
+            whole(series.max_ns),
+            whole(first(series)),
+            lost(at).map_or_else(|| "-".to_owned(), numbers::thousands),
+        ];
+        COMMUNICATION.into_iter().zip(cells).collect()
+    };
+    series.iter().enumerate().map(row).collect()
+}
+
+/// The value of the first sample, where it is one of the ten highest or lowest.
+fn first(series: &SeriesSummary) -> Option<i64> {
+    let samples = series.samples.as_ref()?;
+    let mut extremes = samples.highest.iter().chain(&samples.lowest);
+    extremes.find(|it| it.index == 0).map(|it| it.value_ns)
+}
+
+/// The ten highest values of each measurement and when they came, and the ten lowest: `|value:index|` as the suites print it.
+fn extremes(runs: &[Summary]) -> kadenz_report::document::Table {
+    let head = ["series", "ten highest, us:index", "ten lowest, us:index"];
+    let is_meant = |it: &&SeriesSummary| {
+        ["measured", "jitter", ONE_WAY_FROM_SEND].contains(&it.series.value())
+    };
+    let list = |all: &[kadenz_report::statistics::Extreme]| {
+        let one = |it: &kadenz_report::statistics::Extreme| {
+            format!("{}:{}", it.value_ns / 1000, it.index)
+        };
+        all.iter().map(one).collect::<Vec<_>>().join(" ")
+    };
+    let rows = runs.iter().flat_map(|run| {
+        let folder = run
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let series = run.series.iter().filter(is_meant);
+        series.filter_map(move |it| {
+            let samples = it.samples.as_ref()?;
+            let name = format!("{folder} {}", it.series.name);
+            Some(vec![name, list(&samples.highest), list(&samples.lowest)])
+        })
+    });
+    kadenz_report::document::Table::new(&head, 3, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_measurement_has_a_folder_of_its_own() {
+        let folders: std::collections::BTreeSet<String> =
+            cells().iter().map(Cell::folder).collect();
+        assert_eq!(folders.len(), cells().len());
+        assert!(
+            folders.contains("communication-1kHz-5-rr95-idle"),
+            "{folders:?}"
+        );
+    }
+
+    #[test]
+    fn without_runs_the_tables_hold_what_was_published() {
+        let tables = tables(&cells(), &[]).markdown();
+        assert!(tables.contains("| 2014, sample"), "{tables}");
+        assert!(tables.contains("not measured"), "{tables}");
+    }
+}
