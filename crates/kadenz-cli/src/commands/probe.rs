@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use anyhow::Context as _;
 use kadenz_lab::measuring::Measuring;
-use kadenz_lab::probes::{self, Probe, ProbeCommand, Server, ServerKind};
+use kadenz_lab::probes::{self, Measures, Probe, ProbeCommand, Server, ServerKind};
 use kadenz_rt::launch::Launch;
 use kadenz_rt::tuning::Policy;
 use tempfile::TempDir;
@@ -40,6 +40,12 @@ impl Place {
             _folder: folder,
         })
     }
+}
+
+/// The names of the probes that do this, for shells.
+pub(super) fn names(measures: Measures) -> impl Iterator<Item = &'static str> {
+    let all = probes::ALL.iter().filter(move |it| it.measures == measures);
+    all.map(|it| it.name)
 }
 
 /// The probe of Kadenz that a command means by its name; `./lcm` is a file.

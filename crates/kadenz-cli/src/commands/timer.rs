@@ -18,7 +18,7 @@ use kadenz_rt::sleep::SleeperKind;
 use super::outcome::{self, Telling};
 use super::probe::{self, Place};
 use crate::options::{
-    ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, pace,
+    ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, complete, pace,
 };
 use crate::output::Outcome;
 
@@ -105,10 +105,11 @@ struct SuiteOptions {
     load: Load,
 
     /// Measure the timers of this program instead: one of `kadenz msg probes`, or yours (docs/messages-probes.md)
-    #[arg(long, value_name = "COMMAND", help_heading = "Probes")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Probes", hide_possible_values = true,
+          value_parser = complete::<CommandWords>(probe::names(Measures::Timers)))]
     with: Option<CommandWords>,
 
-    /// What that program needs to find, in its own words
+    /// What that program needs to find, in its own words [default: that of the probe, or nothing]
     #[arg(long, value_name = "URL", requires = "with", help_heading = "Probes")]
     url: Option<String>,
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use kadenz_lab::load::{self, LoadKind, LoadOptions};
 use kadenz_lab::measuring::Measuring;
-use kadenz_lab::probes::ServerKind;
+use kadenz_lab::probes::{Measures, ServerKind};
 use kadenz_lab::pubsub::program::ProgramPublisher;
 use kadenz_lab::pubsub::{
     CHANNEL, LatencyPlan, PublishPlan, Published, Receiving, Source, can_spin, latency, run_number,
@@ -101,7 +101,9 @@ pub(crate) struct Options {
     in_process: bool,
 
     /// A program that publishes and, started once for each subscriber, receives
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber"], help_heading = "Probes")]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber"], help_heading = "Probes",
+          hide_possible_values = true,
+          value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     with: Option<CommandWords>,
 
     /// A program that publishes
@@ -109,12 +111,14 @@ pub(crate) struct Options {
         long,
         value_name = "COMMAND",
         conflicts_with = "in_process",
-        help_heading = "Probes"
-    )]
+        help_heading = "Probes",
+        hide_possible_values = true,
+          value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     publisher: Option<CommandWords>,
 
     /// A program that receives, started once for each subscriber
-    #[arg(long, value_name = "COMMAND", help_heading = "Probes")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Probes", hide_possible_values = true,
+          value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     subscriber: Option<CommandWords>,
 
     /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
