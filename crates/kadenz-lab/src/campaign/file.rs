@@ -67,22 +67,27 @@ const EXAMPLE: &str = "write name, command, rounds and [vary] as in docs/campaig
 /// Options that a campaign gives its runs itself, or that would keep them from being read.
 const OWN: [&str; 3] = ["out", "json", "until-stdin-closes"];
 
-/// Reads and checks a plan.
-pub(super) fn read(text: &str) -> Result<Plan, PlanError> {
-    if text.len() > limits::FILE {
-        return Err(PlanError::whole(
-            format!("the file has {} bytes", text.len()),
-            format!("a plan has at most {}", limits::FILE),
-        ));
-    }
-    let file: File = toml::from_str(text).map_err(|error| {
-        let cause = error.message().trim().replace('\n', " ");
-        match error.span() {
-            Some(span) => PlanError::at(text, span.start, cause, EXAMPLE),
-            None => PlanError::whole(cause, EXAMPLE),
+impl Plan {
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// [`PlanError`] with the line, the cause and what to write instead.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        if text.len() > limits::FILE {
+            return Err(PlanError::whole(
+                format!("the file has {} bytes", text.len()),
+                format!("a plan has at most {}", limits::FILE),
+            ));
         }
-    })?;
-    Checker { text }.plan(file)
+        let file: File = toml::from_str(text).map_err(|error| {
+            let cause = error.message().trim().replace('\n', " ");
+            match error.span() {
+                Some(span) => PlanError::at(text, span.start, cause, EXAMPLE),
+                None => PlanError::whole(cause, EXAMPLE),
+            }
+        })?;
+        Checker { text }.plan(file)
+    }
 }
 
 struct Checker<'a> {

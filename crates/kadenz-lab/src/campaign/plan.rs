@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::file::{self, PlanError};
 use super::time::measuring_time;
 
 /// A checked plan.
@@ -57,14 +56,6 @@ pub struct PlannedRun {
 }
 
 impl Plan {
-    /// Reads and checks a plan.
-    ///
-    /// # Errors
-    /// [`PlanError`] with the line, the cause and what to write instead.
-    pub fn parse(text: &str) -> Result<Self, PlanError> {
-        file::read(text)
-    }
-
     /// How many combinations of values there are.
     #[must_use]
     pub fn combinations(&self) -> usize {
