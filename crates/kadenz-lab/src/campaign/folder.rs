@@ -270,6 +270,13 @@ impl Campaign {
     }
 }
 
+impl Drop for Campaign {
+    fn drop(&mut self) {
+        // The process of a killed campaign may have made its folder after this one began.
+        clear_earlier(&self.folder);
+    }
+}
+
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CampaignError {
     let path = path.to_owned();
     move |source| CampaignError::File { what, path, source }

@@ -67,7 +67,12 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut campaign = match (&options.resume, &options.plan) {
-        (Some(folder), _) => Campaign::resume(folder)?,
+        (Some(folder), _) => {
+            let campaign = Campaign::resume(folder)?;
+            let wrong = || format!("the plan in {} is wrong", folder.display());
+            check::words(campaign.plan()).with_context(wrong)?;
+            campaign
+        }
         (None, Some(path)) => {
             let text = read(path)?;
             let wrong = || format!("the plan {} is wrong", path.display());
