@@ -54,12 +54,12 @@ fn writes_a_run(mut command: &Command, mut matches: &ArgMatches) -> bool {
         };
         (command, matches) = (chosen, inner);
     }
-    let has = |option: &&str| {
+    let has = |option: &str| {
         command
             .get_arguments()
             .any(|it| it.get_long() == Some(option))
     };
-    NEEDED.iter().all(|it| has(&it))
+    NEEDED.iter().all(|it| has(it))
 }
 
 #[cfg(test)]

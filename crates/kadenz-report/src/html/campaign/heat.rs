@@ -57,7 +57,7 @@ fn decades(out: &mut Markup, grid: &Grid, left: f64, column: f64, height: f64) {
         out.tag("<path")
             .attr("d", format!("M{x:.1} 0V{height:.1}"))
             .tag("/>");
-        text(out, x, height + 16.0, "middle", &numbers::value(ns));
+        text(out, x, height + 16.0, "middle", &numbers::span(ns));
     }
 }
 

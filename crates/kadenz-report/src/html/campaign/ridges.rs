@@ -14,6 +14,8 @@ const DEPTH: (f64, f64) = (180.0, 240.0);
 /// How high the most values stand.
 const HEIGHT: f64 = 130.0;
 const LEFT: f64 = 20.0;
+/// For the number of a run.
+const RIGHT: f64 = 80.0;
 const BOTTOM: f64 = 30.0;
 /// More lines than these are not told apart.
 const MAX_LINES: usize = 80;
@@ -24,7 +26,7 @@ pub(super) fn draw(out: &mut Markup, grid: &Grid) {
         return;
     }
     let floor = HEIGHT + DEPTH.1;
-    let across = WIDTH - DEPTH.0 - 2.0 * LEFT;
+    let across = WIDTH - DEPTH.0 - LEFT - RIGHT;
     out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"All runs in three dimensions\"><svg class=\"runs-ridges\" role=\"img\" aria-label=\"All runs in three dimensions\"")
         .attr("viewBox", format!("0 0 {WIDTH} {:.0}", floor + BOTTOM))
         .tag(">");
@@ -34,7 +36,7 @@ pub(super) fn draw(out: &mut Markup, grid: &Grid) {
         out.tag("<path class=\"floor\"")
             .attr("d", format!("M{x:.1} {floor:.1}L{back_x:.1} {back_y:.1}"))
             .tag("/>");
-        text(out, x, floor + 18.0, "middle", &numbers::value(ns));
+        text(out, x, floor + 18.0, "middle", &numbers::span(ns));
     }
     let every = grid.rows.len().div_ceil(MAX_LINES);
     let places = (0..grid.rows.len()).step_by(every);
