@@ -30,7 +30,7 @@ use crate::output::OutputOptions;
 )]
 #[command(after_help = "\
 By what they are for:
-  measure     check, hiccup, timer, udp, wire, testbed, camera, experiment, load
+  measure     check, hiccup, timer, udp, wire, testbed, camera, experiment, campaign, load
   fix         doctor, tune, run
   fieldbus    ethercat
   messages    msg, log

@@ -18,15 +18,18 @@
 //! | [`probes`] | the same by the clients of other middlewares, which come as sources |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
+//! | [`campaign`] | what do many runs say, with one option varied after the other? |
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
 pub mod camera;
+pub mod campaign;
 pub mod check;
 pub mod floor;
 pub mod hiccup;
 pub mod inversion;
 pub mod load;
+mod lock;
 pub mod matrix;
 pub mod measuring;
 pub mod measuring_threads;

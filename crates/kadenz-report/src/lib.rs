@@ -2,6 +2,7 @@
 //! operating system, so that a run taken on a robot can be read on a laptop.
 
 pub mod answers;
+pub mod campaign;
 pub mod compare;
 pub mod document;
 pub mod export;

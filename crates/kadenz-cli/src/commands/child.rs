@@ -33,6 +33,17 @@ pub(super) struct Running {
     notes: Option<File>,
 }
 
+/// These arguments as one types them, in quotes where a shell would part them.
+pub(super) fn as_typed(arguments: &[String]) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_=:/.,+@%{}".contains(it);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    let words: Vec<String> = arguments.iter().map(quoted).collect();
+    format!("kadenz {}", words.join(" "))
+}
+
 /// Starts `kadenz` with these arguments.
 pub(super) fn start(arguments: &[String], stdout: Stdio, notes: Notes) -> anyhow::Result<Running> {
     let (stderr, notes) = match notes {
@@ -43,7 +54,7 @@ pub(super) fn start(arguments: &[String], stdout: Stdio, notes: Notes) -> anyhow
             (file.try_clone()?.into(), Some(file))
         }
     };
-    let words = format!("kadenz {}", arguments.join(" "));
+    let words = as_typed(arguments);
     let program = std::env::current_exe().context("cannot find this program itself")?;
     let child = Command::new(program)
         .args(arguments)

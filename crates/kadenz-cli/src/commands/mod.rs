@@ -59,6 +59,7 @@ macro_rules! commands {
 
 #[cfg(all(feature = "camera", target_os = "linux"))]
 mod camera;
+mod campaign;
 mod cheapest;
 mod check;
 mod child;
@@ -113,6 +114,8 @@ commands! {
         Camera(camera::CameraCommand) = camera::run, camera::schemas;
         #[command(subcommand)]
         Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
+        Campaign(campaign::Options) = campaign::run
+            => "campaign": kadenz_report::campaign::CampaignReport, "plan": campaign::Planned;
         Load(load::Options) = load::run => "load": load::tell::Told<'_>;
         #[command(subcommand)]
         Log(log::Log) = log::run, log::schemas;

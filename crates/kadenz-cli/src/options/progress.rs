@@ -1,7 +1,7 @@
 //! What a user sees while a measurement runs.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kadenz_lab::measuring_threads::Watch;
@@ -22,6 +22,8 @@ pub(crate) struct Progress {
 
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: u64 = 15;
+/// Between two movements of a bar while a step goes on.
+const TICK: Duration = Duration::from_millis(250);
 
 impl Progress {
     /// Progress of a measurement that should last `total`, if that is known.
@@ -99,29 +101,68 @@ pub(crate) struct Steps {
     words: &'static str,
     total: usize,
     terminal: bool,
+    told: Instant,
 }
 
 impl Steps {
     /// Work that has not begun yet.
     pub(crate) fn new(words: &'static str, total: usize) -> Self {
+        let steps = Self::drawn(words, total, "{eta} left");
+        steps.done(0);
+        steps
+    }
+
+    /// Work of which some was done before, and whose caller knows how long the rest takes.
+    pub(crate) fn timed(words: &'static str, total: usize, done: usize) -> Self {
+        let steps = Self::drawn(words, total, "{wide_msg}");
+        steps.bar.set_position(done as u64);
+        if steps.terminal {
+            steps.bar.enable_steady_tick(TICK);
+        }
+        steps
+    }
+
+    fn drawn(words: &'static str, total: usize, end: &str) -> Self {
         let terminal = output::is_read_now() && !output::is_quiet();
         let bar = match terminal {
             true => ProgressBar::new(total as u64),
             false => ProgressBar::hidden(),
         };
-        let template = "{spinner} {prefix} [{bar:30}] {pos} of {len}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        let template = format!("{{spinner}} {{prefix}} [{{bar:30}}] {{pos}} of {{len}}, {end}");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
         bar.set_prefix(words);
-        let steps = Self {
+        Self {
             bar,
             words,
             total,
             terminal,
-        };
-        steps.done(0);
-        steps
+            told: Instant::now(),
+        }
+    }
+
+    /// So many are done, and what the last one was; the rest takes so long. Without a terminal a line after each
+    /// quarter, and where the last line is 15 s old.
+    pub(crate) fn done_and_left(&mut self, count: usize, left: Option<Duration>, last: &str) {
+        self.bar.set_position(count as u64);
+        let left = left.map(|it| format!("{} left", numbers::span(it.as_nanos() as f64)));
+        let left = left.unwrap_or_default();
+        self.bar.set_message(format!("{left}  {last}"));
+        let is_quarter = count.is_multiple_of(self.total.div_ceil(4));
+        let is_due = is_quarter || self.told.elapsed().as_secs() >= LINE_EVERY_S;
+        if is_due && count < self.total && !self.terminal {
+            self.told = Instant::now();
+            output::note(&format!(
+                "{}: {count} of {}, {left}",
+                self.words, self.total
+            ));
+        }
+    }
+
+    /// Says something that is no progress.
+    pub(crate) fn suspend(&self, say: impl FnOnce()) {
+        self.bar.suspend(say);
     }
 
     /// So many are done.

@@ -13,8 +13,8 @@ use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
-use super::lock::{Lock, LockError};
 use super::{Schedule, Visit};
+use crate::lock::{Lock, LockError};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 

@@ -10,12 +10,11 @@
 //! attempt ended. How a round is measured is the caller's: [`Rounds`].
 
 mod experiment;
-mod lock;
 
 use kadenz_record::run::matrix::{Combination, Load};
 
+pub use crate::lock::LockError;
 pub use experiment::{MatrixError, MatrixPlan, Rounds, measure, series_names};
-pub use lock::LockError;
 
 // Which cell is measured when.
 

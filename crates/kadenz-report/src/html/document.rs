@@ -19,7 +19,7 @@ use super::verdict;
 use crate::figures::lasting;
 use crate::matrix::Matrix;
 
-const STYLE: &str = include_str!("../../assets/report.css");
+pub(super) const STYLE: &str = include_str!("../../assets/report.css");
 const ICONS: &str = include_str!("../../assets/icons.svg");
 const ECHARTS: &str = include_str!("../../assets/vendor/echarts/echarts.min.js");
 const ECHARTS_NOTICE: &str = include_str!("../../assets/vendor/echarts/NOTICE");
@@ -45,13 +45,13 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../../assets/js/page.js"),
 ];
 
-const CHARSET: &str = "<meta charset=\"utf-8\">";
+pub(super) const CHARSET: &str = "<meta charset=\"utf-8\">";
 /// Everything that runs in the page, in this order.
 fn scripts() -> Vec<&'static str> {
     [ECHARTS].into_iter().chain(SCRIPTS).collect()
 }
 
-const HEAD: &str = concat!(
+pub(super) const HEAD: &str = concat!(
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
     "<meta name=\"color-scheme\" content=\"light dark\">",
     "<meta name=\"generator\" content=\"Kadenz\">",

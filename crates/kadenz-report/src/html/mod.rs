@@ -4,6 +4,7 @@
 //! from the JSON in the page (`docs/decisions/0303-echarts.md`).
 
 mod blocks;
+mod campaign;
 mod charts;
 mod compared;
 mod data;
@@ -29,6 +30,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::campaign::{CampaignReport, CampaignRun};
 use crate::matrix::Matrix;
 use crate::summary::Summary;
 
@@ -99,6 +101,19 @@ pub fn write_matrix(
     path: &Path,
 ) -> Result<(), WriteReportError> {
     write_page(&render_matrix(std::slice::from_ref(summary), matrix), path)
+}
+
+/// Writes the page of a campaign: its tables, and all of its runs at once.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_campaign(
+    report: &CampaignReport,
+    runs: &[CampaignRun],
+    path: &Path,
+) -> Result<(), WriteReportError> {
+    write_page(&campaign::render(report, runs), path)
 }
 
 fn write_page(page: &str, path: &Path) -> Result<(), WriteReportError> {

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use kadenz_rt::host::Root;
 use kadenz_rt::own_file::{self, Access, Trusted};
 
-const NAME: &str = "measuring.lock";
+pub(crate) const NAME: &str = "measuring.lock";
 /// Two numbers are never longer, in bytes.
 const MAX: u64 = 64;
 
-/// Held while a matrix is measured; gone with its file when dropped.
+/// Held while something is measured into the folder; gone with its file when dropped.
 #[derive(Debug)]
-pub(super) struct Lock(PathBuf);
+pub(crate) struct Lock(PathBuf);
 
 /// Why a folder could not be had alone.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum LockError {
 
 impl Lock {
     /// Takes the folder, also from a process that is dead by now.
-    pub(super) fn take(folder: &Path) -> Result<Self, LockError> {
+    pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
         if let Some(pid) = living_holder(&path) {
             return Err(LockError::Held {

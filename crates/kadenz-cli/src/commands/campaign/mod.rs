@@ -1,0 +1,186 @@
+//! `kadenz campaign`.
+
+mod check;
+mod runs;
+mod told;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::campaign::{Campaign, Plan, limits};
+use kadenz_report::document::{Answer, Document, Version};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::child;
+use super::interrupt::stop_on_interrupt;
+use crate::options::folder_of_now;
+use crate::output::{self, Outcome};
+
+/// Measure many runs of a command with varying options, and say which option moved what
+///
+/// The plan names a command that writes a run folder, the options that vary and how often each
+/// combination is measured. Interrupted or killed, the campaign goes on where it ended when the same
+/// folder is named again. The folder gets a run folder for each run, `campaign.json`, `table.md` and
+/// `campaign.html` (docs/campaign.md).
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz campaign plan.toml --dry-run          which commands it runs, and how long they measure
+  kadenz campaign plan.toml --out timers       begin, or go on with what is there
+  kadenz campaign --resume timers              go on; the plan is in the folder
+
+A plan:
+  name = \"timers\"
+  command = \"timer cyclic --rate 1kHz --count 1000\"
+  rounds = 3
+  [vary]
+  policy = [\"other\", \"fifo:80\"]
+  load = [\"idle\", \"busy\"]
+
+Exit codes: 0 every run is done, whether or not it kept a deadline; 2 one could not be measured, the
+plan is wrong, or the campaign was ended early.")]
+pub(crate) struct Options {
+    /// The plan, a TOML file
+    #[arg(value_name = "PLAN", required_unless_present = "resume")]
+    plan: Option<PathBuf>,
+
+    /// Go on with the campaign in this folder, by the plan that is kept there
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "dry_run"])]
+    resume: Option<PathBuf>,
+
+    /// List the commands and run none
+    #[arg(long)]
+    dry_run: bool,
+
+    /// End at the first run that cannot be measured
+    #[arg(long)]
+    stop_on_failure: bool,
+
+    /// Folder to write, or to go on with [default: kadenz-campaign-<NAME>-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut campaign = match (&options.resume, &options.plan) {
+        (Some(folder), _) => {
+            let campaign = Campaign::resume(folder)?;
+            let wrong = || format!("the plan in {} is wrong", folder.display());
+            check::words(campaign.plan()).with_context(wrong)?;
+            campaign
+        }
+        (None, Some(path)) => {
+            let text = read(path)?;
+            let wrong = || format!("the plan {} is wrong", path.display());
+            let plan = Plan::parse(&text).with_context(wrong)?;
+            check::words(&plan).with_context(wrong)?;
+            if options.dry_run {
+                output::answer(&Planned::of(&plan))?;
+                return Ok(Outcome::Kept);
+            }
+            let named = options.out.clone();
+            let default = || folder_of_now(&format!("campaign-{}", plan.folder_name()));
+            Campaign::begin(&named.unwrap_or_else(default), &text)?
+        }
+        (None, None) => anyhow::bail!("name a plan, or a folder with `--resume`"),
+    };
+    let stop = stop_on_interrupt()?;
+    let ended = runs::measure(&mut campaign, options.stop_on_failure, &stop);
+    let left = told::tell(&campaign)?;
+    ended?;
+    Ok(match (campaign.failures(), left) {
+        (0, 0) => Outcome::Kept,
+        (failed, _) => {
+            output::complain(&unfinished(&campaign, failed, left));
+            Outcome::Incomplete
+        }
+    })
+}
+
+/// How many runs are missing, and how to go on.
+fn unfinished(campaign: &Campaign, failed: usize, left: usize) -> String {
+    let why = match failed {
+        0 => format!("ended early: {left} runs are left"),
+        _ => format!(
+            "{failed} runs could not be measured, {left} are left; campaign.json names the reason of each"
+        ),
+    };
+    format!(
+        "{why}; go on with `kadenz campaign --resume {}`",
+        campaign.folder().display()
+    )
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    let cannot = || format!("cannot read the plan {}", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    let mut text = String::new();
+    // One byte more, so that the plan says itself that it is too long.
+    file.take(limits::FILE as u64 + 1)
+        .read_to_string(&mut text)
+        .with_context(cannot)?;
+    Ok(text)
+}
+
+/// What a campaign would do.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Planned {
+    version: Version<1>,
+    /// The campaign's name.
+    name: String,
+    /// How many combinations of values there are.
+    combinations: usize,
+    /// How often each is measured.
+    rounds: u32,
+    /// How long the runs measure by what their options say, in nanoseconds; `null` where these do not tell.
+    measuring_ns: Option<u64>,
+    /// In the order in which they would be measured.
+    runs: Vec<PlannedCommand>,
+    #[serde(skip)]
+    headline: String,
+}
+
+/// A run that would be measured.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlannedCommand {
+    /// From 1.
+    number: usize,
+    /// From 1.
+    round: u32,
+    /// The words of the command, without the program and its `--out`.
+    command: Vec<String>,
+}
+
+impl Planned {
+    fn of(plan: &Plan) -> Self {
+        let time = plan.measuring_time();
+        let runs = plan.runs().map(|run| PlannedCommand {
+            number: run.number,
+            round: run.round,
+            command: plan.words(run.combination),
+        });
+        Self {
+            version: Version,
+            name: plan.name.clone(),
+            combinations: plan.combinations(),
+            rounds: plan.rounds,
+            measuring_ns: time.and_then(|it| u64::try_from(it.as_nanos()).ok()),
+            runs: runs.collect(),
+            headline: told::beginning(plan, plan.count()),
+        }
+    }
+}
+
+impl Answer for Planned {
+    fn document(&self) -> Document {
+        let commands = self.runs.iter().map(|it| child::as_typed(&it.command));
+        let commands: Vec<String> = commands.collect();
+        Document::new()
+            .listing(commands.join("\n"))
+            .sentence(self.headline.clone())
+    }
+}

@@ -1,0 +1,93 @@
+//! The runs of a campaign, one after another: each this program in a process of its own.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use kadenz_lab::campaign::{Campaign, Pace, PlannedRun};
+use kadenz_lab::stop::Stop;
+
+use super::told;
+use crate::commands::child::{self, Notes};
+use crate::options::Steps;
+use crate::output;
+
+/// What became of a run.
+enum Ended {
+    Done,
+    /// The campaign was asked to end meanwhile.
+    Stopped,
+    Failed(String),
+}
+
+/// Measures every run that is not done yet, until `stop` is requested.
+///
+/// # Errors
+/// A folder cannot be written, or a run failed and the campaign is to end then.
+pub(super) fn measure(
+    campaign: &mut Campaign,
+    stop_on_failure: bool,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let all: Vec<PlannedRun> = campaign.plan().runs().collect();
+    let left: Vec<PlannedRun> = all
+        .iter()
+        .filter(|it| !campaign.is_done(it))
+        .copied()
+        .collect();
+    output::note(&told::beginning(campaign.plan(), left.len()));
+    let before = all.len() - left.len();
+    let mut steps = Steps::timed("runs", all.len(), before);
+    let mut pace = Pace::default();
+    for (place, run) in left.iter().enumerate() {
+        if stop.requested() {
+            break;
+        }
+        let begun = Instant::now();
+        match visit(campaign, run, stop)? {
+            Ended::Done => {
+                pace.ran(begun.elapsed());
+                let words = campaign.plan().options(run.combination).join(" ");
+                let done = before + place + 1 - campaign.failures();
+                steps.done_and_left(done, pace.left(left.len() - place - 1), &words);
+            }
+            Ended::Stopped => break,
+            Ended::Failed(reason) => {
+                steps.suspend(|| output::complain(&format!("run {}: {reason}", run.number)));
+                campaign.note_failure(run, reason)?;
+                anyhow::ensure!(
+                    !stop_on_failure,
+                    "run {} could not be measured, and `--stop-on-failure` was given",
+                    run.number
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn visit(campaign: &mut Campaign, run: &PlannedRun, stop: &Stop) -> anyhow::Result<Ended> {
+    let working = campaign.working_folder(run)?;
+    let mut words = campaign.plan().words(run.combination);
+    words.extend(["--out".to_owned(), working.display().to_string()]);
+    let mut child = child::start(&words, Stdio::null(), Notes::Kept)?;
+    let status = child
+        .wait(stop)
+        .with_context(|| format!("cannot wait for run {}", run.number))?;
+    let typed = child::as_typed(&campaign.plan().words(run.combination));
+    let said = child.finish()?.stderr;
+    // A missed deadline is a result.
+    let is_result = matches!(status.code(), Some(0 | 1));
+    if is_result && campaign.take_over(run, &working)? {
+        return Ok(Ended::Done);
+    }
+    if stop.requested() {
+        campaign.discard(&working)?;
+        return Ok(Ended::Stopped);
+    }
+    campaign.discard(&working)?;
+    Ok(Ended::Failed(match is_result {
+        true => format!("`{typed}` ended without a run that lasted to its end"),
+        false => child::failed(&typed, &said).to_string(),
+    }))
+}

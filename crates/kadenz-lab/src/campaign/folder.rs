@@ -1,0 +1,385 @@
+//! The folder of a campaign: its plan, its runs, and what failed.
+//!
+//! A run is measured into a folder of another name, with the number of this process in it, and renamed once it is
+//! complete. A process that outlives a killed campaign by a moment thus writes into no run that counts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kadenz_record::run::folder::RunReader;
+use kadenz_record::run::model::EndedBy;
+use serde::{Deserialize, Serialize};
+
+use super::file::PlanError;
+use super::limits;
+use super::plan::{Plan, PlannedRun};
+use crate::lock::{Lock, LockError};
+
+const PLAN: &str = "plan.toml";
+const RECORD: &str = "campaign.json";
+/// Of `campaign.json`.
+const VERSION: u32 = 1;
+/// Between the number of a run and that of the process that measures it.
+const RUNNING: &str = ".running-";
+/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
+const TRIES: u32 = 50;
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Digits of a run's number, at least.
+const DIGITS: usize = 4;
+
+/// Why a folder is no place for a campaign.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The plan in the folder.
+    #[error("{}: {source}", path.display())]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: PlanError,
+    },
+    /// Somebody else measures into it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Something else is in it.
+    #[error("the folder {} is not empty and holds no campaign: name another one with `--out`", .0.display())]
+    Foreign(PathBuf),
+    /// There is no campaign to go on with.
+    #[error("{} holds no campaign: name the folder that `kadenz campaign PLAN` made", .0.display())]
+    Absent(PathBuf),
+    /// Another plan has been begun in it.
+    #[error("cannot go on with {}: {difference}; name another folder with `--out`", folder.display())]
+    Other {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// A later program has written it.
+    #[error("{} has version {version}, which this program does not know: take the Kadenz that wrote it", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// Something cannot be read or written.
+    #[error("cannot {what} {}: {source}; check its permissions and the room on its disk", path.display())]
+    File {
+        /// What was to be done.
+        what: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A campaign that this process alone measures.
+#[derive(Debug)]
+pub struct Campaign {
+    folder: PathBuf,
+    plan: Plan,
+    /// By the run's number.
+    failed: BTreeMap<usize, String>,
+    _lock: Lock,
+}
+
+/// What `campaign.json` holds. Which runs are done is told by their folders.
+#[derive(Serialize)]
+struct Record<'a> {
+    version: u32,
+    name: &'a str,
+    command: &'a [String],
+    rounds: u32,
+    runs: Vec<RecordedRun<'a>>,
+}
+
+#[derive(Serialize)]
+struct RecordedRun<'a> {
+    number: usize,
+    /// Its folder, once it is done.
+    folder: String,
+    round: u32,
+    /// By the name of the option.
+    values: BTreeMap<&'a str, String>,
+    /// Why it could not be measured.
+    failed: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+impl Campaign {
+    /// Begins a campaign, or goes on with the one that has the same plan.
+    ///
+    /// # Errors
+    /// [`CampaignError`]; nothing was changed then in a folder that holds something else.
+    pub fn begin(folder: &Path, text: &str) -> Result<Self, CampaignError> {
+        let plan = Plan::parse(text)?;
+        fs::create_dir_all(folder).map_err(failed("make", folder))?;
+        ensure_it_is_ours(folder)?;
+        let lock = Lock::take(folder)?;
+        match kept_plan(folder)? {
+            Some(kept) => {
+                if let Some(difference) = kept.difference(&plan) {
+                    return Err(CampaignError::Other {
+                        folder: folder.to_owned(),
+                        difference,
+                    });
+                }
+            }
+            None => write_whole(&folder.join(PLAN), text.as_bytes())?,
+        }
+        Self::open(folder, plan, lock)
+    }
+
+    /// Goes on with the campaign of a folder.
+    ///
+    /// # Errors
+    /// [`CampaignError`], also where there is none.
+    pub fn resume(folder: &Path) -> Result<Self, CampaignError> {
+        if !folder.join(PLAN).is_file() {
+            return Err(CampaignError::Absent(folder.to_owned()));
+        }
+        let lock = Lock::take(folder)?;
+        let plan = kept_plan(folder)?.ok_or_else(|| CampaignError::Absent(folder.to_owned()))?;
+        Self::open(folder, plan, lock)
+    }
+
+    fn open(folder: &Path, plan: Plan, lock: Lock) -> Result<Self, CampaignError> {
+        check_version(&folder.join(RECORD))?;
+        clear_earlier(folder);
+        let campaign = Self {
+            folder: folder.to_owned(),
+            plan,
+            failed: BTreeMap::new(),
+            _lock: lock,
+        };
+        campaign.record()?;
+        Ok(campaign)
+    }
+
+    /// What is measured.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Where.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of a run that is done.
+    #[must_use]
+    pub fn run_folder(&self, run: &PlannedRun) -> PathBuf {
+        self.folder.join(name_of(&self.plan, run))
+    }
+
+    /// Whether a run has been measured to its end.
+    #[must_use]
+    pub fn is_done(&self, run: &PlannedRun) -> bool {
+        is_finished(&self.run_folder(run))
+    }
+
+    /// A folder to measure a run into, which is not there yet.
+    ///
+    /// # Errors
+    /// What is left there cannot be removed.
+    pub fn working_folder(&self, run: &PlannedRun) -> Result<PathBuf, CampaignError> {
+        let name = format!(
+            "{}{RUNNING}{}",
+            name_of(&self.plan, run),
+            std::process::id()
+        );
+        let working = self.folder.join(name);
+        clear(&working).map_err(failed("remove", &working))?;
+        Ok(working)
+    }
+
+    /// Counts what was measured as the run, if it was measured to its end. Says whether.
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub fn take_over(&mut self, run: &PlannedRun, working: &Path) -> Result<bool, CampaignError> {
+        let is_done = is_finished(working);
+        if is_done {
+            let done = self.run_folder(run);
+            clear(&done).map_err(failed("remove", &done))?;
+            fs::rename(working, &done).map_err(failed("rename", working))?;
+        }
+        Ok(is_done)
+    }
+
+    /// Removes what was measured of a run that does not count.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn discard(&self, working: &Path) -> Result<(), CampaignError> {
+        clear(working).map_err(failed("remove", working))
+    }
+
+    /// Notes that a run could not be measured. It is tried again when the campaign goes on.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn note_failure(&mut self, run: &PlannedRun, reason: String) -> Result<(), CampaignError> {
+        self.failed.insert(run.number, reason);
+        self.record()
+    }
+
+    /// How many runs could not be measured.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.failed.len()
+    }
+
+    fn record(&self) -> Result<(), CampaignError> {
+        let runs = self.plan.runs().map(|run| {
+            let keys = self.plan.parameters.iter().map(|it| it.key.as_str());
+            let values = self.plan.values(run.combination).into_iter();
+            RecordedRun {
+                number: run.number,
+                folder: name_of(&self.plan, &run),
+                round: run.round,
+                values: keys.zip(values.map(ToString::to_string)).collect(),
+                failed: self.failed.get(&run.number).map(String::as_str),
+            }
+        });
+        let record = Record {
+            version: VERSION,
+            name: &self.plan.name,
+            command: &self.plan.command,
+            rounds: self.plan.rounds,
+            runs: runs.collect(),
+        };
+        let path = self.folder.join(RECORD);
+        let text = serde_json::to_vec_pretty(&record).map_err(io::Error::other);
+        write_whole(&path, &text.map_err(failed("write", &path))?)
+    }
+}
+
+impl Drop for Campaign {
+    fn drop(&mut self) {
+        // The process of a killed campaign may have made its folder after this one began.
+        clear_earlier(&self.folder);
+    }
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CampaignError {
+    let path = path.to_owned();
+    move |source| CampaignError::File { what, path, source }
+}
+
+/// `0007`, with as many digits as the last one needs.
+fn name_of(plan: &Plan, run: &PlannedRun) -> String {
+    let digits = plan.count().to_string().len().max(DIGITS);
+    format!("{:0digits$}", run.number)
+}
+
+fn is_finished(folder: &Path) -> bool {
+    let reader = RunReader::open(folder).ok();
+    reader.is_some_and(|it| it.complete() && it.run().ended_by == Some(EndedBy::Finished))
+}
+
+/// A folder without a plan has nothing else in it either, except for what a campaign leaves that was killed at
+/// its very beginning.
+fn ensure_it_is_ours(folder: &Path) -> Result<(), CampaignError> {
+    let entries = fs::read_dir(folder).map_err(failed("look into", folder))?;
+    let names: Vec<String> = entries
+        .flatten()
+        .map(|it| it.file_name().to_string_lossy().into_owned())
+        .collect();
+    let part = part_of(Path::new(PLAN)).display().to_string();
+    let is_ours = |it: &String| *it == part || *it == crate::lock::NAME;
+    if names.iter().any(|it| it == PLAN) || names.iter().all(is_ours) {
+        return Ok(());
+    }
+    Err(CampaignError::Foreign(folder.to_owned()))
+}
+
+fn kept_plan(folder: &Path) -> Result<Option<Plan>, CampaignError> {
+    let path = folder.join(PLAN);
+    match fs::metadata(&path) {
+        Ok(facts) if facts.len() > limits::FILE as u64 => {
+            return Err(CampaignError::Foreign(folder.to_owned()));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
+    let plan = Plan::parse(&text);
+    plan.map(Some)
+        .map_err(|source| CampaignError::Kept { path, source })
+}
+
+/// What else stands in an earlier `campaign.json` follows from the plan; runs that failed are tried again.
+fn check_version(path: &Path) -> Result<(), CampaignError> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(failed("read", path))?,
+    };
+    match serde_json::from_slice::<Versioned>(&text) {
+        Ok(it) if it.version != VERSION => Err(CampaignError::Version {
+            path: path.to_owned(),
+            version: it.version,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what attempts that were killed left. What stays in spite of all is in nobody's way.
+fn clear_earlier(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_left = |name: &str| name.split_once(RUNNING).is_some();
+    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_left));
+    for path in left.map(|it| it.path()) {
+        for _ in 0..TRIES {
+            if clear(&path).is_ok() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn clear(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+/// Writes a file whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CampaignError> {
+    let part = part_of(path);
+    // What an earlier one left goes; a name that somebody else has taken is neither followed nor written.
+    let _ = fs::remove_file(&part);
+    let written = fs::File::create_new(&part)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&part, path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&part);
+        failed("write", path)(source)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Which runs there are, in which order.
+
+use std::fmt;
+
+use super::time::measuring_time;
+
+/// A checked plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What it is called.
+    pub name: String,
+    /// The words of the command, without the program's name.
+    pub command: Vec<String>,
+    /// How often each combination is measured.
+    pub rounds: u32,
+    /// What varies, in the order of the file.
+    pub parameters: Vec<Parameter>,
+}
+
+/// An option that varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, without the dashes.
+    pub key: String,
+    /// Its values, no two the same.
+    pub values: Vec<Value>,
+}
+
+/// A value of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Whether an option without a value is given.
+    Flag(bool),
+    /// As it stands behind the option.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(given) => write!(f, "{given}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// One run of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlannedRun {
+    /// From 1, in the order in which they are measured.
+    pub number: usize,
+    /// From 1.
+    pub round: u32,
+    /// The place of its combination, from 0.
+    pub combination: usize,
+}
+
+impl Plan {
+    /// How many combinations of values there are.
+    #[must_use]
+    pub fn combinations(&self) -> usize {
+        self.parameters.iter().map(|it| it.values.len()).product()
+    }
+
+    /// How many runs there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count_checked().unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn count_checked(&self) -> Option<usize> {
+        let rounds = usize::try_from(self.rounds).ok()?;
+        let mut values = self.parameters.iter().map(|it| it.values.len());
+        values.try_fold(rounds, usize::checked_mul)
+    }
+
+    /// All runs in order: in each round every combination once, each round beginning with another.
+    pub fn runs(&self) -> impl Iterator<Item = PlannedRun> + use<> {
+        let all = self.combinations().max(1);
+        let round = move |round: u32| {
+            let before = usize::try_from(round).unwrap_or(0);
+            (0..all).map(move |place| PlannedRun {
+                number: before * all + place + 1,
+                round: round + 1,
+                combination: (place + before) % all,
+            })
+        };
+        (0..self.rounds).flat_map(round)
+    }
+
+    /// The values of a combination, one of each parameter; the last parameter changes first.
+    #[must_use]
+    pub fn values(&self, combination: usize) -> Vec<&Value> {
+        let mut rest = combination;
+        let mut values = Vec::new();
+        for parameter in self.parameters.iter().rev() {
+            let count = parameter.values.len().max(1);
+            values.extend(parameter.values.get(rest % count));
+            rest /= count;
+        }
+        values.reverse();
+        values
+    }
+
+    /// The words of the command under a combination.
+    #[must_use]
+    pub fn words(&self, combination: usize) -> Vec<String> {
+        let mut words = self.command.clone();
+        words.extend(self.options(combination));
+        words
+    }
+
+    /// What a combination adds to the command.
+    #[must_use]
+    pub fn options(&self, combination: usize) -> Vec<String> {
+        let mut words = Vec::new();
+        for (parameter, value) in self.parameters.iter().zip(self.values(combination)) {
+            let option = format!("--{}", parameter.key);
+            match value {
+                Value::Flag(false) => {}
+                Value::Flag(true) => words.push(option),
+                // A value behind it would be taken for another option.
+                Value::Text(text) if text.starts_with('-') => {
+                    words.push(format!("{option}={text}"));
+                }
+                Value::Text(text) => words.extend([option, text.clone()]),
+            }
+        }
+        words
+    }
+
+    /// Combinations in which every value of every parameter comes up: so many as there are values, not as many as
+    /// there are combinations.
+    #[must_use]
+    pub fn every_value_once(&self) -> Vec<usize> {
+        let mut weight = 1;
+        let mut all = vec![0];
+        for parameter in self.parameters.iter().rev() {
+            all.extend((1..parameter.values.len()).map(|place| place * weight));
+            weight *= parameter.values.len();
+        }
+        all
+    }
+
+    /// How long all runs measure by what their options say; `None` where one does not tell. They take longer: a run
+    /// is set up, and its folder written.
+    #[must_use]
+    pub fn measuring_time(&self) -> Option<std::time::Duration> {
+        let mut all = 0..self.combinations();
+        let round = all.try_fold(std::time::Duration::ZERO, |sum, combination| {
+            sum.checked_add(measuring_time(&self.words(combination))?)
+        });
+        round?.checked_mul(self.rounds)
+    }
+
+    /// What another plan says that this one does not, in words; `None` where both are the same.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let was = |what: &str, then: String, now: String| {
+            (then != now).then(|| format!("`{what}` was {then} and is {now} now"))
+        };
+        was("name", self.name.clone(), other.name.clone())
+            .or_else(|| was("command", self.command.join(" "), other.command.join(" ")))
+            .or_else(|| was("rounds", self.rounds.to_string(), other.rounds.to_string()))
+            .or_else(|| was("vary", self.vary(), other.vary()))
+            .or_else(|| (self != other).then(|| "its words are split in another way".to_owned()))
+    }
+
+    fn vary(&self) -> String {
+        let parameters = self.parameters.iter().map(|parameter| {
+            let values = parameter.values.iter().map(ToString::to_string);
+            let values: Vec<String> = values.collect();
+            format!("{} = {}", parameter.key, values.join(", "))
+        });
+        let parameters: Vec<String> = parameters.collect();
+        match parameters.is_empty() {
+            true => "nothing".to_owned(),
+            false => parameters.join("; "),
+        }
+    }
+
+    /// The name in letters that every file system takes: `ROS timers` as `ros-timers`.
+    #[must_use]
+    pub fn folder_name(&self) -> String {
+        let plain = |it: char| {
+            let it = it.to_ascii_lowercase();
+            if it.is_ascii_alphanumeric() { it } else { '-' }
+        };
+        let plain: String = self.name.chars().map(plain).collect();
+        let parts = plain.split('-').filter(|it| !it.is_empty());
+        parts.collect::<Vec<_>>().join("-")
+    }
+}
+
+#[cfg(test)]
+mod tests;

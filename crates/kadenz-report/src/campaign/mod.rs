@@ -1,0 +1,124 @@
+//! Many runs of one command with varying options: what each combination took, and which option moved what.
+
+mod combination;
+mod document;
+mod moved;
+mod run;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::document::Version;
+
+pub use combination::CombinationFigures;
+pub use moved::Moved;
+pub(crate) use run::bin_edge_ns;
+pub use run::{CampaignRun, CampaignSeries};
+
+/// An option that varies, with its values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Varied {
+    /// Its name, without the dashes.
+    pub option: String,
+    /// Its values as they were written, in the order of the plan.
+    pub values: Vec<String>,
+}
+
+/// What was to be measured, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CampaignFacts {
+    /// The campaign's name.
+    pub name: String,
+    /// The words of its command.
+    pub command: Vec<String>,
+    /// How often each combination is measured.
+    pub rounds: u32,
+    /// What varies. Of combinations, the last option changes first.
+    pub varied: Vec<Varied>,
+    /// How many runs there are to be.
+    pub planned: usize,
+    /// How many could not be measured at the last attempt.
+    pub failed: usize,
+    /// The folder of it all.
+    pub folder: PathBuf,
+    /// The figures as Markdown.
+    pub table: PathBuf,
+    /// The figures as a page.
+    pub page: PathBuf,
+}
+
+/// A campaign as far as it was measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CampaignReport {
+    version: Version<1>,
+    #[serde(flatten)]
+    facts: CampaignFacts,
+    /// How many runs are done.
+    done: usize,
+    /// What each combination took, by series.
+    combinations: Vec<CombinationFigures>,
+    /// By how much the values of each option change the percentiles.
+    moved: Vec<Moved>,
+}
+
+impl CampaignReport {
+    /// The report of the runs that are done.
+    #[must_use]
+    pub fn of(facts: CampaignFacts, runs: &[CampaignRun]) -> Self {
+        Self {
+            version: Version,
+            combinations: combination::all(&facts.varied, runs),
+            moved: moved::all(&facts.varied, runs),
+            done: runs.len(),
+            facts,
+        }
+    }
+
+    /// What was to be measured, and where.
+    #[must_use]
+    pub fn facts(&self) -> &CampaignFacts {
+        &self.facts
+    }
+}
+
+/// The values of a combination, by their places: the last option changes first.
+pub(crate) fn places(varied: &[Varied], combination: usize) -> Vec<usize> {
+    let mut rest = combination;
+    let mut places: Vec<usize> = varied
+        .iter()
+        .rev()
+        .map(|it| {
+            let count = it.values.len().max(1);
+            let place = rest % count;
+            rest /= count;
+            place
+        })
+        .collect();
+    places.reverse();
+    places
+}
+
+/// The values of a combination as they were written.
+pub(crate) fn values(varied: &[Varied], combination: usize) -> Vec<String> {
+    let places = places(varied, combination).into_iter();
+    let values = varied.iter().zip(places);
+    values
+        .map(|(it, place)| it.values.get(place).cloned().unwrap_or_default())
+        .collect()
+}
+
+/// The series that runs have, in the order in which they first come.
+pub(crate) fn series_of(runs: &[CampaignRun]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for series in runs.iter().flat_map(|it| &it.series) {
+        if !all.contains(&series.value.as_str()) {
+            all.push(&series.value);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! What a campaign keeps of a run: figures, and how often values of each size came.
+
+use crate::statistics::Percent;
+use crate::summary::{SeriesSummary, Summary};
+
+/// One run that is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CampaignRun {
+    /// From 1, in the order in which they were measured.
+    pub number: usize,
+    /// From 1.
+    pub round: u32,
+    /// The place of its combination, from 0.
+    pub combination: usize,
+    /// The series that count: those with a deadline, or the first where none has one.
+    pub series: Vec<CampaignSeries>,
+}
+
+/// What a series of a run says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CampaignSeries {
+    /// What it is of, by which series of different runs are compared.
+    pub value: String,
+    /// How many values there are.
+    pub count: u64,
+    /// The median, where the sample can carry it.
+    pub p50_ns: Option<i64>,
+    /// The 99th percentile, where the sample can carry it.
+    pub p99_ns: Option<i64>,
+    /// The 99.9th percentile, where the sample can carry it.
+    pub p99_9_ns: Option<i64>,
+    /// The largest value.
+    pub max_ns: Option<i64>,
+    /// How many values were beyond the deadline, where there is one.
+    pub misses: Option<u64>,
+    /// How many values are in each bin that has some, ascending; eight bins are as wide as a factor of two.
+    pub(crate) bins: Vec<(u16, u64)>,
+}
+
+/// Bins that a value passes as it doubles.
+const BINS_PER_OCTAVE: f64 = 8.0;
+
+impl CampaignRun {
+    /// What a run's summary says.
+    #[must_use]
+    pub fn of(number: usize, round: u32, combination: usize, summary: &Summary) -> Self {
+        let judged: Vec<&SeriesSummary> = summary
+            .series
+            .iter()
+            .filter(|it| it.verdict.is_some())
+            .collect();
+        let chosen = match judged.is_empty() {
+            true => summary.series.iter().take(1).collect(),
+            false => judged,
+        };
+        let value = |series: &SeriesSummary| {
+            let value = series.series.value();
+            let same = chosen.iter().filter(|it| it.series.value() == value);
+            match same.count() {
+                1 => value.to_owned(),
+                _ => series.series.name.clone(),
+            }
+        };
+        let series = chosen.iter().map(|it| CampaignSeries::of(value(it), it));
+        Self {
+            number,
+            round,
+            combination,
+            series: series.collect(),
+        }
+    }
+}
+
+impl CampaignSeries {
+    fn of(value: String, series: &SeriesSummary) -> Self {
+        let mut bins: Vec<(u16, u64)> = Vec::new();
+        for bucket in &series.distribution {
+            let bin = bin_of(bucket.high_ns);
+            match bins.last_mut() {
+                Some((last, count)) if *last == bin => *count = count.saturating_add(bucket.count),
+                _ => bins.push((bin, bucket.count)),
+            }
+        }
+        Self {
+            value,
+            count: series.count,
+            p50_ns: series.percentile(Percent::P50),
+            p99_ns: series.percentile(Percent::P99),
+            p99_9_ns: series.percentile(Percent::P99_9),
+            max_ns: series.max_ns,
+            misses: series.verdict.map(|it| it.misses),
+            bins,
+        }
+    }
+}
+
+/// The bin of a value; early ones are in the first.
+fn bin_of(ns: i64) -> u16 {
+    let bin = (ns.max(1) as f64).log2() * BINS_PER_OCTAVE;
+    bin as u16
+}
+
+/// Where a bin begins, in nanoseconds.
+pub(crate) fn bin_edge_ns(bin: u16) -> f64 {
+    (f64::from(bin) / BINS_PER_OCTAVE).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::SignedBucket;
+
+    #[test]
+    fn every_value_is_in_the_bin_that_holds_it() {
+        for ns in [1, 2, 3, 1000, 1_048_576, i64::MAX] {
+            let bin = bin_of(ns);
+            let (low, high) = (bin_edge_ns(bin), bin_edge_ns(bin + 1));
+            let ns = ns as f64;
+            assert!(low <= ns * 1.000_001 && ns <= high, "{low} {ns} {high}");
+        }
+        assert_eq!((bin_of(-5), bin_of(0)), (0, 0));
+    }
+
+    #[test]
+    fn neighbours_share_a_bin_and_no_value_is_lost() {
+        let bucket = |ns, count| SignedBucket {
+            low_ns: ns,
+            high_ns: ns,
+            count,
+        };
+        let series = SeriesSummary {
+            distribution: vec![
+                bucket(-9, 1),
+                bucket(1000, 2),
+                bucket(1001, 3),
+                bucket(9000, 4),
+            ],
+            ..SeriesSummary::default()
+        };
+        let kept = CampaignSeries::of("lateness".to_owned(), &series);
+        let counts: Vec<u64> = kept.bins.iter().map(|it| it.1).collect();
+        assert_eq!(counts, [1, 5, 4]);
+    }
+}
