@@ -92,7 +92,7 @@ pub fn oneshot_probe(
         recorders.reported.record(samples.reported);
         recorders.difference.record(samples.difference);
     };
-    measure(suite, run, program, names.to_vec(), take, stop, watch)
+    measure(suite, run, program, &names, take, stop, watch)
 }
 
 /// Runs the cyclic suite with the timer of a probe ([Sticha2014], section 4.2).
@@ -138,7 +138,7 @@ pub fn cyclic_probe(
         }
         _ => {}
     };
-    measure(suite, run, program, names.to_vec(), take, stop, watch)
+    measure(suite, run, program, &names, take, stop, watch)
 }
 
 fn of_value(value: &str) -> Labels {
@@ -163,14 +163,14 @@ fn measure(
     suite: &SuitePlan,
     run: RunWriter,
     program: ProbeProgram,
-    series: Vec<String>,
+    series: &[String],
     take: impl FnMut(&Line, MonotonicTime) + Send + 'static,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
     let _load = suite.load()?;
     let ongoing = suite.measuring.start(run)?;
-    for name in &series {
+    for name in series {
         ongoing
             .running
             .add_series_tuning(name, program.measures.clone());

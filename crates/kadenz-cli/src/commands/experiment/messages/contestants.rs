@@ -271,7 +271,7 @@ mod tests {
             match it.way {
                 Way::Probe => assert!(probes::probe(it.name).is_some(), "{}", it.name),
                 Way::ProbeAt { probe, .. } => {
-                    assert!(probes::probe(probe).is_some(), "{}", it.name)
+                    assert!(probes::probe(probe).is_some(), "{}", it.name);
                 }
                 Way::Ours { .. } => assert!(it.name.starts_with("kadenz-"), "{}", it.name),
             }
