@@ -90,7 +90,7 @@ pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError>
     write_page(&render_beside(summaries, path.parent()), path)
 }
 
-/// As [`write`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a page.
+/// As [`write()`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a page.
 ///
 /// # Errors
 ///
@@ -107,7 +107,7 @@ pub fn write_matrix(
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_campaign(
     report: &CampaignReport,
     runs: &[CampaignRun],
