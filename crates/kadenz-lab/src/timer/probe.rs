@@ -48,7 +48,7 @@ impl TimerProbe {
     }
 }
 
-/// Runs the one-shot suite with the timer of a probe ([Sticha2014], section 4.1).
+/// Runs the one-shot suite with the timer of a probe (Sticha 2014, section 4.1).
 ///
 /// # Errors
 /// [`ExperimentError`] where the probe cannot be started; a probe that fails in the middle ends the run as failed.
@@ -95,7 +95,7 @@ pub fn oneshot_probe(
     measure(suite, run, program, &names, take, stop, watch)
 }
 
-/// Runs the cyclic suite with the timer of a probe ([Sticha2014], section 4.2).
+/// Runs the cyclic suite with the timer of a probe (Sticha 2014, section 4.2).
 ///
 /// # Errors
 /// As [`oneshot_probe`].
