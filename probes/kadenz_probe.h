@@ -63,7 +63,7 @@ typedef struct {
     unsigned char *message;
     int64_t sequence, beat_ns, sent_ns, before_ns, published, refused;
     /* The subscriber's lines that are not told yet. */
-    int has_heard;
+    int has_heard, has_received;
     int64_t told_ns;
     size_t length;
     char lines[1 << 16];
@@ -251,11 +251,13 @@ static inline void kadenz_probe_sent(kadenz_probe *probe, int taken) {
 /* Whether nothing more is wanted. Any thread may ask: the main one, where a library calls back on its own. */
 static inline int kadenz_probe_ended(const kadenz_probe *probe) { return __atomic_load_n(&probe->ended, __ATOMIC_ACQUIRE); }
 
-/* Whether more is to be received. No system call but once a second, where lines wait to be told: call it in the loop,
+/* Whether more is to be received: until it is told to end, and nothing came since it was asked last. No system call but once a second, where lines wait to be told: call it in the loop,
    with a wait of 100 ms at most between two calls. */
 static inline int kadenz_probe_waits(kadenz_probe *probe) {
     if (probe->length && kadenz_probe_now() - probe->told_ns > KADENZ_PROBE_TELL_NS) kadenz_probe_flush(probe);
-    return !kadenz_probe_ended(probe);
+    int has_received = probe->has_received;
+    probe->has_received = 0;
+    return has_received || !kadenz_probe_ended(probe);
 }
 
 /* Takes a message that came: reads it, then stamps it, as decoding counts. */
@@ -266,6 +268,7 @@ static inline void kadenz_probe_received(kadenz_probe *probe, const void *data, 
     int is_damaged = is_probe && (length != (size_t)probe->bytes ||
         (length > KADENZ_PROBE_MIN && (from[KADENZ_PROBE_MIN] != (sequence & 0xff) || from[length - 1] != (sequence & 0xff))));
     int64_t received_ns = kadenz_probe_now();
+    probe->has_received = 1;
     if (!is_probe || run != probe->run) {
         kadenz_probe_line(probe, "foreign");
     } else if (sequence >= 0) {

@@ -61,7 +61,7 @@ class Probe:
         self._message = bytearray(self.bytes)
         self._padding = self.bytes - MESSAGE.size
         self._paddings = [bytes([it]) * self._padding for it in range(256 if self.publishes else 0)]
-        self._begun = self._ended = self._has_heard = False
+        self._begun = self._ended = self._has_heard = self._has_received = False
         self._beat = self._published = self._refused = self._sequence = self._length = self._told_at = 0
         self._sent_at, self._before, self._lines = 0, -1, []
         if self._padding < 0:
@@ -138,10 +138,12 @@ class Probe:
         """Whether more is to be received. Call it in the loop, with a wait of 100 ms at most between two calls."""
         if self._lines and time.monotonic_ns() - self._told_at > TELL_NS:
             self._flush()
-        return not self._ended
+        has_received, self._has_received = self._has_received, False
+        return has_received or not self._ended
 
     def received(self, data):
         """Takes a message that came: reads it, then stamps it, as decoding counts."""
+        self._has_received = True
         is_probe = len(data) >= MESSAGE.size
         read = MESSAGE.unpack_from(data) if is_probe else (0,) * 7
         sequence = read[2]

@@ -111,6 +111,8 @@ pub struct Probe {
     lines: String,
     told_ns: i64,
     has_heard: bool,
+    /// Since it was asked last whether more is to come.
+    has_received: bool,
 }
 
 fn now() -> i64 {
@@ -290,11 +292,12 @@ impl Probe {
         if !self.lines.is_empty() && now() - self.told_ns > TELL_NS {
             self.flush();
         }
-        !self.orders.ended()
+        std::mem::take(&mut self.has_received) || !self.orders.ended()
     }
 
     /// Takes a message that came: reads it, then stamps it, as decoding counts.
     pub fn received(&mut self, data: &[u8]) {
+        self.has_received = true;
         let word = |at: usize| {
             data.get(at..at + 8)
                 .and_then(|it| it.try_into().ok())

@@ -64,7 +64,8 @@ int main() {
     kadenz_probe *probe = kadenz_probe_open(name.c_str());
     int argc = 0;
     setenv("ROS_MASTER_URI", kadenz_probe_url(probe), 1);
-    setenv("ROS_IP", "127.0.0.1", 0);
+    setenv("ROS_IP", "127.0.0.1", 1);
+    setenv("ROS_HOSTNAME", "127.0.0.1", 1);
     ros::init(argc, nullptr, "kadenz_probe_" + std::to_string(getpid()), ros::init_options::NoSigintHandler | ros::init_options::NoRosout);
     if (!ros::master::check()) kadenz_probe_fail(probe, "no ROS master answers there");
     ros::NodeHandle node;

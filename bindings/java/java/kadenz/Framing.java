@@ -10,7 +10,11 @@ final class Framing {
 
     /** Bytes of a message. */
     static int size(Message message) {
-        return Long.BYTES + message.encodedSize();
+        try {
+            return Long.BYTES + message.encodedSize();
+        } catch (IllegalArgumentException error) {
+            throw unencodable(message, error);
+        }
     }
 
     /** Writes a message at the position of a buffer with room for it. */
@@ -19,9 +23,13 @@ final class Framing {
         try {
             message.encodeTo(into);
         } catch (IllegalArgumentException | BufferOverflowException error) {
-            throw new KadenzException("the " + message.getClass().getName() + " cannot be encoded: " + error.getMessage()
-                + "; let its arrays be as long as their lengths say", error);
+            throw unencodable(message, error);
         }
+    }
+
+    private static KadenzException unencodable(Message message, RuntimeException error) {
+        return new KadenzException("the " + message.getClass().getName() + " cannot be encoded: " + error.getMessage()
+            + "; let its arrays be as long as their lengths say", error);
     }
 
     /** Reads the members of a message, which take all that is left of a buffer behind the fingerprint. */

@@ -45,7 +45,7 @@ public final class Networks {
             fails("before it starts", () -> net.input("waist yaw", 0x6064));
             fails("stop", run::finish);
             Check.that(net.stop().contains("8 devices"), "a line of what came of it");
-            fails("start it", () -> net.stop());
+            fails("open another", () -> net.stop());
         }
         Check.that(new Run(folder).names.length >= 3, folder);
     }

@@ -145,9 +145,19 @@ fn steps(probe: &Probe, folder: &Path, program: &Path) -> Vec<Command> {
         }
         Language::Rust => {
             let mut cargo = command("cargo");
-            cargo.args(["build", "--release", "--quiet", "--target-dir", "target"]);
+            cargo.args([
+                "build",
+                "--release",
+                "--quiet",
+                "--locked",
+                "--target-dir",
+                "target",
+            ]);
+            cargo
+                .arg("--manifest-path")
+                .arg(format!("{}/Cargo.toml", probe.name));
             let mut copy = command("cp");
-            copy.arg(format!("target/release/{}", probe.name))
+            copy.arg(format!("target/release/probe-{}", probe.name))
                 .arg(program);
             vec![cargo, copy]
         }

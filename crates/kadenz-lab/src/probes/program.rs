@@ -1,5 +1,6 @@
 //! A probe as a process: it leads a group of its own, and ends with the measurement, however that ends.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Seek as _, Write as _};
 use std::process::{Command, ExitStatus};
@@ -48,6 +49,8 @@ pub(crate) struct ProbeProgram {
     pub(crate) measures: Vec<TuningMeasure>,
     orders: Option<PipeWriter>,
     events: Receiver<Event>,
+    /// What it told before it was ready.
+    early: VecDeque<Event>,
     /// Asks the thread that attends to it to kill it.
     kill: SyncSender<()>,
     thread: Option<JoinHandle<()>>,
@@ -118,6 +121,7 @@ impl ProbeProgram {
             measures,
             orders: Some(orders),
             events,
+            early: VecDeque::new(),
             kill,
             thread: Some(thread),
         };
@@ -127,11 +131,15 @@ impl ProbeProgram {
 
     fn wait_until_ready(&mut self) -> Result<String, ProbeFailed> {
         let until = Instant::now() + PATIENCE;
+        let mut early = VecDeque::new();
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
-                Some(Event::Line(Line::Ready(name))) => return Ok(name),
-                // Nobody but an impatient library says more before.
-                Some(Event::Line(_)) => {}
+                Some(Event::Line(Line::Ready(name))) => {
+                    self.early = early;
+                    return Ok(name);
+                }
+                // A library may call back at once.
+                Some(event @ Event::Line(_)) => early.push_back(event),
                 Some(Event::Ended(why)) => {
                     let why = why.unwrap_or_else(|| "ended before it was ready".to_owned());
                     return Err(self.failed(why));
@@ -155,6 +163,9 @@ impl ProbeProgram {
 
     /// What comes next, if anything does in that time. After the end, the end again.
     pub(crate) fn next(&mut self, timeout: Duration) -> Option<Event> {
+        if let Some(event) = self.early.pop_front() {
+            return Some(event);
+        }
         match self.events.recv_timeout(timeout) {
             Ok(event) => Some(event),
             Err(mpsc::RecvTimeoutError::Timeout) => None,
@@ -240,6 +251,13 @@ impl Attendant {
             }
         };
         let why = bad.or_else(|| self.why_it_ended(killed, notes));
+        // What it has started holds its output: the group is there still, and goes, too.
+        if !matches!(
+            blocks.recv_timeout(POLL_INTERVAL),
+            Err(mpsc::RecvTimeoutError::Disconnected)
+        ) {
+            self.program.kill();
+        }
         let _ = self.events.send(Event::Ended(why));
     }
 
@@ -255,7 +273,10 @@ impl Attendant {
         let line = Line::parse(line)?;
         match &line {
             Line::Error(text) => self.error = Some(format!("says: {text}")),
-            Line::Message(it) => self.check(it.sent_ns, it.received_ns)?,
+            Line::Message(it) => {
+                self.check(it.sent_ns, it.received_ns)?;
+                self.check(it.intended_ns, it.received_ns)?;
+            }
             Line::Timer {
                 start_ns, end_ns, ..
             } => self.check(*start_ns, *end_ns)?,

@@ -160,7 +160,8 @@ impl ServerKind {
                 command.args(["-c", ROS_MASTER, "--core", "-p", &port.to_string()]);
                 command
                     .env("ROS_LOG_DIR", folder)
-                    .env("ROS_IP", "127.0.0.1");
+                    .env("ROS_IP", "127.0.0.1")
+                    .env("ROS_HOSTNAME", "127.0.0.1");
                 command
             }
             Self::Mosquitto => {
@@ -265,14 +266,15 @@ impl Drop for Server {
 fn guarded(command: &Command, last: &str, log: &Path, policy: Policy) -> Command {
     let mut guard = Command::new("setsid");
     guard.args(["sh", "-c", GUARD, "guard", last]).arg(log);
-    match policy {
-        Policy::Fifo(priority) => {
-            guard.args(["chrt", "--fifo", &priority.to_string()]);
-        }
-        Policy::RoundRobin(priority) => {
-            guard.args(["chrt", "--rr", &priority.to_string()]);
-        }
-        Policy::Other | Policy::Deadline { .. } => {}
+    let chrt = match policy {
+        Policy::Fifo(priority) => Some(["--fifo".to_owned(), priority.to_string()]),
+        Policy::RoundRobin(priority) => Some(["--rr".to_owned(), priority.to_string()]),
+        Policy::Other | Policy::Deadline { .. } => None,
+    };
+    // Without the right it is an ordinary process, as both sides then are, which the run says.
+    let granted = |words: &[String; 2]| succeeds(Command::new("chrt").args(words).arg("true"));
+    if let Some(words) = chrt.filter(granted) {
+        guard.arg("chrt").args(words);
     }
     guard.arg(command.get_program()).args(command.get_args());
     let set = command.get_envs();

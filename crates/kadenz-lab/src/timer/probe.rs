@@ -1,7 +1,7 @@
 //! The same suites, of the timers of a probe: those of ROS, above all.
 
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::labels::{Labels, VALUE, labels};
@@ -22,6 +22,8 @@ use crate::stop::Stop;
 
 /// How long a wait lasts until it is looked whether somebody stops it.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// A probe whose timers fire says so in this time and an interval more.
+const SILENCE: Duration = Duration::from_secs(30);
 
 impl From<ProbeFailed> for ExperimentError {
     fn from(error: ProbeFailed) -> Self {
@@ -92,7 +94,13 @@ pub fn oneshot_probe(
         recorders.reported.record(samples.reported);
         recorders.difference.record(samples.difference);
     };
-    measure(suite, run, program, &names, take, stop, watch)
+    let prepared = Prepared {
+        run,
+        program,
+        series: names.to_vec(),
+        interval: timeout,
+    };
+    measure(suite, prepared, take, stop, watch)
 }
 
 /// Runs the cyclic suite with the timer of a probe (Sticha 2014, section 4.2).
@@ -138,7 +146,13 @@ pub fn cyclic_probe(
         }
         _ => {}
     };
-    measure(suite, run, program, &names, take, stop, watch)
+    let prepared = Prepared {
+        run,
+        program,
+        series: names.to_vec(),
+        interval: interval.as_duration(),
+    };
+    measure(suite, prepared, take, stop, watch)
 }
 
 fn of_value(value: &str) -> Labels {
@@ -158,19 +172,31 @@ struct Ended {
     notes: Vec<String>,
 }
 
+/// A probe that is ready, and the run that its values go to.
+struct Prepared {
+    run: RunWriter,
+    program: ProbeProgram,
+    series: Vec<String>,
+    interval: Duration,
+}
+
 /// Lets the probe set its timers, and takes what it tells.
 fn measure(
     suite: &SuitePlan,
-    run: RunWriter,
-    program: ProbeProgram,
-    series: &[String],
+    prepared: Prepared,
     take: impl FnMut(&Line, MonotonicTime) + Send + 'static,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
+    let Prepared {
+        run,
+        program,
+        series,
+        interval,
+    } = prepared;
     let _load = suite.load()?;
     let ongoing = suite.measuring.start(run)?;
-    for name in series {
+    for name in &series {
         ongoing
             .running
             .add_series_tuning(name, program.measures.clone());
@@ -186,7 +212,7 @@ fn measure(
     let (origin, stopped) = (ongoing.origin, stop.clone());
     let work = move |_: &mut LoopContext<'_>| {
         // Gone only if the main thread has failed.
-        let _ = ended_to.send(receive(program, take, origin, &stopped));
+        let _ = ended_to.send(receive(program, take, origin, interval, &stopped));
     };
     // The probe is tuned, and not the thread that reads what it tells.
     let member = Member {
@@ -208,15 +234,17 @@ fn receive(
     mut program: ProbeProgram,
     mut take: impl FnMut(&Line, MonotonicTime),
     origin: MonotonicTime,
+    interval: Duration,
     stop: &Stop,
 ) -> Ended {
     let mut ended = Ended::default();
-    let mut until = None;
+    let (mut until, mut silence, mut said_at) = (None, SILENCE + interval, Instant::now());
     program.tell(Order::Begin);
     loop {
         if until.is_none() && stop.requested() {
             program.end();
-            until = Some(std::time::Instant::now() + END);
+            until = Some(Instant::now() + END);
+            silence = END;
         }
         match program.next(POLL_INTERVAL) {
             Some(Event::Line(Line::Ignored)) => ended.ignored += 1,
@@ -226,11 +254,19 @@ fn receive(
                 ended.failed = why.map(|why| program.failed(why));
                 return ended;
             }
-            None if until.is_some_and(|until| std::time::Instant::now() > until) => {
-                ended.failed = Some(program.failed("does not end".to_owned()));
-                return ended;
+            None => {
+                if said_at.elapsed() > silence {
+                    let seconds = silence.as_secs();
+                    ended.failed = Some(program.failed(format!("says nothing for {seconds} s")));
+                    return ended;
+                }
+                continue;
             }
-            None => {}
+        }
+        said_at = Instant::now();
+        if until.is_some_and(|until| Instant::now() > until) {
+            ended.failed = Some(program.failed("does not end".to_owned()));
+            return ended;
         }
     }
 }

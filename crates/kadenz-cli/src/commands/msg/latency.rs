@@ -39,7 +39,7 @@ use crate::output::Outcome;
 /// With `--with`, `--publisher` or `--subscriber` a program of yours takes that side: in any language, by the
 /// client of its own middleware. It speaks lines over its standard input and output, which a C header and a
 /// Python module do for it (docs/messages-probes.md). `--url` is handed to it as it is. The name of one of
-/// `kadenz probes` means that probe, which is built where it was not, and meets at a server of its own.
+/// `kadenz msg probes` means that probe, which is built where it was not, and meets at a server of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,7 @@ Examples:
   kadenz msg latency --url memq:// --receive spin           two threads of one process
   kadenz msg latency --subscribers 5 --deadline 200us       five subscribers, each judged
   kadenz msg latency --size 1MB --rate 100Hz --url 'udpm://239.255.76.67:7667?ttl=0'
-  kadenz msg latency --with zmq                             libzmq by its own client: a probe of `kadenz probes`
+  kadenz msg latency --with zmq                             libzmq by its own client: a probe of `kadenz msg probes`
   kadenz msg latency --with './my_probe --flag' --url tcp://127.0.0.1:5555
                                                             your middleware, by its own client
   kadenz msg latency --subscriber ./lcm_probe               our publisher, your subscriber
@@ -101,7 +101,7 @@ pub(crate) struct Options {
     in_process: bool,
 
     /// A program that publishes and, started once for each subscriber, receives
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber"], help_heading = "Probes",
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber", "in_process"], help_heading = "Probes",
           hide_possible_values = true,
           value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     with: Option<CommandWords>,

@@ -98,11 +98,12 @@ impl ProgramListener {
                     self.failed = why.map(|why| self.program.failed(why));
                     return;
                 }
-                None if until.is_some_and(|until| Instant::now() > until) => {
-                    self.failed = Some(self.program.failed("does not end".to_owned()));
-                    return;
-                }
                 None => {}
+            }
+            if until.is_some_and(|until| Instant::now() > until) {
+                self.program.kill();
+                self.failed = Some(self.program.failed("does not end".to_owned()));
+                return;
             }
         }
     }

@@ -1,9 +1,10 @@
 //! What was measured, for each load: percentiles, and ratios with their intervals.
 
 use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz_record::run::model::EndedBy;
 use kadenz_report::document::{Document, Table};
 use kadenz_report::statistics::{Percent, RatioInterval};
-use kadenz_report::summary::Summary;
+use kadenz_report::summary::{SeriesSummary, Summary};
 use kadenz_report::verdict::messages;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -232,20 +233,29 @@ impl Load {
 }
 
 impl Seen {
+    /// Nothing of a run in which a side failed.
     fn of(run: &Summary, round: usize) -> Option<Self> {
-        let is_meant =
-            |it: &&kadenz_report::summary::SeriesSummary| it.series.value() == ONE_WAY_FROM_SEND;
+        if run.run.ended_by == Some(EndedBy::Failed) {
+            return None;
+        }
+        let is_meant = |it: &&SeriesSummary| it.series.value() == ONE_WAY_FROM_SEND;
         let series: Vec<_> = run.series.iter().filter(is_meant).collect();
         let tuning = &series.first()?.series.tuning;
         let refused = tuning.iter().find(|it| it.name == "policy" && !it.ok);
         Some(Self {
             round,
-            percentiles: VIEWS.map(|view| series.iter().filter_map(|it| it.percentile(view)).max()),
+            percentiles: VIEWS.map(|view| slowest(&series, view)),
             max_ns: series.iter().filter_map(|it| it.max_ns).max(),
             lost: run.run.messages.as_ref().map_or(0, messages::lost),
             refused: refused.map(|it| it.granted.clone()),
         })
     }
+}
+
+/// Of several subscribers the slowest; none where one of them received too little to tell.
+fn slowest(series: &[&SeriesSummary], view: Percent) -> Option<i64> {
+    let each: Option<Vec<i64>> = series.iter().map(|it| it.percentile(view)).collect();
+    each?.into_iter().max()
 }
 
 impl Ratios {

@@ -175,7 +175,14 @@ fn ignored(runs: &Runs<'_>) -> Finding {
     let ordinary = runs.all(Suite::OneShot, false);
     let values: u64 = ordinary.iter().map(|it| it.count).sum();
     let measured = (values > 0).then(|| {
-        let times = runs.runs.iter().filter(|run| warned(run)).count();
+        let cells = runs
+            .cells
+            .iter()
+            .filter(|it| it.suite == Suite::OneShot && it.policy == "other");
+        let times = cells
+            .filter_map(|it| runs.run(it))
+            .filter(|run| warned(run))
+            .count();
         let words = format!(
             "in {times} runs; {} ordinary one-shot timers",
             numbers::thousands(values)

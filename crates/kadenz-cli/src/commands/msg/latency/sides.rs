@@ -25,13 +25,12 @@ impl Sides {
         if subscriber.is_some() {
             ensure_ours_is_not_asked_for(options)?;
         }
-        let named = [publisher, subscriber]
-            .into_iter()
-            .flatten()
-            .find_map(probe::named);
-        if let Some(probe) = named {
+        let named = [publisher, subscriber].into_iter().flatten();
+        let named: Vec<&Probe> = named.filter_map(probe::named).collect();
+        for probe in &named {
             ensure_it_fits(probe, options)?;
         }
+        let named = named.first();
         let publisher = publisher.map(probe::program).transpose()?;
         let subscriber = subscriber.map(probe::program).transpose()?;
         let (url, server) = match (&options.url, named) {
