@@ -392,6 +392,52 @@ fn every_probe_measures_its_middleware_at_a_server_of_its_own() {
 }
 
 #[test]
+fn an_experiment_sets_ours_beside_others_with_ratios() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    let words = [
+        "experiment",
+        "messages",
+        "--only",
+        "unix,tcp,kadenz-memq",
+        "--floor",
+        "unix",
+        "--duration",
+        "300ms",
+        "--rounds",
+        "2",
+        "--policies",
+        "other",
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let said = Said::of(
+        kadenz(&words)
+            .env("XDG_CACHE_HOME", cache)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    common::assert_valid("experiment", &json);
+    let load = &json["messages"]["loads"][0];
+    let rows = load["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3, "{load}");
+    for row in rows {
+        assert_eq!(row["rounds"], 2, "{row}");
+        assert!(row["p50_ns"].as_i64().unwrap() > 0, "{row}");
+        let ratio = &row["to_floor"]["p50"]["interval"];
+        assert_eq!(ratio.is_array(), row["name"] != "unix", "{row}");
+    }
+    assert!(out.join("table.md").exists());
+    let wrong = run(&["experiment", "messages", "--only", "carrier-pigeon"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("there are ring, unix"), "{}", wrong.err);
+}
+
+#[test]
 fn timers_of_ros_are_measured_as_ours_are() {
     let folder = folder();
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -211,7 +211,7 @@ impl Load {
     /// Which of the published columns is of this load.
     fn published(&self) -> Option<usize> {
         let is_theirs =
-            self.size.0 == 200 && self.subscribers == 1 && self.rate.to_string() == "1kHz";
+            self.size.0 == 200 && self.subscribers == 1 && format!("{:#}", self.rate) == "1kHz";
         match self.policy.as_str() {
             "other" if is_theirs => Some(0),
             "fifo:80" if is_theirs => Some(1),

@@ -222,7 +222,7 @@ fn step(folder: &str, contestant: &Contestant, load: &Load, options: &Options) -
         policy,
     } = load;
     let command = format!(
-        "msg latency --untold --no-samples --unexamined {} --rate {rate} --size {size} --subscribers {subscribers} \
+        "msg latency --untold --no-samples --unexamined {} --rate {rate:#} --size {size} --subscribers {subscribers} \
          --duration {} --policy {policy}",
         contestant.options(),
         options.duration
