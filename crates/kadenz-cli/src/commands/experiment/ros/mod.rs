@@ -24,8 +24,8 @@ use crate::options::waiting;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz experiment ros                             ten minutes
-  kadenz experiment ros --count 100000              more than a million values of each suite: two hours
+  kadenz experiment ros                             some minutes
+  kadenz experiment ros --count 150000              more than a million values of each suite: an hour and more
   kadenz experiment ros --import ros-logs           a folder of his suites' log files beside it
 
 Needs roscpp: apt-get install g++ libroscpp-dev libstd-msgs-dev python3-rosmaster")]
