@@ -277,6 +277,7 @@ fn files_of_examples(folder: &Path) {
         std::fs::copy(conformance.join(from), folder.join(to)).unwrap();
     }
     drive(&folder.join("drive.mcap"));
+    campaign(folder);
     let state = "package robot; struct state { int64_t utime; }";
     let scan = "package robot; struct scan { int64_t utime; }";
     let goal = "package robot; struct goal_t { double x; double y; }";
@@ -290,6 +291,15 @@ fn files_of_examples(folder: &Path) {
     ] {
         std::fs::write(folder.join(file), text).unwrap();
     }
+}
+
+/// A plan, and the folder of its campaign.
+fn campaign(folder: &Path) {
+    let plan = "name = \"timers\"\ncommand = \"timer cyclic --rate 1kHz --count 20\"\n";
+    std::fs::write(folder.join("plan.toml"), plan).unwrap();
+    let words = ["campaign", "plan.toml", "--out", "timers"];
+    let ended = kadenz(&words).current_dir(folder).output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
 }
 
 /// A log that decodes itself.

@@ -21,6 +21,7 @@
 //! | `listen` | where this peer listens, as `tcp/127.0.0.1:7447` | a port that Zenoh chooses |
 //! | `connect` | further endpoints to connect to, with commas between | none |
 //! | `multicast` | whether peers are looked for by multicast | `yes` without an address, else `no` |
+//! | `interface` | the network interface that multicast uses, as `lo` | those that Zenoh chooses |
 //! | `prefix` | what keys begin with | `kadenz` |
 //! | `config` | a file of Zenoh's configuration, read first; how long publishing waits is then as it says | none |
 //! | `queue` | messages that wait in an inlet | 1024 |
@@ -142,6 +143,9 @@ impl Zenoh {
         }
         if let Some(listen) = parameters.text("listen") {
             settings.push(("listen/endpoints", format!("[{listen:?}]")));
+        }
+        if let Some(interface) = parameters.text("interface") {
+            settings.push(("scouting/multicast/interface", format!("{interface:?}")));
         }
         let prefix = parameters.text("prefix").unwrap_or("kadenz").to_owned();
         let places = parameters.number("queue", 1..=1 << 20)?.unwrap_or(1024);

@@ -227,7 +227,7 @@ pub(super) const ALL: &[Contestant] = &[
     ours(
         "kadenz-zenoh",
         "Zenoh",
-        "zenoh://?listen=tcp/127.0.0.1:0&multicast=yes",
+        "zenoh://?listen=tcp/127.0.0.1:0&multicast=yes&interface=lo",
     )
     .beside(&["zenoh"]),
     probe("zenoh", "Zenoh").published("68/80/112/619", "60/72/99/394"),
