@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{self, Taken};
-use crate::options::{Span, complete, waiting};
+use crate::options::{Span, StdinOption, complete, waiting};
 use crate::output::{self, Outcome};
 
 /// Make a run of what another tool measured, so that it can be shown, compared and reported.
@@ -38,6 +38,10 @@ pub(crate) struct Options {
     /// Run folder to write [default: the file's name with .run, in this folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// An experiment gives it to each of its steps; an import ends by itself.
+    #[command(flatten)]
+    _ends: StdinOption,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {

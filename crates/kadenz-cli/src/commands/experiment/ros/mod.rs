@@ -2,6 +2,9 @@
 
 mod findings;
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 use clap::Args;
 use kadenz_lab::probes::{self, BuildError, ServerKind};
 use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
@@ -36,7 +39,7 @@ pub(crate) struct Options {
 
     /// A folder with log files of Sticha's own suites, which are imported and shown beside
     #[arg(long, value_name = "DIR")]
-    import: Option<std::path::PathBuf>,
+    import: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) output: Output,
@@ -143,7 +146,11 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
         ServerKind::RosMaster.remedy()
     );
     let cells = cells();
-    let mut groups: Vec<Vec<Step>> = Vec::new();
+    // First, as a folder that cannot be read is to be known before an hour of measuring.
+    let mut groups = match &options.import {
+        Some(folder) => imports(folder)?,
+        None => Vec::new(),
+    };
     for cell in &cells {
         let is_slow = ["100Hz", "10ms"].contains(&cell.wait);
         let count = if is_slow {
@@ -153,15 +160,37 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
         };
         groups.push(cell.steps(count));
     }
-    if let Some(folder) = &options.import {
-        let step = Step::new("imported", "import").and_word(folder.to_string_lossy());
-        groups.push(vec![step]);
-    }
     Ok(Plan {
         name: "ros",
         groups,
         tables: Box::new(move |runs| tables(&cells, runs).into()),
     })
+}
+
+/// What the names of imported runs begin with.
+const IMPORTED: &str = "imported-";
+
+/// A step for each file of the folder, in the order of their names.
+fn imports(folder: &Path) -> anyhow::Result<Vec<Vec<Step>>> {
+    let cannot = || format!("cannot read the folder {}", folder.display());
+    let entries: Vec<_> = std::fs::read_dir(folder)
+        .and_then(Iterator::collect)
+        .with_context(cannot)?;
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
+    files.retain(|it| it.is_file());
+    files.sort();
+    anyhow::ensure!(
+        !files.is_empty(),
+        "the folder {} holds no file: `--import` takes the log files of the suites of 2014",
+        folder.display()
+    );
+    let step = |(at, file): (usize, &PathBuf)| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let run = format!("{IMPORTED}{}-{name}", at + 1);
+        let step = Step::new(run, "import --format bmwcarit").and_word(file.to_string_lossy());
+        vec![step.may_fail()]
+    };
+    Ok(files.iter().enumerate().map(step).collect())
 }
 
 fn build() -> Result<(), BuildError> {
@@ -213,8 +242,7 @@ fn tables(cells: &[Cell], runs: &[Summary]) -> Document {
 /// The values of messages, a row a subscriber.
 fn communication_rows(run: &Summary) -> Vec<Row> {
     let folder = run.folder.file_name().unwrap_or_default().to_string_lossy();
-    let is_meant = |it: &&SeriesSummary| it.series.value() == ONE_WAY_FROM_SEND;
-    let series: Vec<&SeriesSummary> = run.series.iter().filter(is_meant).collect();
+    let series: Vec<&SeriesSummary> = run.series.iter().filter(is_of_messages).collect();
     let lost = |at: usize| {
         run.run
             .messages
@@ -238,6 +266,11 @@ fn communication_rows(run: &Summary) -> Vec<Row> {
     series.iter().enumerate().map(row).collect()
 }
 
+/// Whether it holds the latency of messages; the suite of 2014 calls it so.
+fn is_of_messages(series: &&SeriesSummary) -> bool {
+    [ONE_WAY_FROM_SEND, "latency"].contains(&series.series.value())
+}
+
 /// The value of the first sample, where it is one of the ten highest or lowest.
 fn first(series: &SeriesSummary) -> Option<i64> {
     let samples = series.samples.as_ref()?;
@@ -249,7 +282,7 @@ fn first(series: &SeriesSummary) -> Option<i64> {
 fn extremes(runs: &[Summary]) -> kadenz_report::document::Table {
     let head = ["series", "ten highest, us:index", "ten lowest, us:index"];
     let is_meant = |it: &&SeriesSummary| {
-        ["measured", "jitter", ONE_WAY_FROM_SEND].contains(&it.series.value())
+        is_of_messages(it) || ["measured", "jitter"].contains(&it.series.value())
     };
     let list = |all: &[kadenz_report::statistics::Extreme]| {
         let one = |it: &kadenz_report::statistics::Extreme| {
@@ -287,6 +320,18 @@ mod tests {
             folders.contains("communication-1kHz-5-rr95-idle"),
             "{folders:?}"
         );
+    }
+
+    #[test]
+    fn each_file_of_a_folder_is_imported_in_the_order_of_names() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.log", "a.log"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let steps = imports(folder.path()).unwrap();
+        let folders: Vec<&str> = steps.iter().map(|it| it[0].folder()).collect();
+        assert_eq!(folders, ["imported-1-a", "imported-2-b"]);
+        assert!(imports(&folder.path().join("absent")).is_err());
     }
 
     #[test]
