@@ -38,6 +38,9 @@ const MEMORY: usize = 256 << 20;
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
 
+/// Sends a message to one peer.
+pub(in crate::provider) type Say<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
+
 /// What a peer of a peers says and hears, sans-IO.
 pub(in crate::provider) trait Peer: Send + 'static {
     /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
@@ -46,6 +49,11 @@ pub(in crate::provider) trait Peer: Send + 'static {
 
     /// How well it is known.
     fn standing(&self) -> Standing;
+
+    /// Sends what a peer gets before all that is published, once it is no stranger any more.
+    fn welcome(&self, _say: &mut Say<'_>) -> io::Result<()> {
+        Ok(())
+    }
 
     /// How much memory is held for what it said, in bytes.
     fn held(&self) -> usize {
@@ -136,8 +144,18 @@ impl<P: Peer> PeerSet<P> {
         &self,
         parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
     ) -> Sent {
+        self.publish_after(|| (), parts)
+    }
+
+    /// The same, after `first` was done; between the two no peer is welcomed.
+    pub(in crate::provider) fn publish_after<'a>(
+        &self,
+        first: impl FnOnce(),
+        parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
+    ) -> Sent {
         let now = clock::now();
         let (sent, tell) = self.shared.connections.with(|connections| {
+            first();
             let (mut sent, mut tell) = (Sent::default(), false);
             let mut lacks = None;
             for connection in connections.iter_mut().filter(|it| !it.is_lost) {

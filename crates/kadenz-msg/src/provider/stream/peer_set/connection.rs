@@ -72,10 +72,29 @@ impl<P: Peer> Connection<P> {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.heard.shrink_to_fit();
-        if was == Standing::Stranger && self.peer.standing() > was {
+        let is_new = was == Standing::Stranger && self.peer.standing() > was;
+        if is_new {
             self.outgoing.reserve();
         }
-        self.say(&reply)
+        self.say(&reply)?;
+        match is_new {
+            true => self.welcome(),
+            false => Ok(()),
+        }
+    }
+
+    fn welcome(&mut self) -> io::Result<()> {
+        let Self {
+            socket,
+            peer,
+            outgoing,
+            ..
+        } = self;
+        // Without it a peer would miss what it was promised: better that it comes again.
+        peer.welcome(&mut |parts| match outgoing.send(socket, parts)? {
+            true => Ok(()),
+            false => Err(io::ErrorKind::QuotaExceeded.into()),
+        })
     }
 
     pub(super) fn say(&mut self, words: &[u8]) -> io::Result<()> {
