@@ -3,7 +3,6 @@
 //! Each function panics where a reader takes more than there is, goes on without taking anything, or
 //! hands over what cannot be a message. There only where `cfg(fuzzing)` or tests are.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::stream::peer_receiver::Talk;
@@ -36,7 +35,9 @@ pub fn ros1(bytes: &[u8]) {
         md5: "*".to_owned(),
         definition: String::new(),
     };
-    let topics = Arc::new(Lock::new(HashSet::from(["/A".to_owned()])));
+    let mut topics = ros1::topics::Topics::new(true);
+    topics.add("A");
+    let topics = Arc::new(Lock::new(topics));
     hear_all(
         ros1::tcpros::Subscriber::new(Arc::new(kind), "/us".into(), topics),
         bytes,

@@ -240,6 +240,8 @@ pub enum BackPressure {
 pub enum History {
     /// Nothing.
     None,
+    /// The last message of each channel, where its publisher still lives.
+    LastOfEachChannel,
     /// Everything: it is a log.
     Everything,
 }

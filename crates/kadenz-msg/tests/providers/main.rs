@@ -8,6 +8,7 @@ mod memq;
 mod outside;
 mod promises;
 mod ros1;
+mod ros1_latched;
 mod tcpq;
 mod tcpq_strangers;
 mod udpm;

@@ -20,14 +20,14 @@ const STRING: &str = "type=std_msgs/String&md5=992ce8a1687cec8c8bd883ec73ca41d1"
 const HOW: &str = "apt-get install python3-rosmaster python3-rospy python3-std-msgs";
 
 /// A master of one test.
-struct Master {
-    port: u16,
+pub(crate) struct Master {
+    pub(crate) port: u16,
     _program: Program,
     _logs: tempfile::TempDir,
 }
 
 /// Python of the system, which has ROS's modules, or `None` after the test was named as skipped.
-fn ros(test: &str) -> Option<()> {
+pub(crate) fn ros(test: &str) -> Option<()> {
     let import = "import rosmaster, rospy, std_msgs.msg";
     let output = Command::new("/usr/bin/python3")
         .args(["-c", import])
@@ -39,8 +39,11 @@ fn ros(test: &str) -> Option<()> {
     None
 }
 
-fn master() -> Master {
-    let port = free_port();
+pub(crate) fn master() -> Master {
+    master_at(free_port())
+}
+
+pub(crate) fn master_at(port: u16) -> Master {
     let logs = tempfile::tempdir().unwrap();
     let script = "import sys, rosmaster; rosmaster.rosmaster_main(['rosmaster'] + sys.argv[1:])";
     let mut command = Command::new("/usr/bin/python3");
@@ -61,21 +64,48 @@ fn master() -> Master {
     }
 }
 
-fn bus(master: &Master) -> Ros1 {
-    let url = format!("ros1://127.0.0.1:{}?{STRING}", master.port);
+pub(crate) fn bus(master: &Master) -> Ros1 {
+    bus_with(master, "")
+}
+
+/// With further parameters.
+pub(crate) fn bus_with(master: &Master, more: &str) -> Ros1 {
+    let url = format!("ros1://127.0.0.1:{}?{STRING}{more}", master.port);
     Ros1::open(&Address::parse(&url).unwrap()).unwrap()
 }
 
 /// rospy's end.
-fn rospy(master: &Master, action: &str) -> Program {
+pub(crate) fn rospy(master: &Master, action: &str) -> Program {
     let mut command = Command::new("/usr/bin/python3");
-    command.arg(beside("rospy_end.py")).arg(action);
+    command.arg(beside("rospy_end.py"));
+    command.args(action.split_whitespace());
     command.env(
         "ROS_MASTER_URI",
         format!("http://127.0.0.1:{}", master.port),
     );
     command.env("ROS_IP", "127.0.0.1");
     Program::start(&mut command)
+}
+
+/// Waits until it has printed a line that says this; the line.
+pub(crate) fn until_said(program: &Program, what: &str) -> String {
+    until_all_said(program, &[what]).remove(0)
+}
+
+/// The same for several, none of which is said in the line of another.
+pub(crate) fn until_all_said(program: &Program, whats: &[&str]) -> Vec<String> {
+    let end = clock::now() + Duration::from_secs(20);
+    let mut all = Vec::new();
+    loop {
+        all.extend(program.lines());
+        let found = |what: &&str| all.iter().find(|line| line.contains(*what)).cloned();
+        let said: Vec<String> = whats.iter().filter_map(found).collect();
+        if said.len() == whats.len() {
+            return said;
+        }
+        assert!(clock::now() < end, "no {whats:?} in {all:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

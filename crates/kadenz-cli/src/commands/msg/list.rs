@@ -233,6 +233,7 @@ impl Promises {
             },
             history: match guarantees.history {
                 History::None => "none",
+                History::LastOfEachChannel => "the last of each channel",
                 History::Everything => "everything",
             }
             .to_owned(),

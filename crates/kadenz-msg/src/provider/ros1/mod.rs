@@ -8,19 +8,27 @@
 //! What it guarantees: the order of each sender's messages on a channel; no loss while a subscriber's buffer has room, and
 //! messages that find none dropped for that subscriber, counted as overrun where the publisher is ours
 //! (programs of ours know each other by a field of the connection's header, and number their messages);
-//! publishing never waits for a subscriber; no history; discovery by the master, within half a second
-//! for patterns.
+//! publishing never waits for a subscriber; no history, unless the URL says `latch=yes`: then the last message of each
+//! channel comes first to whoever subscribes later, for as long as an outlet of this bus lives. What other nodes latch is
+//! received without that. Discovery by the master, within half a second for patterns.
+//!
+//! A master that starts again has forgotten its nodes. This provider notices within some half a second, registers all again,
+//! and keeps the connections that it has: also those with publishers that do not register again, as nodes of ROS itself,
+//! until they do not answer three times in a row. While there is no master, channels that it knew go on; the first message
+//! of a new one is refused.
 //!
 //! What it costs: as `zmq://`, a message goes from the publishing thread's system call to the receiving
-//! thread's. The first message of a channel waits for the master, at most some seconds.
+//! thread's. The first message of a channel waits for the master, at most 4 s, and a name server's time where the host is
+//! given by name. A latched message is copied once more, and stays in memory until the next one.
 //!
-//! What is not possible: services, parameters, latched topics, UDPROS, names of more than 63 bytes; and
-//! a master that starts again has forgotten its nodes, as with ROS itself.
+//! What is not possible: parameters, UDPROS, names of more than 63 bytes; and telling whether a message that came was
+//! latched.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
 //! | `type`, `md5` | what is published | none: the bus only receives |
 //! | `definition` | the type's text, for programs that record | empty |
+//! | `latch` | whether the last message of each channel is kept for later subscribers: `yes`, `no` | `no` |
 //! | `host` | the address of this host that other nodes reach | that by which the master is reached |
 //! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
@@ -30,6 +38,7 @@ pub(super) mod http;
 mod inlet;
 mod node;
 pub(super) mod tcpros;
+pub(super) mod topics;
 pub(super) mod xmlrpc;
 
 use std::collections::HashSet;
@@ -39,7 +48,7 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::{NOTE, Numbers, new_sender};
+use super::stream::note::{Numbers, new_sender};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::{publish_filled, refuse_too_long};
@@ -50,7 +59,8 @@ use super::{
 use crate::channel::Channel;
 use crate::sync::Lock;
 use node::Node;
-use tcpros::{Kind, Subscriber};
+use tcpros::{Framed, Kind, Subscriber};
+use topics::Topics;
 
 /// Room for what stands around a payload.
 const AROUND: usize = 1024;
@@ -64,6 +74,7 @@ pub struct Ros1 {
     host: Option<IpAddr>,
     queue: usize,
     largest: usize,
+    is_latched: bool,
     /// What the outlets that live send from.
     publishers: Lock<Weak<PublisherSide>>,
 }
@@ -108,6 +119,7 @@ impl Ros1 {
         })?;
         let queue = parameters.bytes("queue")?.unwrap_or(4 << 20);
         let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
+        let is_latched = parameters.switch("latch")?.unwrap_or(false);
         parameters.finish()?;
         Ok(Self {
             address: address.clone(),
@@ -117,6 +129,7 @@ impl Ros1 {
             queue,
             // Its length goes over the wire in four bytes.
             largest: largest.clamp(1, 1 << 30),
+            is_latched,
             publishers: Lock::new(Weak::new()),
         })
     }
@@ -135,7 +148,7 @@ impl Ros1 {
             let node = self.node()?;
             let door = http::place(node.host(), 0).listen()?;
             node.publish_from(door.port().unwrap_or(0));
-            let topics = Arc::new(Lock::new(HashSet::new()));
+            let topics = Arc::new(Lock::new(Topics::new(self.is_latched)));
             let (kind, caller, known_here) = (Arc::clone(kind), node.caller(), Arc::clone(&topics));
             let make = Box::new(move |_: &mut Vec<u8>| {
                 let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
@@ -164,7 +177,10 @@ impl Provider for Ros1 {
             order: Order::KeptPerChannel,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::None,
-            history: History::None,
+            history: match self.is_latched {
+                true => History::LastOfEachChannel,
+                false => History::None,
+            },
             discovery: Discovery::Server,
             longest_payload: self.largest,
             real_time: true,
@@ -206,7 +222,7 @@ impl Provider for Ros1 {
 struct PublisherSide {
     node: Node,
     peers: PeerSet<Subscriber>,
-    topics: Arc<Lock<HashSet<String>>>,
+    topics: Arc<Lock<Topics>>,
 }
 
 #[derive(Debug)]
@@ -229,7 +245,7 @@ impl RosOutlet {
         let topic = format!("/{channel}");
         self.publishers
             .topics
-            .with(|topics| topics.insert(topic.clone()));
+            .with(|topics| topics.add(channel.as_str()));
         let told = self.publishers.node.advertise(&topic, &self.kind.name);
         told.map_err(|error| PublishError::Refused {
             channel: *channel,
@@ -245,15 +261,11 @@ impl Outlet for RosOutlet {
         refuse_too_long(channel, payload.len(), self.longest)?;
         self.advertise(channel)?;
         let note = self.numbers.note(channel);
-        let theirs = (payload.len() as u32).to_le_bytes();
-        let ours = ((payload.len() + NOTE) as u32).to_le_bytes();
-        self.publishers.peers.publish(|peer| {
-            let wants = peer.wants(channel.as_str());
-            wants.then_some(if peer.is_ours {
-                [&ours, payload, &note]
-            } else {
-                [&theirs, payload, &[]]
-            })
+        let (name, framed) = (channel.as_str(), Framed::new(payload, &note));
+        let PublisherSide { peers, topics, .. } = &*self.publishers;
+        let keep = || topics.with(|topics| topics.keep(name, payload, &note));
+        peers.publish_after(keep, |peer| {
+            peer.wants(name).then(|| framed.parts(peer.is_ours))
         });
         Ok(())
     }

@@ -1,20 +1,22 @@
 //! TCPROS, by which nodes send topics to each other: a header of fields, then messages after their
 //! length, all little-endian. Sans-IO.
 
-use std::collections::HashSet;
+use std::io;
 use std::sync::Arc;
 
 use super::super::stream::note::{NOTE, read_note};
+use super::super::stream::outgoing::PARTS;
 use super::super::stream::peer_receiver::Talk;
-use super::super::stream::peer_set::Peer;
+use super::super::stream::peer_set::{Peer, Say};
 use super::super::stream::seats::Standing;
 use super::super::stream::{Broken, Heard, Read};
+use super::topics::Topics;
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 
 /// No header is longer, in bytes.
-const MAX_HEADER: usize = 1 << 16;
+pub(super) const MAX_HEADER: usize = 1 << 16;
 
 /// The field by which programs of ours know each other, and then add a note to their messages.
 const OURS: &str = "kadenz";
@@ -76,9 +78,36 @@ pub(in crate::provider) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>
     Ok(Some((fields, length)))
 }
 
-fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
+pub(super) fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
     let mut found = fields.iter().filter(|field| field.0 == name);
     found.next().map_or("", |field| field.1)
+}
+
+/// A message between its length and, for programs of ours, its note.
+pub(in crate::provider) struct Framed<'a> {
+    /// With the note, and without.
+    lengths: [[u8; 4]; 2],
+    payload: &'a [u8],
+    note: &'a [u8; NOTE],
+}
+
+impl<'a> Framed<'a> {
+    pub(in crate::provider) fn new(payload: &'a [u8], note: &'a [u8; NOTE]) -> Self {
+        let lengths = [payload.len() + NOTE, payload.len()];
+        Self {
+            lengths: lengths.map(|length| (length as u32).to_le_bytes()),
+            payload,
+            note,
+        }
+    }
+
+    pub(in crate::provider) fn parts(&self, is_ours: bool) -> [&[u8]; PARTS] {
+        let [ours, theirs] = &self.lengths;
+        match is_ours {
+            true => [ours, self.payload, self.note],
+            false => [theirs, self.payload, &[]],
+        }
+    }
 }
 
 /// A subscriber, as its publisher sees it.
@@ -87,7 +116,7 @@ pub(in crate::provider) struct Subscriber {
     kind: Arc<Kind>,
     caller: Arc<str>,
     /// The topics that are published here.
-    topics: Arc<Lock<HashSet<String>>>,
+    topics: Arc<Lock<Topics>>,
     /// Empty before its header has come.
     topic: String,
     pub(in crate::provider) is_ours: bool,
@@ -97,7 +126,7 @@ impl Subscriber {
     pub(in crate::provider) fn new(
         kind: Arc<Kind>,
         caller: Arc<str>,
-        topics: Arc<Lock<HashSet<String>>>,
+        topics: Arc<Lock<Topics>>,
     ) -> Self {
         Self {
             kind,
@@ -110,13 +139,17 @@ impl Subscriber {
 
     /// Whether it has subscribed to the channel's topic.
     pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
-        self.topic.strip_prefix('/') == Some(channel)
+        self.channel() == Some(channel)
+    }
+
+    fn channel(&self) -> Option<&str> {
+        self.topic.strip_prefix('/')
     }
 
     /// Why it cannot be served.
     fn refusal(&self, fields: &[(&str, &str)]) -> Option<&'static str> {
         let topic = field(fields, "topic");
-        if !self.topics.with(|topics| topics.contains(topic)) {
+        if !self.topics.with(|topics| topics.has(topic)) {
             return Some("this node does not publish that topic");
         }
         let md5 = field(fields, "md5sum");
@@ -141,6 +174,7 @@ impl Peer for Subscriber {
         self.topic = field(&fields, "topic").to_owned();
         self.is_ours = field(&fields, OURS) == "1";
         let ours = if self.is_ours { "1" } else { "0" };
+        let is_latched = self.topics.with(|topics| topics.is_latched());
         let Kind {
             name,
             md5,
@@ -152,7 +186,7 @@ impl Peer for Subscriber {
             ("type", name),
             ("md5sum", md5),
             ("message_definition", definition),
-            ("latching", "0"),
+            ("latching", if is_latched { "1" } else { "0" }),
             (OURS, ours),
         ];
         write_header(reply, &answer);
@@ -164,6 +198,15 @@ impl Peer for Subscriber {
             "" => Standing::Stranger,
             _ => Standing::Active,
         }
+    }
+
+    /// Sends the topic's last message, where it is latched.
+    fn welcome(&self, say: &mut Say<'_>) -> io::Result<()> {
+        let channel = self.channel().unwrap_or_default();
+        self.topics.with(|topics| match topics.last(channel) {
+            Some((payload, note)) => say(Framed::new(payload, note).parts(self.is_ours)),
+            None => Ok(()),
+        })
     }
 }
 
@@ -263,21 +306,26 @@ mod tests {
     use super::*;
     use crate::provider::stream::note::note;
 
-    fn subscriber(md5: &str) -> Subscriber {
+    fn subscriber(md5: &str, topics: Topics) -> Subscriber {
         let kind = Kind {
             name: "std_msgs/String".to_owned(),
             md5: md5.to_owned(),
             definition: String::new(),
         };
-        let topics = HashSet::from(["/chatter".to_owned()]);
         Subscriber::new(Arc::new(kind), "/us".into(), Arc::new(Lock::new(topics)))
+    }
+
+    fn chatter(is_latched: bool) -> Topics {
+        let mut topics = Topics::new(is_latched);
+        topics.add("chatter");
+        topics
     }
 
     #[test]
     fn a_subscriber_is_answered_with_the_type_and_served() {
         let mut words = Vec::new();
         let mut publisher = Publisher::greet(&mut words, "/me", "chatter", SenderId(1), 100);
-        let mut subscriber = subscriber("abc");
+        let mut subscriber = subscriber("abc", chatter(false));
         let mut reply = Vec::new();
         assert_eq!(subscriber.hear(&words[..9], &mut reply), Ok(0));
         assert_eq!(subscriber.hear(&words, &mut reply), Ok(words.len()));
@@ -304,12 +352,46 @@ mod tests {
         ] {
             let mut words = Vec::new();
             write_header(&mut words, &fields);
-            let mut subscriber = subscriber("abc");
+            let mut subscriber = subscriber("abc", chatter(false));
             let mut reply = Vec::new();
             subscriber.hear(&words, &mut reply).unwrap();
             let (answer, _) = read_header(&reply).unwrap().unwrap();
             assert_eq!(answer[0].0, "error");
             assert!(!subscriber.wants("chatter"));
+        }
+    }
+
+    #[test]
+    fn a_subscriber_of_a_latched_topic_is_told_so_and_gets_its_last_message_first() {
+        for (is_ours, is_latched) in [(true, true), (false, true), (true, false)] {
+            let mut topics = chatter(is_latched);
+            for number in 0..2 {
+                topics.keep("chatter", &[number as u8; 3], &note(9, number));
+            }
+            let mut subscriber = subscriber("abc", topics);
+            let mut words = Vec::new();
+            let ours = if is_ours { "1" } else { "0" };
+            write_header(
+                &mut words,
+                &[("topic", "/chatter"), ("md5sum", "*"), (OURS, ours)],
+            );
+            let mut reply = Vec::new();
+            subscriber.hear(&words, &mut reply).unwrap();
+            let (fields, _) = read_header(&reply).unwrap().unwrap();
+            let mut sent = Vec::new();
+            let welcomed = subscriber.welcome(&mut |parts| {
+                sent.push(parts.concat());
+                Ok(())
+            });
+            welcomed.unwrap();
+            let expected = match (is_ours, is_latched) {
+                (true, true) => vec![[&[19, 0, 0, 0, 1, 1, 1][..], &note(9, 1)].concat()],
+                (false, true) => vec![vec![3, 0, 0, 0, 1, 1, 1]],
+                (_, false) => Vec::new(),
+            };
+            assert_eq!(sent, expected);
+            let latching = if is_latched { "1" } else { "0" };
+            assert_eq!(field(&fields, "latching"), latching);
         }
     }
 
