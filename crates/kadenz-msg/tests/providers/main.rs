@@ -9,6 +9,7 @@ mod outside;
 mod promises;
 mod ros1;
 mod ros1_latched;
+mod ros1_restart;
 mod tcpq;
 mod tcpq_strangers;
 mod udpm;

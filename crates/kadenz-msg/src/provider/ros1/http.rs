@@ -131,17 +131,17 @@ pub(super) fn response(value: &Value) -> String {
 }
 
 /// Calls a method and gives the third part of what it returned, which is the value. Ends within that
-/// span, except for connecting, and soon after it is no longer `wanted`.
+/// span, with connecting, and soon after it is no longer `wanted`.
 pub(super) fn call(
     place: &str,
     call: &Call,
     patience: Duration,
     wanted: &dyn Fn() -> bool,
 ) -> io::Result<Value> {
-    let mut stream = connect(place)?;
-    stream.set_read_timeout(Some(SLICE))?;
-    stream.set_write_timeout(Some(patience))?;
     let until = clock::now() + patience;
+    let mut stream = connect(place, patience)?;
+    stream.set_read_timeout(Some(SLICE))?;
+    stream.set_write_timeout(Some(patience.max(SLICE)))?;
     stream.write_all(request(place, call).as_bytes())?;
     let body = read_body(&mut stream, until, wanted)?;
     let answer = parse_answer(&body).ok_or(ErrorKind::InvalidData)?;
@@ -190,7 +190,9 @@ fn read_body(
 
 /// The address of this host by which that one is reached.
 pub(super) fn own_address(place: &str) -> io::Result<IpAddr> {
-    connect(place)?.local_addr().map(|address| address.ip())
+    connect(place, CONNECTING)?
+        .local_addr()
+        .map(|address| address.ip())
 }
 
 /// `host:port` of `http://host:port/`.
@@ -204,10 +206,17 @@ pub(super) fn place(host: IpAddr, port: u16) -> Place {
     Place::Tcp(SocketAddr::new(host, port).to_string())
 }
 
-fn connect(place: &str) -> io::Result<TcpStream> {
+/// Whether a call was answered, with a refusal.
+pub(super) fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::Other
+}
+
+/// Connects within that span, or the usual one where it is shorter.
+pub(super) fn connect(place: &str, patience: Duration) -> io::Result<TcpStream> {
+    let patience = patience.clamp(Duration::from_millis(1), CONNECTING);
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in place.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECTING) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }

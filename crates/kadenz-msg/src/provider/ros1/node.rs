@@ -4,7 +4,10 @@
 //! patterns match, and publishers where they are. So no caller waits for another program's answer, nor
 //! any thread of a user's but where it subscribes or first publishes.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod master;
+mod publishers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,31 +20,21 @@ use kadenz_rt::clock;
 use kadenz_rt::net::watch::{Waker, Watch};
 
 use super::callers::Callers;
-use super::http::{self, PATIENCE, place_of};
+use super::http::{self, PATIENCE};
 use super::xmlrpc::{Call, Value};
 use crate::channel::Pattern;
 use crate::provider::Wait;
 use crate::provider::stream::socket::Door;
 use crate::sync::Lock;
+use master::Unlisted;
+pub(super) use publishers::Source;
 
-/// The master is asked for new topics, and silent publishers for their place, after so long.
+/// The master is asked for new topics and whether it knows this node, and silent publishers for their place, after so
+/// long.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// A node that ends tells the master so within that span, or not at all.
 const GOODBYE: Duration = Duration::from_secs(1);
-
-/// Publishers of one topic that are connected to, and those of all topics together: more than any robot has. Whoever
-/// reaches a node may name it as many as it likes.
-const MAX_PUBLISHERS: usize = 256;
-const MAX_ALL_PUBLISHERS: usize = 1024;
-
-/// A publisher of a topic: its node's URI, and where it sends from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
-    pub(super) id: u64,
-    pub(super) topic: String,
-    pub(super) place: String,
-}
 
 pub(super) struct Node {
     shared: Arc<Shared>,
@@ -70,7 +63,14 @@ struct State {
     /// Where publishers send from, by topic and URI.
     places: BTreeMap<(String, String), (u64, String)>,
     next_id: u64,
-    published: BTreeSet<String>,
+    /// The topics that are published, with their types.
+    published: BTreeMap<String, String>,
+    /// The services that are offered, with the places that they are called at.
+    services: BTreeMap<String, String>,
+    /// The master has forgotten all that.
+    is_forgotten: bool,
+    /// Publishers that it has forgotten, the longest not asked first.
+    unlisted: VecDeque<Unlisted>,
     /// Who waits for changes of the places.
     listener: Option<Waker>,
 }
@@ -137,12 +137,12 @@ impl Node {
 
     /// Tells the master of a topic, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
-        self.shared
-            .ask("registerPublisher", &[topic, kind, &self.shared.uri])?;
-        self.shared
-            .state
-            .with(|state| state.published.insert(topic.to_owned()));
-        Ok(())
+        self.shared.advertise(topic, kind)
+    }
+
+    /// Tells the master of a service, once, and of the place that it is called at.
+    pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
+        self.shared.offer(service, place)
     }
 
     /// Subscribes to what is wanted. Plain names are subscribed to at once, patterns by the thread.
@@ -173,24 +173,29 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         let Shared { state, uri, .. } = &*self.shared;
-        let (published, subscribed) = state.with(|state| {
-            let subscribed: Vec<String> = state.subscribed.keys().cloned().collect();
-            (std::mem::take(&mut state.published), subscribed)
+        let (published, services, subscribed) = state.with(|state| {
+            let published = std::mem::take(&mut state.published);
+            let services = std::mem::take(&mut state.services);
+            (published, services, std::mem::take(&mut state.subscribed))
         });
         self.shared.ends.store(true, Ordering::Release);
         self.wakers.iter().for_each(Waker::wake);
         let until = clock::now() + GOODBYE;
-        let published = published.into_iter().map(|it| ("unregisterPublisher", it));
+        let services = services.iter();
+        let services = services.map(|(name, place)| ("unregisterService", [name, place]));
+        let published = published
+            .keys()
+            .map(|it| ("unregisterPublisher", [it, uri]));
         let subscribed = subscribed
-            .into_iter()
-            .map(|it| ("unregisterSubscriber", it));
-        for (method, topic) in published.chain(subscribed) {
+            .keys()
+            .map(|it| ("unregisterSubscriber", [it, uri]));
+        for (method, [name, place]) in services.chain(published).chain(subscribed) {
             let left = until.remaining(clock::now());
             // A master that has gone has forgotten them.
             if left.is_zero()
                 || self
                     .shared
-                    .ask_within(left, method, &[&topic, uri])
+                    .ask_within(left, method, &[name, place])
                     .is_err()
             {
                 break;
@@ -230,77 +235,23 @@ impl Shared {
         !self.ends.load(Ordering::Acquire)
     }
 
-    fn subscribe(&self, topic: &str) -> io::Result<()> {
-        if self
-            .state
-            .with(|state| state.subscribed.contains_key(topic))
-        {
-            return Ok(());
+    /// Subscribes to topics that patterns match, and asks publishers for their places. Where it is time to, sees to it
+    /// that the master knows this node. What fails is tried again later.
+    fn tend(&self, is_time: bool) {
+        let mut answers = true;
+        if is_time {
+            answers = self.keep_registered();
+            self.ask_unlisted();
         }
-        // Before the master is asked, as it tells of new publishers from then on.
-        self.state
-            .with(|state| state.subscribed.insert(topic.to_owned(), BTreeSet::new()));
-        match self.ask("registerSubscriber", &[topic, "*", &self.uri]) {
-            Ok(publishers) => {
-                // A master that names too many is served as far as that goes.
-                let _ = self.update(topic, &publishers);
-                Ok(())
-            }
-            Err(error) => {
-                self.state.with(|state| state.subscribed.remove(topic));
-                Err(error)
-            }
-        }
-    }
-
-    fn unsubscribe(&self, topic: &str) -> io::Result<()> {
-        self.state.with(|state| {
-            state.subscribed.remove(topic);
-            state.places.retain(|(of, _), _| of != topic);
-        });
-        self.ask("unregisterSubscriber", &[topic, &self.uri])
-            .map(|_| ())
-    }
-
-    /// These, and no others, publish the topic.
-    ///
-    /// # Errors
-    /// Where they are more than a node connects to; then those that were known before stay, and as many of the others
-    /// as there is room for are taken.
-    fn update(&self, topic: &str, publishers: &Value) -> Result<(), String> {
-        let uris = publishers.as_list().unwrap_or_default().iter();
-        let uris = uris.filter_map(Value::as_text);
-        self.state.with(|state| {
-            let others = state.subscribed.iter().filter(|(of, _)| *of != topic);
-            let others: usize = others.map(|(_, uris)| uris.len()).sum();
-            let most = MAX_PUBLISHERS.min(MAX_ALL_PUBLISHERS.saturating_sub(others));
-            let Some(known) = state.subscribed.get_mut(topic) else {
-                return Ok(());
-            };
-            let (uris, is_all) = chosen(known, uris, most);
-            state
-                .places
-                .retain(|(of, uri), _| of != topic || uris.contains(uri));
-            *known = uris;
-            match is_all {
-                true => Ok(()),
-                false => Err(format!(
-                    "{topic} has more publishers than this node connects to ({MAX_PUBLISHERS} of a topic, \
-                     {MAX_ALL_PUBLISHERS} of all); {most} of them are taken"
-                )),
-            }
-        })
-    }
-
-    /// Subscribes to topics that patterns match, and asks publishers for their places. What fails is
-    /// tried again later.
-    fn tend(&self) {
         let (wanted, has_pattern) = self.state.with(|state| {
             let mut wanted = state.wanted.iter();
             let has_pattern = wanted.any(|pattern| pattern.exactly().is_none());
             (state.wanted.clone(), has_pattern)
         });
-        if has_pattern && let Ok(topics) = self.ask("getPublishedTopics", &[""]) {
+        if answers
+            && has_pattern
+            && let Ok(topics) = self.ask("getPublishedTopics", &[""])
+        {
             let topics = topics.as_list().unwrap_or_default().iter();
             let names = topics.filter_map(|topic| topic.as_list()?.first()?.as_text());
             for topic in names.filter(|topic| is_wanted(&wanted, topic)) {
@@ -322,44 +273,6 @@ impl Shared {
         if let Some(listener) = self.state.with(|state| state.listener.clone()) {
             listener.wake();
         }
-    }
-
-    /// Where what is wanted is sent from; each place once, whoever named it.
-    fn sources(&self) -> Vec<Source> {
-        self.state.with(|state| {
-            let mut seen = BTreeSet::new();
-            let places = state.places.iter();
-            let places = places.filter(|((topic, _), (_, place))| seen.insert((topic, place)));
-            let sources = places.map(|((topic, _), (id, place))| Source {
-                id: *id,
-                topic: topic.clone(),
-                place: place.clone(),
-            });
-            sources.collect()
-        })
-    }
-
-    /// Publishers that were not asked yet.
-    fn without_place(&self) -> Vec<(String, String)> {
-        self.state.with(|state| {
-            let subscribed = state.subscribed.iter();
-            let all = subscribed
-                .flat_map(|(topic, uris)| uris.iter().map(move |uri| (topic.clone(), uri.clone())));
-            all.filter(|pair| !state.places.contains_key(pair))
-                .collect()
-        })
-    }
-
-    /// Where a publisher sends a topic from.
-    fn place(&self, topic: &str, uri: &str) -> Option<String> {
-        let tcpros = Value::List(vec![Value::List(vec![Value::text("TCPROS")])]);
-        let arguments = vec![Value::text(&self.caller), Value::text(topic), tcpros];
-        let (place, lives) = (place_of(uri)?, || self.lives());
-        let answer = call(place, "requestTopic", arguments, PATIENCE, &lives).ok()?;
-        let [_, host, port] = answer.as_list()? else {
-            return None;
-        };
-        Some(format!("{}:{}", host.as_text()?, port.as_int()?))
     }
 
     /// What this node answers.
@@ -391,36 +304,10 @@ impl Shared {
 
     fn sends(&self, topic: &str) -> Option<u16> {
         self.state.with(|state| {
-            let published = state.published.contains(topic);
+            let published = state.published.contains_key(topic);
             state.port.filter(|_| published)
         })
     }
-}
-
-/// At most so many of the named publishers, first those that are known already; whether that is all of them. Two URIs
-/// of one server are the same publisher.
-fn chosen<'v>(
-    known: &BTreeSet<String>,
-    named: impl Iterator<Item = &'v str>,
-    most: usize,
-) -> (BTreeSet<String>, bool) {
-    let mut servers = BTreeSet::new();
-    let (old, new): (Vec<&str>, Vec<&str>) = named
-        .filter(|uri| place_of(uri).is_some())
-        .partition(|uri| known.contains(*uri));
-    let mut uris = old.into_iter().chain(new);
-    let mut chosen = BTreeSet::new();
-    let is_all = uris.all(|uri| {
-        let is_new = place_of(uri).is_some_and(|place| servers.insert(place));
-        if is_new && chosen.len() == most {
-            return false;
-        }
-        if is_new {
-            chosen.insert(uri.to_owned());
-        }
-        true
-    });
-    (chosen, is_all)
 }
 
 /// The answer to what cannot be done.
@@ -442,13 +329,18 @@ fn call(
 
 /// The thread that asks.
 fn ask(shared: &Shared, mut watch: Watch) {
+    let mut next = clock::now() + ASK_AGAIN;
     while shared.lives() {
-        // ReorderLimits for the next round also where waiting fails at once.
-        if watch.wait(Wait::Until(clock::now() + ASK_AGAIN)).is_err() {
+        // Waits for the next round also where waiting fails at once.
+        if watch.wait(Wait::Until(next)).is_err() {
             thread::sleep(ASK_AGAIN);
         }
         if shared.lives() {
-            shared.tend();
+            let is_time = clock::now() >= next;
+            shared.tend(is_time);
+            if is_time {
+                next = clock::now() + ASK_AGAIN;
+            }
         }
     }
 }

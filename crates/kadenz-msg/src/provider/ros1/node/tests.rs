@@ -1,3 +1,4 @@
+use super::publishers::{MAX_ALL_PUBLISHERS, MAX_PUBLISHERS, chosen};
 use super::*;
 
 /// A node that subscribes to topics, without threads.
@@ -83,4 +84,35 @@ fn publishers_that_send_from_one_place_are_one_source() {
     });
     let sources: Vec<u64> = node.sources().into_iter().map(|it| it.id).collect();
     assert_eq!(sources, [1]);
+}
+
+#[test]
+fn publishers_that_a_new_master_does_not_name_stay_until_they_are_silent() {
+    let node = subscribed(&["/t"]);
+    let uris = |node: &Shared| -> Vec<String> {
+        let all = node.without_place();
+        all.into_iter().map(|(_, uri)| uri).collect()
+    };
+    let uri = |port: u32| format!("http://127.0.0.1:{port}/");
+    update(&node, "/t", [1, 2, 3]);
+    node.state.with(State::forget);
+    update(&node, "/t", [3, 4]);
+    assert_eq!(uris(&node), [1, 2, 3, 4].map(uri));
+    // From now on the master alone says whether the third one is there.
+    update(&node, "/t", [4]);
+    assert_eq!(uris(&node), [1, 2, 4].map(uri));
+    let ask = |answers: bool| {
+        let first = node.state.with(|state| state.unlisted[0].clone());
+        node.state.with(|state| state.note(&first, answers));
+    };
+    // Both are asked in turn: the first one is silent twice, answers, and is silent again.
+    for answers in [false, true, false, true, true, true, false, false] {
+        ask(answers);
+    }
+    assert_eq!(uris(&node), [1, 2, 4].map(uri));
+    for _ in 0..4 {
+        ask(false);
+    }
+    assert_eq!(uris(&node), [4].map(uri));
+    assert!(node.state.with(|state| state.unlisted.is_empty()));
 }

@@ -1,0 +1,219 @@
+//! What the master is told of this node, and told again where it has forgotten: a master that starts again knows nobody.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use super::super::http::is_refusal;
+use super::super::xmlrpc::Value;
+use super::{Shared, State, call};
+
+/// Whether it still knows this node, the master is asked for so long at most.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// A publisher that the master has forgotten is given up when it was silent so many times in a row.
+const MAX_SILENT: u8 = 3;
+/// So many of them are asked in a row.
+const MAX_ASKED: usize = 8;
+
+/// A publisher that an earlier master named, and this one does not: it may still send, for nodes of ROS do not register
+/// again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unlisted {
+    topic: String,
+    uri: String,
+    silent: u8,
+}
+
+impl State {
+    /// Whether the master has nothing to remember.
+    fn is_nothing_registered(&self) -> bool {
+        self.published.is_empty() && self.subscribed.is_empty() && self.services.is_empty()
+    }
+
+    /// The master has forgotten this node, and whoever it named.
+    pub(super) fn forget(&mut self) {
+        self.is_forgotten = true;
+        for (topic, uris) in &self.subscribed {
+            for uri in uris {
+                let mut before = self.unlisted.iter();
+                if !before.any(|it| it.topic == *topic && it.uri == *uri) {
+                    self.unlisted.push_back(Unlisted {
+                        topic: topic.clone(),
+                        uri: uri.clone(),
+                        silent: 0,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The URIs of those publishers of a topic that the master does not name, now that it names these.
+    pub(super) fn unlisted(&mut self, topic: &str, named: &BTreeSet<&str>) -> Vec<String> {
+        let unlisted = &mut self.unlisted;
+        unlisted.retain(|it| it.topic != topic || !named.contains(it.uri.as_str()));
+        let of_topic = unlisted.iter().filter(|it| it.topic == topic);
+        of_topic.map(|it| it.uri.clone()).collect()
+    }
+
+    /// Notes whether an unlisted publisher has answered.
+    pub(super) fn note(&mut self, asked: &Unlisted, answers: bool) {
+        let Some(at) = self.unlisted.iter().position(|it| it == asked) else {
+            return;
+        };
+        self.unlisted.remove(at);
+        let silent = if answers { 0 } else { asked.silent + 1 };
+        if silent < MAX_SILENT {
+            let asked = asked.clone();
+            self.unlisted.push_back(Unlisted { silent, ..asked });
+            return;
+        }
+        if let Some(uris) = self.subscribed.get_mut(&asked.topic) {
+            uris.remove(&asked.uri);
+        }
+        self.places
+            .remove(&(asked.topic.clone(), asked.uri.clone()));
+    }
+}
+
+impl Shared {
+    /// Tells the master of a topic, once.
+    pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
+        let is_known = |state: &mut State| state.published.contains_key(topic);
+        if self.state.with(is_known) {
+            return Ok(());
+        }
+        self.look_first()?;
+        self.ask("registerPublisher", &[topic, kind, &self.uri])?;
+        self.state.with(|state| {
+            let (topic, kind) = (topic.to_owned(), kind.to_owned());
+            state.published.insert(topic, kind);
+        });
+        Ok(())
+    }
+
+    /// Tells the master of a service, and of the place that it is called at.
+    pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
+        self.look_first()?;
+        self.ask("registerService", &[service, place, &self.uri])?;
+        self.state.with(|state| {
+            let (service, place) = (service.to_owned(), place.to_owned());
+            state.services.insert(service, place);
+        });
+        Ok(())
+    }
+
+    pub(super) fn subscribe(&self, topic: &str) -> io::Result<()> {
+        let is_known = |state: &mut State| state.subscribed.contains_key(topic);
+        if self.state.with(is_known) {
+            return Ok(());
+        }
+        self.look_first()?;
+        // Before the master is asked, as it tells of new publishers from then on.
+        self.state
+            .with(|state| state.subscribed.insert(topic.to_owned(), BTreeSet::new()));
+        match self.ask("registerSubscriber", &[topic, "*", &self.uri]) {
+            Ok(publishers) => {
+                // A master that names too many is served as far as that goes.
+                let _ = self.update(topic, &publishers);
+                Ok(())
+            }
+            Err(error) => {
+                self.state.with(|state| state.subscribed.remove(topic));
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn unsubscribe(&self, topic: &str) -> io::Result<()> {
+        self.state.with(|state| {
+            state.subscribed.remove(topic);
+            state.places.retain(|(of, _), _| of != topic);
+            state.unlisted.retain(|it| it.topic != topic);
+        });
+        self.ask("unregisterSubscriber", &[topic, &self.uri])
+            .map(|_| ())
+    }
+
+    /// Registers all again with a master that has forgotten this node; whether the master answers.
+    pub(super) fn keep_registered(&self) -> bool {
+        if self.notice_restart().is_err() {
+            return false;
+        }
+        let is_forgotten = |state: &mut State| std::mem::take(&mut state.is_forgotten);
+        if self.state.with(is_forgotten) && self.register_again().is_err() {
+            self.state.with(|state| state.is_forgotten = true);
+            return false;
+        }
+        true
+    }
+
+    /// What is asked before the master learns something new, for it would know the node from then on, and not what it has
+    /// forgotten. A master that takes its time is told all the same.
+    fn look_first(&self) -> io::Result<()> {
+        match self.notice_restart() {
+            Err(error) if error.kind() != io::ErrorKind::TimedOut => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks whether the master still knows this node.
+    fn notice_restart(&self) -> io::Result<()> {
+        if self.state.with(|state| state.is_nothing_registered()) {
+            return Ok(());
+        }
+        let own_name = self.arguments(&[&self.caller]);
+        let lives = || self.lives();
+        match call(&self.master, "lookupNode", own_name, GLANCE, &lives) {
+            Err(error) if is_refusal(&error) => self.state.with(State::forget),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the master of all that it was told of.
+    fn register_again(&self) -> io::Result<()> {
+        let (published, services, subscribed) = self.state.with(|state| {
+            let subscribed: Vec<String> = state.subscribed.keys().cloned().collect();
+            (state.published.clone(), state.services.clone(), subscribed)
+        });
+        for (topic, kind) in &published {
+            self.tell("registerPublisher", &[topic, kind, &self.uri])?;
+        }
+        for (service, place) in &services {
+            self.tell("registerService", &[service, place, &self.uri])?;
+        }
+        for topic in &subscribed {
+            let told = self.tell("registerSubscriber", &[topic, "*", &self.uri])?;
+            if let Some(publishers) = told {
+                let _ = self.update(topic, &publishers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls the master; `None` where it refuses, which it would again.
+    fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<Value>> {
+        match self.ask(method, arguments) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_refusal(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks publishers that the master does not name whether they still send.
+    pub(super) fn ask_unlisted(&self) {
+        let count = self.state.with(|state| state.unlisted.len());
+        for _ in 0..count.min(MAX_ASKED) {
+            let first = self.state.with(|state| state.unlisted.front().cloned());
+            let Some(asked) = first.filter(|_| self.lives()) else {
+                return;
+            };
+            let answers = self.place(&asked.topic, &asked.uri).is_some();
+            if self.lives() {
+                self.state.with(|state| state.note(&asked, answers));
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Who publishes what this node has subscribed to, and where it sends from.
+
+use std::collections::BTreeSet;
+
+use super::super::http::{PATIENCE, place_of};
+use super::super::xmlrpc::Value;
+use super::{Shared, call};
+
+/// Publishers of one topic that are connected to, and those of all topics together: more than any robot has. Whoever
+/// reaches a node may name it as many as it likes.
+pub(super) const MAX_PUBLISHERS: usize = 256;
+pub(super) const MAX_ALL_PUBLISHERS: usize = 1024;
+
+/// A publisher of a topic: its node's URI, and where it sends from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Source {
+    pub(in super::super) id: u64,
+    pub(in super::super) topic: String,
+    pub(in super::super) place: String,
+}
+
+impl Shared {
+    /// These, and no others, publish the topic.
+    ///
+    /// # Errors
+    /// Where they are more than a node connects to; then those that were known before stay, and as many of the others
+    /// as there is room for are taken.
+    pub(super) fn update(&self, topic: &str, publishers: &Value) -> Result<(), String> {
+        let uris = publishers.as_list().unwrap_or_default().iter();
+        let uris: Vec<&str> = uris.filter_map(Value::as_text).collect();
+        let named: BTreeSet<&str> = uris.iter().copied().collect();
+        self.state.with(|state| {
+            let unlisted = state.unlisted(topic, &named);
+            let uris = uris.iter().copied();
+            let uris = uris.chain(unlisted.iter().map(String::as_str));
+            let others = state.subscribed.iter().filter(|(of, _)| *of != topic);
+            let others: usize = others.map(|(_, uris)| uris.len()).sum();
+            let most = MAX_PUBLISHERS.min(MAX_ALL_PUBLISHERS.saturating_sub(others));
+            let Some(known) = state.subscribed.get_mut(topic) else {
+                return Ok(());
+            };
+            let (uris, is_all) = chosen(known, uris, most);
+            state
+                .places
+                .retain(|(of, uri), _| of != topic || uris.contains(uri));
+            *known = uris;
+            match is_all {
+                true => Ok(()),
+                false => Err(format!(
+                    "{topic} has more publishers than this node connects to ({MAX_PUBLISHERS} of a topic, \
+                     {MAX_ALL_PUBLISHERS} of all); {most} of them are taken"
+                )),
+            }
+        })
+    }
+
+    /// Where what is wanted is sent from; each place once, whoever named it.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        self.state.with(|state| {
+            let mut seen = BTreeSet::new();
+            let places = state.places.iter();
+            let places = places.filter(|((topic, _), (_, place))| seen.insert((topic, place)));
+            let sources = places.map(|((topic, _), (id, place))| Source {
+                id: *id,
+                topic: topic.clone(),
+                place: place.clone(),
+            });
+            sources.collect()
+        })
+    }
+
+    /// Publishers that were not asked yet.
+    pub(super) fn without_place(&self) -> Vec<(String, String)> {
+        self.state.with(|state| {
+            let subscribed = state.subscribed.iter();
+            let all = subscribed
+                .flat_map(|(topic, uris)| uris.iter().map(move |uri| (topic.clone(), uri.clone())));
+            all.filter(|pair| !state.places.contains_key(pair))
+                .collect()
+        })
+    }
+
+    /// Where a publisher sends a topic from.
+    pub(super) fn place(&self, topic: &str, uri: &str) -> Option<String> {
+        let tcpros = Value::List(vec![Value::List(vec![Value::text("TCPROS")])]);
+        let arguments = vec![Value::text(&self.caller), Value::text(topic), tcpros];
+        let (place, lives) = (place_of(uri)?, || self.lives());
+        let answer = call(place, "requestTopic", arguments, PATIENCE, &lives).ok()?;
+        let [_, host, port] = answer.as_list()? else {
+            return None;
+        };
+        Some(format!("{}:{}", host.as_text()?, port.as_int()?))
+    }
+}
+
+/// At most so many of the named publishers, first those that are known already; whether that is all of them. Two URIs
+/// of one server are the same publisher.
+pub(super) fn chosen<'v>(
+    known: &BTreeSet<String>,
+    named: impl Iterator<Item = &'v str>,
+    most: usize,
+) -> (BTreeSet<String>, bool) {
+    let mut servers = BTreeSet::new();
+    let (old, new): (Vec<&str>, Vec<&str>) = named
+        .filter(|uri| place_of(uri).is_some())
+        .partition(|uri| known.contains(*uri));
+    let mut uris = old.into_iter().chain(new);
+    let mut chosen = BTreeSet::new();
+    let is_all = uris.all(|uri| {
+        let is_new = place_of(uri).is_some_and(|place| servers.insert(place));
+        if is_new && chosen.len() == most {
+            return false;
+        }
+        if is_new {
+            chosen.insert(uri.to_owned());
+        }
+        true
+    });
+    (chosen, is_all)
+}
