@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::stream::peer_receiver::Talk;
+use super::ros1::services::talk::{Offer, Said, Talk};
+use super::stream::peer_receiver;
 use super::stream::peer_set::Peer;
 use super::stream::{Broken, Read};
 use super::{amqp, ros1, zmq};
@@ -24,7 +25,7 @@ pub fn zmq(bytes: &[u8]) {
     hear_all(zmq::publishing::Subscriber::greet(&mut words), bytes);
 }
 
-/// Both sides of `ros1://`.
+/// Both sides of a topic of `ros1://`, and a service's clients.
 pub fn ros1(bytes: &[u8]) {
     let mut words = Vec::new();
     let sender = SenderId(1);
@@ -42,6 +43,31 @@ pub fn ros1(bytes: &[u8]) {
         ros1::tcpros::Subscriber::new(Arc::new(kind), "/us".into(), topics),
         bytes,
     );
+    ros1_service(bytes);
+}
+
+/// What a service's client says.
+fn ros1_service(mut bytes: &[u8]) {
+    let mut talk = Talk::new(Arc::new(Offer {
+        service: "/A".to_owned(),
+        kind: ros1::ServiceType::new("std_srvs/Empty", "*"),
+        caller: "/us".into(),
+        longest: MAX,
+    }));
+    let mut reply = Vec::new();
+    loop {
+        let used = match talk.hear(bytes, &mut reply) {
+            Err(Broken) | Ok(Said::Short | Said::Last) => return,
+            Ok(Said::Header(used)) => used,
+            Ok(Said::Request(used, request)) => {
+                assert!(request.len() <= MAX && request.len() + 4 == used);
+                used
+            }
+        };
+        bytes = &bytes[used..];
+        assert!(reply.len() <= 1000);
+        reply.clear();
+    }
 }
 
 /// What a ROS master and its nodes ask and answer.
@@ -86,7 +112,7 @@ pub fn amqp(bytes: &[u8]) {
     );
 }
 
-fn read_all<T: Talk>(mut talk: T, mut bytes: &[u8]) {
+fn read_all<T: peer_receiver::Talk>(mut talk: T, mut bytes: &[u8]) {
     let wanted: Vec<Pattern> = ["A", "B.*"]
         .iter()
         .flat_map(|it| Pattern::new(it))

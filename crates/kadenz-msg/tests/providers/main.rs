@@ -10,6 +10,8 @@ mod promises;
 mod ros1;
 mod ros1_latched;
 mod ros1_restart;
+mod ros1_services;
+mod ros1_strangers;
 mod tcpq;
 mod tcpq_strangers;
 mod udpm;

@@ -17,6 +17,8 @@
 //! until they do not answer three times in a row. While there is no master, channels that it knew go on; the first message
 //! of a new one is refused.
 //!
+//! Services: [`Ros1::service_client`] calls one, [`Ros1::offer_service`] offers one. Both carry bytes, as channels do.
+//!
 //! What it costs: as `zmq://`, a message goes from the publishing thread's system call to the receiving
 //! thread's. The first message of a channel waits for the master, at most 4 s, and a name server's time where the host is
 //! given by name. A latched message is copied once more, and stays in memory until the next one.
@@ -37,6 +39,7 @@ mod callers;
 pub(super) mod http;
 mod inlet;
 mod node;
+pub(super) mod services;
 pub(super) mod tcpros;
 pub(super) mod topics;
 pub(super) mod xmlrpc;
@@ -59,6 +62,7 @@ use super::{
 use crate::channel::Channel;
 use crate::sync::Lock;
 use node::Node;
+pub use services::{ServiceClient, ServiceError, ServiceServer, ServiceType};
 use tcpros::{Framed, Kind, Subscriber};
 use topics::Topics;
 

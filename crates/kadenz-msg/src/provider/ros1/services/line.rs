@@ -1,0 +1,188 @@
+//! One connection with a service's client: a request at a time, with bounded memory.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Interest, Watch};
+
+use super::talk::{Said, Talk, write_answer};
+use crate::provider::stream::Broken;
+use crate::provider::stream::seats::{Seat, Share, Standing};
+use crate::provider::stream::socket::Socket;
+
+/// A client that has begun a request, or does not take its answer, goes on within that span.
+const STALLED: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) seat: Seat,
+    socket: Socket,
+    talk: Talk,
+    heard: Vec<u8>,
+    memory: Share,
+    reply: Vec<u8>,
+    sent: usize,
+    /// Its request is being answered; until then nothing more is read.
+    pub(super) is_busy: bool,
+    /// It goes once its answer is sent.
+    is_last: bool,
+    pub(super) is_done: bool,
+    /// When it last said or took something.
+    pub(super) last: MonotonicTime,
+    /// Its place among what is watched.
+    place: Option<usize>,
+}
+
+impl Line {
+    pub(super) fn new(seat: Seat, socket: Socket, talk: Talk, memory: Share) -> Self {
+        Self {
+            seat,
+            socket,
+            talk,
+            heard: Vec::new(),
+            memory,
+            reply: Vec::new(),
+            sent: 0,
+            is_busy: false,
+            is_last: false,
+            is_done: false,
+            last: clock::now(),
+            place: None,
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        match self.talk.has_greeted() {
+            true => Standing::Active,
+            false => Standing::Stranger,
+        }
+    }
+
+    pub(super) fn watch(&mut self, watch: &mut Watch) {
+        let interest = match self.reply.is_empty() {
+            true => Interest::Read,
+            false => Interest::ReadAndWrite,
+        };
+        let place = (!self.is_busy).then(|| self.socket.watch(watch, interest));
+        self.place = place;
+    }
+
+    /// When it has stalled for too long.
+    pub(super) fn deadline(&self) -> Option<MonotonicTime> {
+        let is_amid = !self.heard.is_empty() || !self.reply.is_empty();
+        (is_amid && !self.is_busy).then(|| self.last + STALLED)
+    }
+
+    /// Reads and sends what the wait has found; a request that is there whole.
+    pub(super) fn tend(&mut self, watch: &Watch, room: &mut [u8]) -> Option<Vec<u8>> {
+        let place = self.place?;
+        let outcome = match (watch.readable(place), watch.writable(place)) {
+            (false, false) => return None,
+            (true, _) => self.read(room),
+            (false, true) => Ok(()),
+        };
+        let outcome = outcome.and_then(|()| self.go_on());
+        self.settle(outcome)
+    }
+
+    /// Sends the answer to its request; the next request, where that is there whole.
+    pub(super) fn answer(&mut self, answer: &Result<Vec<u8>, String>) -> Option<Vec<u8>> {
+        self.is_busy = false;
+        self.is_last |= !self.talk.is_persistent();
+        match answer {
+            Ok(answer) => write_answer(&mut self.reply, true, answer),
+            Err(reason) => write_answer(&mut self.reply, false, reason.as_bytes()),
+        }
+        self.last = clock::now();
+        let outcome = self.go_on();
+        self.settle(outcome)
+    }
+
+    /// A client that goes away in the middle is nobody's loss but its own.
+    fn settle(&mut self, outcome: io::Result<Option<Vec<u8>>>) -> Option<Vec<u8>> {
+        self.is_done |= outcome.is_err();
+        outcome.ok().flatten()
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> io::Result<()> {
+        let Some(count) = self.socket.read(room)? else {
+            return Ok(());
+        };
+        self.last = clock::now();
+        if self.is_last {
+            // Nothing that is said now means anything.
+            return Ok(());
+        }
+        // A client says a request at a time, and the next one when it has its answer.
+        if !self.reply.is_empty() && self.heard.len() > room.len() {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        self.heard.extend_from_slice(&room[..count]);
+        Ok(())
+    }
+
+    /// Sends what waits, then hears what was said.
+    fn go_on(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            self.send()?;
+            if self.is_busy || self.is_last || !self.reply.is_empty() {
+                return Ok(None);
+            }
+            let said = self.talk.hear(&self.heard, &mut self.reply);
+            let used = match said.map_err(|Broken| ErrorKind::InvalidData)? {
+                Said::Short => return Ok(None),
+                Said::Last => {
+                    self.is_last = true;
+                    self.heard = Vec::new();
+                    continue;
+                }
+                Said::Header(used) => used,
+                Said::Request(used, request) => {
+                    let request = request.to_vec();
+                    self.is_busy = true;
+                    self.forget(used);
+                    return Ok(Some(request));
+                }
+            };
+            self.forget(used);
+        }
+    }
+
+    /// Forgets the front of what was heard, and gives its memory back.
+    fn forget(&mut self, used: usize) {
+        self.heard.drain(..used);
+        self.heard.shrink_to_fit();
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        while self.sent < self.reply.len() {
+            let rest = &self.reply[self.sent..];
+            match self.socket.write(&[IoSlice::new(rest)])? {
+                0 => return Ok(()),
+                count => self.sent += count,
+            }
+            self.last = clock::now();
+        }
+        (self.reply, self.sent) = (Vec::new(), 0);
+        self.is_done |= self.is_last;
+        Ok(())
+    }
+
+    /// How much memory it holds, in bytes.
+    pub(super) fn held(&self) -> usize {
+        self.heard.capacity() + self.reply.capacity()
+    }
+
+    /// Takes memory for what it holds; whether it was there.
+    pub(super) fn claim(&mut self) -> bool {
+        self.memory.resize(self.held())
+    }
+
+    /// Gives it up, with what it holds.
+    pub(super) fn give_up(&mut self) {
+        self.is_done = true;
+        (self.heard, self.reply, self.sent) = (Vec::new(), Vec::new(), 0);
+        self.memory.resize(0);
+    }
+}

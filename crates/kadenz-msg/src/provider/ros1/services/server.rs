@@ -1,0 +1,316 @@
+//! Offering a service.
+//!
+//! One thread lets clients in, hears them and sends them answers; so many others as were asked for call the user's
+//! function. A client waits for nobody but for a thread that is free.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Waker, Watch};
+
+use super::super::http::place;
+use super::super::node::Node;
+use super::line::Line;
+use super::talk::{Offer, Talk};
+use crate::provider::Wait;
+use crate::provider::stream::RETRY;
+use crate::provider::stream::acceptor::Acceptor;
+use crate::provider::stream::seats::{Budget, GREETING, IDLE, Seat, Seats, Share};
+use crate::provider::stream::socket::{Door, Socket};
+
+/// Clients at once.
+const MAX_CLIENTS: usize = 256;
+/// Memory for all clients together, in bytes, unless the longest request is longer.
+const MEMORY: usize = 256 << 20;
+/// Clients that are let in between two looks at those that are there.
+const BATCH: usize = 16;
+/// Threads that answer.
+const MAX_THREADS: usize = 64;
+
+/// What a user's function answers, or why not.
+type Outcome = Result<Vec<u8>, String>;
+
+pub(super) type Handler = Box<dyn Fn(&[u8]) -> Outcome + Send + Sync>;
+
+/// Offers one service, until it is dropped; then it waits for calls of the user's function that have begun. Made by
+/// [`Ros1::offer_service`](super::super::Ros1::offer_service).
+pub struct ServiceServer {
+    /// Nobody is sent to a closed door: it goes first.
+    node: Option<Node>,
+    ends: Arc<AtomicBool>,
+    waker: Waker,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for ServiceServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ServiceServer");
+        shown.field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+/// A request on its way to a thread that answers.
+struct Job {
+    seat: Seat,
+    request: Vec<u8>,
+    _memory: Share,
+}
+
+impl ServiceServer {
+    pub(super) fn start(
+        node: Node,
+        offer: Offer,
+        threads: usize,
+        handler: Handler,
+    ) -> io::Result<Self> {
+        let door = place(node.host(), 0).listen()?;
+        let host = std::net::SocketAddr::new(node.host(), door.port().unwrap_or(0));
+        let offer = Arc::new(offer);
+        let (jobs, waiting) = sync_channel(MAX_CLIENTS);
+        let (answers, answered) = sync_channel(MAX_CLIENTS);
+        let watch = Watch::new()?;
+        let mut server = Self {
+            node: None,
+            ends: Arc::new(AtomicBool::new(false)),
+            waker: watch.waker(),
+            threads: Vec::new(),
+        };
+        let keeper = Keeper::new(&server, watch, door, Arc::clone(&offer), jobs, answered);
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let keeps = named("kadenz-service").spawn(move || keeper.keep())?;
+        server.threads.push(keeps);
+        let worker = Arc::new(Worker {
+            handler,
+            longest: offer.longest,
+            ends: Arc::clone(&server.ends),
+            waker: server.waker.clone(),
+            waiting: Mutex::new(waiting),
+            answers,
+        });
+        for _ in 0..threads.clamp(1, MAX_THREADS) {
+            let worker = Arc::clone(&worker);
+            let answers = named("kadenz-answer").spawn(move || worker.work())?;
+            server.threads.push(answers);
+        }
+        node.offer(&offer.service, &format!("rosrpc://{host}"))?;
+        server.node = Some(node);
+        Ok(server)
+    }
+}
+
+impl Drop for ServiceServer {
+    fn drop(&mut self) {
+        self.node = None;
+        self.ends.store(true, Ordering::Release);
+        self.waker.wake();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the threads that answer share.
+struct Worker {
+    handler: Handler,
+    longest: usize,
+    ends: Arc<AtomicBool>,
+    waker: Waker,
+    waiting: Mutex<Receiver<Job>>,
+    answers: SyncSender<(Seat, Outcome)>,
+}
+
+impl Worker {
+    fn work(&self) {
+        loop {
+            let waiting = self.waiting.lock();
+            let job = waiting.unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(job) = job else {
+                return;
+            };
+            if self.ends.load(Ordering::Acquire) {
+                return;
+            }
+            let outcome = self.answer(&job.request);
+            if self.answers.send((job.seat, outcome)).is_err() {
+                return;
+            }
+            self.waker.wake();
+        }
+    }
+
+    fn answer(&self, request: &[u8]) -> Outcome {
+        let answer = catch_unwind(AssertUnwindSafe(|| (self.handler)(request)));
+        let answer =
+            answer.unwrap_or_else(|_| Err("the service's function panicked".to_owned()))?;
+        if answer.len() > self.longest {
+            let (length, longest) = (answer.len(), self.longest);
+            return Err(format!(
+                "its answer of {length} bytes is longer than {longest}"
+            ));
+        }
+        Ok(answer)
+    }
+}
+
+/// The thread that lets clients in.
+struct Keeper {
+    ends: Arc<AtomicBool>,
+    watch: Watch,
+    acceptor: Acceptor,
+    offer: Arc<Offer>,
+    seats: Seats,
+    memory: Arc<Budget>,
+    lines: Vec<Line>,
+    jobs: SyncSender<Job>,
+    answered: Receiver<(Seat, Outcome)>,
+}
+
+impl Keeper {
+    fn new(
+        server: &ServiceServer,
+        watch: Watch,
+        door: Door,
+        offer: Arc<Offer>,
+        jobs: SyncSender<Job>,
+        answered: Receiver<(Seat, Outcome)>,
+    ) -> Self {
+        Self {
+            ends: Arc::clone(&server.ends),
+            watch,
+            acceptor: Acceptor::new(door),
+            memory: Budget::new(MEMORY.max(offer.longest.saturating_mul(4))),
+            offer,
+            seats: Seats::new(MAX_CLIENTS, GREETING),
+            lines: Vec::new(),
+            jobs,
+            answered,
+        }
+    }
+
+    fn keep(mut self) {
+        let mut room = vec![0; 1 << 16];
+        while !self.ends.load(Ordering::Acquire) {
+            let Self { watch, lines, .. } = &mut self;
+            watch.clear();
+            lines.iter_mut().for_each(|line| line.watch(watch));
+            self.acceptor.watch(&mut self.watch);
+            let wait = self.deadline().map_or(Wait::Forever, Wait::Until);
+            if self.watch.wait(wait).is_err() {
+                thread::sleep(RETRY);
+            }
+            for place in 0..self.lines.len() {
+                let request = self.lines[place].tend(&self.watch, &mut room);
+                self.pass_on(place, request);
+            }
+            self.take_answers();
+            self.hang_up_on_the_silent();
+            self.let_in();
+        }
+    }
+
+    /// When there is something to do without a word from anybody.
+    fn deadline(&self) -> Option<MonotonicTime> {
+        let stalled = self.lines.iter().filter_map(Line::deadline).min();
+        let all = [self.seats.deadline(), self.acceptor.deadline(), stalled];
+        all.into_iter().flatten().min()
+    }
+
+    fn take_answers(&mut self) {
+        while let Ok((seat, outcome)) = self.answered.try_recv() {
+            if let Some(place) = self.lines.iter().position(|it| it.seat == seat) {
+                let request = self.lines[place].answer(&outcome);
+                self.pass_on(place, request);
+            }
+        }
+    }
+
+    /// Gives a client's request to the threads that answer, and sees to what the client holds.
+    fn pass_on(&mut self, place: usize, request: Option<Vec<u8>>) {
+        let mut request = request;
+        while let Some(asked) = request {
+            let seat = self.lines[place].seat;
+            request = match self.pass(seat, asked) {
+                true => None,
+                false => self.lines[place].answer(&Err("too many requests wait here".to_owned())),
+            };
+        }
+        let line = &self.lines[place];
+        self.seats.note(line.seat, line.standing());
+        while !self.lines[place].claim() {
+            let greediest = self.lines.iter_mut().max_by_key(|it| it.held());
+            greediest.into_iter().for_each(Line::give_up);
+        }
+    }
+
+    /// Whether there was room for a request.
+    fn pass(&self, seat: Seat, request: Vec<u8>) -> bool {
+        let Some(memory) = self.memory.take(request.len()) else {
+            return false;
+        };
+        let job = Job {
+            seat,
+            request,
+            _memory: memory,
+        };
+        match self.jobs.try_send(job) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    fn hang_up_on_the_silent(&mut self) {
+        let now = clock::now();
+        while let Some(seat) = self.seats.overdue(now) {
+            self.hang_up(|it| it.seat == seat);
+        }
+        self.hang_up(|it| it.is_done || it.deadline().is_some_and(|until| until <= now));
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..BATCH {
+            let now = clock::now();
+            let Some(socket) = self.acceptor.accept(now) else {
+                return;
+            };
+            if !self.seats.has_room() {
+                let idle = self.lines.iter().filter(|it| !it.is_busy);
+                let idle = idle.min_by_key(|it| it.last);
+                let idle = idle.filter(|it| now > it.last + IDLE).map(|it| it.seat);
+                let Some(seat) = self.seats.least_needed(now, idle) else {
+                    continue;
+                };
+                self.hang_up(|it| it.seat == seat);
+            }
+            self.add(now, socket);
+        }
+    }
+
+    fn add(&mut self, now: MonotonicTime, socket: Socket) {
+        let (seat, talk) = (self.seats.take(now), Talk::new(Arc::clone(&self.offer)));
+        let line = Line::new(seat, socket, talk, self.memory.share());
+        self.lines.push(line);
+    }
+
+    fn hang_up(&mut self, on: impl Fn(&Line) -> bool) {
+        let Self {
+            lines,
+            seats,
+            acceptor,
+            ..
+        } = self;
+        lines.retain(|line| {
+            let goes = on(line);
+            if goes {
+                seats.leave(line.seat);
+                acceptor.resume();
+            }
+            !goes
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! What the two sides of a service say to each other, sans-IO: a header each, then requests and answers in turn, all
+//! lengths little-endian.
+
+use std::sync::Arc;
+
+use super::super::tcpros::{MAX_HEADER, field, read_header, write_header};
+use super::ServiceType;
+use crate::provider::stream::Broken;
+
+/// The result byte and the length in front of an answer.
+pub(super) const ANSWER_HEAD: usize = 5;
+
+/// A service, as its server offers it.
+#[derive(Debug)]
+pub(in crate::provider) struct Offer {
+    pub(in crate::provider) service: String,
+    pub(in crate::provider) kind: ServiceType,
+    pub(in crate::provider) caller: Arc<str>,
+    /// No request and no answer is longer, in bytes.
+    pub(in crate::provider) longest: usize,
+}
+
+/// What stands at the front of what a client has sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::provider) enum Said<'a> {
+    /// Not all of it yet.
+    Short,
+    /// Its header, of that many bytes.
+    Header(usize),
+    /// A request, of that many bytes.
+    Request(usize, &'a [u8]),
+    /// The last that is heard: it was answered with a refusal, or wanted no more than the header.
+    Last,
+}
+
+/// A client, as its server hears it.
+#[derive(Debug)]
+pub(in crate::provider) struct Talk {
+    offer: Arc<Offer>,
+    has_greeted: bool,
+    is_persistent: bool,
+}
+
+impl Talk {
+    pub(in crate::provider) fn new(offer: Arc<Offer>) -> Self {
+        Self {
+            offer,
+            has_greeted: false,
+            is_persistent: false,
+        }
+    }
+
+    pub(super) fn has_greeted(&self) -> bool {
+        self.has_greeted
+    }
+
+    /// Whether there may be another request after the first.
+    pub(super) fn is_persistent(&self) -> bool {
+        self.is_persistent
+    }
+
+    /// Reads the front of what came. What is to be answered at once goes to `reply`.
+    pub(in crate::provider) fn hear<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        reply: &mut Vec<u8>,
+    ) -> Result<Said<'a>, Broken> {
+        if !self.has_greeted {
+            return self.hear_header(bytes, reply);
+        }
+        let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
+            return Ok(Said::Short);
+        };
+        let (length, longest) = (u32::from_le_bytes(*length) as usize, self.offer.longest);
+        if length > longest {
+            let reason = format!("a request of {length} bytes is longer than {longest}");
+            write_answer(reply, false, reason.as_bytes());
+            return Ok(Said::Last);
+        }
+        let request = rest.get(..length);
+        Ok(request.map_or(Said::Short, |request| Said::Request(4 + length, request)))
+    }
+
+    fn hear_header<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        reply: &mut Vec<u8>,
+    ) -> Result<Said<'a>, Broken> {
+        let Some((fields, length)) = read_header(bytes)? else {
+            return Ok(Said::Short);
+        };
+        let is_set = |name| ["1", "true", "True"].contains(&field(&fields, name));
+        if let Some(refusal) = self.refusal(&fields) {
+            write_header(reply, &[("error", &refusal)]);
+            return Ok(Said::Last);
+        }
+        let Offer { kind, caller, .. } = &*self.offer;
+        let (request, response) = (
+            format!("{}Request", kind.name),
+            format!("{}Response", kind.name),
+        );
+        let answer = [
+            ("callerid", &**caller),
+            ("md5sum", &kind.md5),
+            ("type", &kind.name),
+            ("request_type", &request),
+            ("response_type", &response),
+        ];
+        write_header(reply, &answer);
+        self.has_greeted = true;
+        self.is_persistent = is_set("persistent");
+        match is_set("probe") {
+            true => Ok(Said::Last),
+            false => Ok(Said::Header(length)),
+        }
+    }
+
+    /// Why it cannot be served.
+    fn refusal(&self, fields: &[(&str, &str)]) -> Option<String> {
+        let Offer { service, kind, .. } = &*self.offer;
+        if field(fields, "service") != service {
+            return Some(format!("{service} is served here, and no other service"));
+        }
+        let md5 = field(fields, "md5sum");
+        let fits = md5 == "*" || kind.md5 == "*" || md5 == kind.md5;
+        let md5_here = &kind.md5;
+        (!fits).then(|| format!("the service type has the md5sum {md5_here} here"))
+    }
+}
+
+/// Adds an answer, or a failure and its reason.
+pub(super) fn write_answer(reply: &mut Vec<u8>, is_success: bool, bytes: &[u8]) {
+    reply.push(u8::from(is_success));
+    reply.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    reply.extend_from_slice(bytes);
+}
+
+/// Whether the service succeeded, and the length of what follows.
+pub(super) fn read_answer_head(head: [u8; ANSWER_HEAD]) -> (bool, usize) {
+    let [result, length @ ..] = head;
+    (result != 0, u32::from_le_bytes(length) as usize)
+}
+
+/// The length of the header that begins so.
+pub(super) fn header_length(length: [u8; 4]) -> Result<usize, Broken> {
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_HEADER {
+        return Err(Broken);
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn talk() -> Talk {
+        Talk::new(Arc::new(Offer {
+            service: "/add".to_owned(),
+            kind: ServiceType::new("a/Add", "abc"),
+            caller: "/us".into(),
+            longest: 10,
+        }))
+    }
+
+    fn greeting(fields: &[(&str, &str)]) -> Vec<u8> {
+        let mut words = Vec::new();
+        write_header(&mut words, fields);
+        words
+    }
+
+    #[test]
+    fn a_client_is_answered_with_the_type_and_its_requests_are_read() {
+        let (mut talk, mut reply) = (talk(), Vec::new());
+        let words = greeting(&[("service", "/add"), ("md5sum", "abc"), ("persistent", "1")]);
+        assert_eq!(talk.hear(&words[..9], &mut reply), Ok(Said::Short));
+        let said = talk.hear(&words, &mut reply);
+        assert_eq!(said, Ok(Said::Header(words.len())));
+        assert!(talk.is_persistent() && talk.has_greeted());
+        let (fields, _) = read_header(&reply).unwrap().unwrap();
+        assert_eq!(field(&fields, "type"), "a/Add");
+        assert_eq!(field(&fields, "response_type"), "a/AddResponse");
+        let request = [2, 0, 0, 0, 7, 8, 9];
+        for cut in 0..6 {
+            assert_eq!(talk.hear(&request[..cut], &mut reply), Ok(Said::Short));
+        }
+        let said = talk.hear(&request, &mut reply);
+        assert_eq!(said, Ok(Said::Request(6, &[7, 8])));
+    }
+
+    #[test]
+    fn another_service_or_type_is_refused_with_the_reason() {
+        let other = [("service", "/mul"), ("md5sum", "abc")];
+        let wrong = [("service", "/add"), ("md5sum", "xyz")];
+        for (fields, reason) in [(other, "no other service"), (wrong, "md5sum abc here")] {
+            let (mut talk, mut reply) = (talk(), Vec::new());
+            let words = greeting(&fields);
+            assert_eq!(talk.hear(&words, &mut reply), Ok(Said::Last));
+            let (fields, _) = read_header(&reply).unwrap().unwrap();
+            assert!(field(&fields, "error").contains(reason), "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_probe_is_told_the_type_and_asked_for_nothing_more() {
+        let (mut talk, mut reply) = (talk(), Vec::new());
+        let words = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
+        assert_eq!(talk.hear(&words, &mut reply), Ok(Said::Last));
+        let (fields, _) = read_header(&reply).unwrap().unwrap();
+        assert_eq!(field(&fields, "md5sum"), "abc");
+    }
+
+    #[test]
+    fn a_request_without_end_is_refused_by_its_length() {
+        let (mut talk, mut reply) = (talk(), Vec::new());
+        let words = greeting(&[("service", "/add"), ("md5sum", "*")]);
+        talk.hear(&words, &mut reply).unwrap();
+        reply.clear();
+        assert_eq!(talk.hear(&[255; 4], &mut reply), Ok(Said::Last));
+        let (is_success, length) = read_answer_head(*reply.first_chunk().unwrap());
+        assert!(!is_success && length == reply.len() - ANSWER_HEAD);
+    }
+}
