@@ -296,8 +296,10 @@ static inline void kadenz_probe_timer(kadenz_probe *probe, int64_t start_ns, int
     kadenz_probe_line(probe, "timer %" PRId64 " %" PRId64 " %" PRId64, start_ns, end_ns, reported_ns);
 }
 
-/* It never called back. */
-static inline void kadenz_probe_ignored(kadenz_probe *probe) { kadenz_probe_line(probe, "ignored"); }
+/* It was set at `start_ns`, and had not called back when it was given up, which is now. */
+static inline void kadenz_probe_ignored(kadenz_probe *probe, int64_t start_ns) {
+    kadenz_probe_line(probe, "ignored %" PRId64 " %" PRId64, start_ns, kadenz_probe_now());
+}
 
 /* A cyclic timer was started; each time it calls back, kadenz_probe_woke. */
 static inline void kadenz_probe_started(kadenz_probe *probe) {

@@ -9,6 +9,12 @@ static void must(kadenz_probe *probe, int error) {
     if (error) kadenz_probe_fail(probe, mosquitto_strerror(error));
 }
 
+static void lost(kadenz_probe *probe, int error) {
+    char why[256];
+    snprintf(why, sizeof why, "the connection to the broker is lost: %s", mosquitto_strerror(error));
+    kadenz_probe_fail(probe, why);
+}
+
 static void came(struct mosquitto *it, void *probe, const struct mosquitto_message *message) {
     (void)it;
     kadenz_probe_received((kadenz_probe *)probe, message->payload, (size_t)message->payloadlen);
@@ -29,7 +35,7 @@ static int publish(struct mosquitto *it, kadenz_probe *probe) {
         poll(&end, 1, 100);
         error = mosquitto_loop_write(it, 1);
     }
-    return !error;
+    return error;
 }
 
 int main(void) {
@@ -49,9 +55,14 @@ int main(void) {
     if (!kadenz_probe_publishes(probe)) must(probe, mosquitto_subscribe(it, NULL, kadenz_probe_channel(probe), 0));
     kadenz_probe_ready(probe);
     if (kadenz_probe_publishes(probe))
-        while (kadenz_probe_next(probe)) kadenz_probe_sent(probe, publish(it, probe));
+        while (kadenz_probe_next(probe)) {
+            int error = publish(it, probe);
+            kadenz_probe_sent(probe, !error);
+            if (error) lost(probe, error);
+        }
     else
-        while (kadenz_probe_waits(probe)) must(probe, mosquitto_loop(it, 100, 1));
+        for (int error; kadenz_probe_waits(probe);)
+            if ((error = mosquitto_loop(it, 100, 1))) lost(probe, error);
     mosquitto_disconnect(it);
     return kadenz_probe_close(probe);
 }

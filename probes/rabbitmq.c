@@ -8,6 +8,12 @@ static void must(kadenz_probe *probe, amqp_rpc_reply_t reply, const char *why) {
     if (reply.reply_type != AMQP_RESPONSE_NORMAL) kadenz_probe_fail(probe, why);
 }
 
+static void lost(kadenz_probe *probe, int error) {
+    char why[256];
+    snprintf(why, sizeof why, "the connection to the server is lost: %s", amqp_error_string2(error));
+    kadenz_probe_fail(probe, why);
+}
+
 static amqp_connection_state_t connect_to(kadenz_probe *probe) {
     struct amqp_connection_info at;
     amqp_connection_state_t it = amqp_new_connection();
@@ -25,7 +31,11 @@ static void publish(kadenz_probe *probe, amqp_connection_state_t it) {
     amqp_bytes_t exchange = amqp_cstring_bytes("amq.topic"), key = amqp_cstring_bytes(kadenz_probe_channel(probe));
     amqp_bytes_t message = {kadenz_probe_bytes(probe), kadenz_probe_message(probe)};
     kadenz_probe_ready(probe);
-    while (kadenz_probe_next(probe)) kadenz_probe_sent(probe, !amqp_basic_publish(it, 1, exchange, key, 0, 0, NULL, message));
+    while (kadenz_probe_next(probe)) {
+        int error = amqp_basic_publish(it, 1, exchange, key, 0, 0, NULL, message);
+        kadenz_probe_sent(probe, !error);
+        if (error) lost(probe, error);
+    }
 }
 
 static void receive(kadenz_probe *probe, amqp_connection_state_t it) {
@@ -43,7 +53,12 @@ static void receive(kadenz_probe *probe, amqp_connection_state_t it) {
         struct timeval patience = {.tv_usec = 100000};
         amqp_envelope_t envelope;
         amqp_maybe_release_buffers(it);
-        if (amqp_consume_message(it, &envelope, &patience, 0).reply_type != AMQP_RESPONSE_NORMAL) continue;
+        amqp_rpc_reply_t reply = amqp_consume_message(it, &envelope, &patience, 0);
+        if (reply.reply_type != AMQP_RESPONSE_NORMAL) {
+            /* Another frame than a message is one that closes. */
+            if (reply.library_error != AMQP_STATUS_TIMEOUT) lost(probe, reply.library_error);
+            continue;
+        }
         kadenz_probe_received(probe, envelope.message.body.bytes, envelope.message.body.len);
         amqp_destroy_envelope(&envelope);
     }

@@ -33,7 +33,7 @@ static void set_again_and_again(kadenz_probe *probe, ros::NodeHandle &node) {
         timer.setPeriod(timeout);
         timer.start();
         if (fired.wait_for(guard, patience, [] { return has_fired; })) kadenz_probe_timer(probe, start_ns, end_ns, reported_ns);
-        else kadenz_probe_ignored(probe);
+        else kadenz_probe_ignored(probe, start_ns);
     }
 }
 

@@ -51,6 +51,7 @@ fn assert_whole(out: &Path, count: usize) {
     }
     let record = std::fs::read(out.join("campaign.json")).unwrap();
     let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    common::assert_valid("campaign-folder", &record);
     assert_eq!(record["version"], 1);
     let runs = record["runs"].as_array().unwrap();
     let folders: BTreeSet<&str> = runs

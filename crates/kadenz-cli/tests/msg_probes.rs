@@ -197,6 +197,12 @@ fn a_probe_that_dies_or_goes_astray_ends_the_run_which_is_kept() {
         ("--publisher", "dies", "signal: 9"),
         (
             "--publisher",
+            "ends",
+            "ended early, after 50 of 100 messages",
+        ),
+        ("--publisher", "hangs", "says: lost its way"),
+        (
+            "--publisher",
             "says-nothing",
             "ended without `published COUNT REFUSED`",
         ),
@@ -225,8 +231,79 @@ fn a_probe_that_dies_or_goes_astray_ends_the_run_which_is_kept() {
         let subscriber = &run["messages"]["subscribers"][0];
         let sum = subscriber["received"].as_u64().unwrap() + subscriber["lost"].as_u64().unwrap();
         assert_eq!(sum, run["messages"]["published"].as_u64().unwrap());
+        // A publisher whose subscribers have all gone is told to end.
+        assert!(
+            sum == 100 || side == "--subscriber",
+            "{side} {fault}: {sum}"
+        );
         assert_eq!(run["ended_by"], "failed");
         assert_eq!(said.code, 2, "{side} {fault}: {}", said.err);
+    }
+}
+
+/// A suite of timers of the test's own probe.
+fn timers(suite: &str, fault: &str, more: &[&str]) -> (Said, serde_json::Value) {
+    let folder = folder();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes/timers.c");
+    let probe = build(folder.path(), &source, &[]).unwrap();
+    let (with, out) = (
+        format!("{} {fault}", text(&probe)),
+        folder.path().join("run"),
+    );
+    let words = [
+        "timer",
+        suite,
+        "--with",
+        &with,
+        "--count",
+        "20",
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let said = run(&[&words[..], more].concat());
+    let written = match out.exists() {
+        true => run_json(&out),
+        false => serde_json::Value::Null,
+    };
+    (said, written)
+}
+
+#[test]
+fn a_timer_that_is_ignored_counts_as_late_as_it_was_when_it_was_given_up() {
+    let deadline = ["--timeout", "1ms", "--deadline", "1ns"];
+    let (said, written) = timers("oneshot", "ignored", &deadline);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let counts = ["measured", "reported"].map(|it| series(&said.json(), it)["count"].clone());
+    assert_eq!(counts, [20, 18]);
+    assert!(warnings(&written).contains("2 timers were set and never fired"));
+}
+
+#[test]
+fn timers_that_end_early_fail_and_warming_up_is_left_out() {
+    let (said, written) = timers("oneshot", "ends", &["--timeout", "1ms"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert_eq!(written["ended_by"], "failed");
+    let words = "ended early, after 10 of 20 timers";
+    assert!(warnings(&written).contains(words), "{written}");
+    let (said, _) = timers("cyclic", "", &["--rate", "1kHz", "--warm-up", "10ms"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(series(&said.json(), "lateness")["count"], 20);
+    assert_eq!(series(&said.json(), "jitter")["count"], 19);
+}
+
+#[test]
+fn what_a_timer_of_a_program_does_not_heed_is_refused() {
+    for (suite, option, value) in [
+        ("cyclic", "--pace", "skip"),
+        ("oneshot", "--clock", "monotonic-raw"),
+        ("oneshot", "--sleeper", "spin"),
+        ("cyclic", "--shield", "0"),
+    ] {
+        let (said, written) = timers(suite, "", &[option, value]);
+        assert_eq!(said.code, 2, "{option}: {}", said.err);
+        assert!(said.err.contains(&format!("`{option}`")), "{}", said.err);
+        assert!(written.is_null(), "{option}");
     }
 }
 

@@ -5,8 +5,10 @@
 mod common;
 
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use common::{Said, folder, kadenz, run, run_json, series, skip, text};
+use common::{Said, folder, intervals_on_disk, kadenz, run, run_json, series, skip, text};
 
 /// The probes of the repository.
 const PROBES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../probes");
@@ -220,4 +222,120 @@ fn probes_are_listed_and_their_sources_written() {
     let said = run(&["msg", "probes", "carrier-pigeon"]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("there are ring, unix"), "{}", said.err);
+}
+
+/// The server that a measurement has started: the child of its guard that is no `cat`.
+fn server_of(measurement: u32) -> Option<u32> {
+    let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    // `PID (NAME) STATE PARENT ...`
+    let parse = |pid: u32| {
+        let stat = stat(pid)?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        Some((
+            name.to_owned(),
+            rest.split(' ').nth(2)?.parse::<u32>().ok()?,
+        ))
+    };
+    let all = std::fs::read_dir("/proc").ok()?.flatten();
+    let all: Vec<_> = all
+        .filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(|pid| parse(pid).map(|(name, parent)| (pid, name, parent)))
+        .collect();
+    let mut guards = all.iter().filter(|it| it.1 == "sh" && it.2 == measurement);
+    let guard = guards.next()?.0;
+    let mut servers = all.iter().filter(|it| it.2 == guard && it.1 != "cat");
+    servers.next().map(|it| it.0)
+}
+
+#[test]
+fn a_probe_whose_server_goes_ends_the_run_which_says_so() {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let tcpq = ["--serve", "tcpq", "--url", "tcpq://127.0.0.1:{port}"];
+    for (name, more) in [
+        ("nats", &[][..]),
+        ("mosquitto", &[]),
+        ("rabbitmq", &[]),
+        ("lcm", &tcpq),
+    ] {
+        let words = ["msg", "probes", "--build", "--json", name];
+        let listed = kadenz(&words)
+            .env("XDG_CACHE_HOME", cache)
+            .output()
+            .unwrap();
+        if let Some(missing) = Said::of(listed).json()["probes"][0]["missing"].as_str() {
+            skip(
+                "a_probe_whose_server_goes_ends_the_run_which_says_so",
+                missing,
+            );
+            continue;
+        }
+        let folder = folder();
+        let out = folder.path().join("run");
+        let words = ["msg", "latency", "--with", name, "--duration", "1h"];
+        let mut child = kadenz(&[&words[..], &["--interval", "50ms"], more].concat())
+            .env("XDG_CACHE_HOME", cache)
+            .arg("--out")
+            .arg(&out)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A server may take longer to start than a test waits for anything else.
+        while intervals_on_disk(&out) == 0 {
+            assert!(child.try_wait().unwrap().is_none(), "{name} ended early");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let server = server_of(child.id()).unwrap();
+        let mut kill = Command::new("kill");
+        kill.args(["-s", "KILL", "--", &format!("-{server}")]);
+        assert!(kill.status().unwrap().success());
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 2, "{name}: {}", said.err);
+        let run = run_json(&out);
+        assert_eq!(run["ended_by"], "failed", "{name}");
+        for side in ["publisher_failed", "subscriber_failed"] {
+            let warnings = run["warnings"].as_array().unwrap();
+            let warning = warnings.iter().find(|it| it["id"] == side);
+            let text = warning
+                .and_then(|it| it["text"].as_str())
+                .unwrap_or_default();
+            assert!(text.contains("lost"), "{name} {side}: {text}");
+        }
+    }
+}
+
+#[test]
+fn without_a_cache_nothing_is_built_and_nothing_written() {
+    let folder = folder();
+    let of = |words: &[&str]| {
+        let mut command = kadenz(words);
+        command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+        Said::of(command.current_dir(folder.path()).output().unwrap())
+    };
+    let listed = of(&["msg", "probes", "--build", "--json", "udp"]);
+    assert_eq!(listed.code, 1, "{}", listed.err);
+    let missing = listed.json()["probes"][0]["missing"].to_string();
+    assert!(missing.contains("set XDG_CACHE_HOME"), "{missing}");
+    let said = of(&["msg", "latency", "--with", "udp"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("set XDG_CACHE_HOME"), "{}", said.err);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_that_is_not_installed_has_the_exit_code_that_help_says() {
+    // Without its library, Python knows no module.
+    let of = |words: &[&str]| {
+        let mut command = kadenz(words);
+        Said::of(command.env("PYTHONHOME", "/nowhere").output().unwrap())
+    };
+    let listed = of(&["msg", "probes", "--json", "roscpp"]);
+    assert_eq!(listed.code, 1, "{}", listed.err);
+    let missing = listed.json()["probes"][0]["missing"].to_string();
+    assert!(missing.contains("python3-rosmaster"), "{missing}");
+    let help = of(&["msg", "probes", "--help"]).out;
+    let words = "1 a probe that was named cannot be built, or its server is not installed";
+    assert!(help.contains(words), "{help}");
+    let said = of(&["msg", "latency", "--with", "true", "--serve", "rosmaster"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("python3-rosmaster"), "{}", said.err);
 }

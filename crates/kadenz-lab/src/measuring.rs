@@ -132,6 +132,19 @@ impl Measuring {
             work,
         }
     }
+
+    /// A thread that reads what a program tells, which is tuned in its place. What holds for the whole machine is this
+    /// thread's.
+    pub(crate) fn attending(&self, work: Work) -> Member {
+        Member {
+            tuning: Tuning {
+                cpu_dma_latency_us: self.tuning.cpu_dma_latency_us,
+                ..Tuning::default()
+            },
+            shielded: false,
+            ..self.member(&[], work)
+        }
+    }
 }
 
 /// What an experiment says of a series it wants.

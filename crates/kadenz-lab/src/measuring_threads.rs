@@ -249,7 +249,7 @@ fn serve(
 }
 
 /// The warning that a loop gave up.
-fn not_run(series: &str, owed: u64) -> Warning {
+pub(crate) fn not_run(series: &str, owed: u64) -> Warning {
     Warning {
         id: BEATS_NOT_RUN.to_owned(),
         text: format!(

@@ -114,7 +114,7 @@ commands! {
         Camera(camera::CameraCommand) = camera::run, camera::schemas;
         #[command(subcommand)]
         Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
-        Campaign(campaign::Options) = campaign::run
+        Campaign(campaign::Options) = campaign::run, campaign::schemas
             => "campaign": kadenz_report::campaign::CampaignReport, "plan": campaign::Planned;
         Load(load::Options) = load::run => "load": load::tell::Told<'_>;
         #[command(subcommand)]

@@ -1,7 +1,5 @@
 //! Probes as commands take them: by name or as a command of the user, with the place and the server that they meet at.
 
-use std::net::TcpListener;
-
 use anyhow::Context as _;
 use kadenz_lab::measuring::Measuring;
 use kadenz_lab::probes::{self, Measures, Probe, ProbeCommand, Server, ServerKind};
@@ -99,13 +97,9 @@ fn filled(url: &str, server: Option<&Server>, folder: Option<&TempDir>) -> anyho
     if url.contains("{port}") {
         let port = match server {
             Some(server) => server.port(),
-            None => free_port().context("cannot find a free port on loopback")?,
+            None => probes::free_port().context("cannot find a free port on loopback")?,
         };
         url = url.replace("{port}", &port.to_string());
     }
     Ok(url)
-}
-
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

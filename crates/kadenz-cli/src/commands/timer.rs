@@ -133,6 +133,11 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
         "`--timeout {}` is outside 1us to 1h",
         options.timeout
     );
+    options.suite.ensure_ours(
+        "clock",
+        options.clock.clock != ClockKind::Monotonic,
+        "the times of a program are of CLOCK_MONOTONIC",
+    )?;
     let mut suite = options.suite.plan("timer-oneshot", options.clock.clock)?;
     let session = &mut suite.measuring.session;
     session.set("timeout", options.timeout.to_string());
@@ -155,6 +160,11 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
 }
 
 fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
+    options.suite.ensure_ours(
+        "pace",
+        options.pace != Overrun::CatchUp,
+        "a timer of a program does after a late wake-up as its library does",
+    )?;
     let interval = options.rate.interval();
     let duration = options
         .duration
@@ -249,6 +259,15 @@ impl SuiteOptions {
             url: Some(place.url.clone()).filter(|it| !it.is_empty()),
         };
         Ok(Some((probe, place)))
+    }
+
+    /// Refuses an option that a program's timers do not heed.
+    fn ensure_ours(&self, option: &str, is_asked_for: bool, why: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.with.is_none() || !is_asked_for,
+            "`--{option}` holds for timers of this program: {why}; leave it out with `--with`"
+        );
+        Ok(())
     }
 
     fn tell(

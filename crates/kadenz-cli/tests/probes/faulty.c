@@ -33,6 +33,12 @@ int main(int argc, char **argv) {
         kadenz_probe_ready(probe);
         while (kadenz_probe_next(probe)) {
             if (is(fault, "dies") && probe->sequence == 50) raise(SIGKILL);
+            if (is(fault, "ends") && probe->sequence == 50) break;
+            if (is(fault, "hangs") && probe->sequence == 50) {
+                kadenz_probe_line(probe, "error lost its way");
+                kadenz_probe_flush(probe);
+                pause();
+            }
             if (is(fault, "faults")) send_with_faults(end, probe);
             else send(end, kadenz_probe_message(probe), kadenz_probe_bytes(probe), 0);
             kadenz_probe_sent(probe, 1);

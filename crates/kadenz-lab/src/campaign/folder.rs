@@ -93,20 +93,30 @@ pub struct Campaign {
 }
 
 /// What `campaign.json` holds. Which runs are done is told by their folders.
-#[derive(Serialize)]
-struct Record<'a> {
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Record<'a> {
+    /// 1. A reader refuses others.
     version: u32,
+    /// As the plan calls it.
     name: &'a str,
+    /// The words that all runs have.
     command: &'a [String],
+    /// How often each combination is measured.
     rounds: u32,
+    /// In the order in which they are measured.
     runs: Vec<RecordedRun<'a>>,
 }
 
-#[derive(Serialize)]
+/// A run that is planned.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecordedRun<'a> {
+    /// From 1 on.
     number: usize,
     /// Its folder, once it is done.
     folder: String,
+    /// From 1 on.
     round: u32,
     /// By the name of the option.
     values: BTreeMap<&'a str, String>,
@@ -339,11 +349,18 @@ fn check_version(path: &Path) -> Result<(), CampaignError> {
     }
 }
 
+/// Whether a folder of this name is one that a campaign measures into: `0007.running-4711`.
+fn is_working(name: &str) -> bool {
+    let are_digits =
+        |it: &str, least| it.len() >= least && it.bytes().all(|it| it.is_ascii_digit());
+    name.split_once(RUNNING)
+        .is_some_and(|(run, process)| are_digits(run, DIGITS) && are_digits(process, 1))
+}
+
 /// Removes what attempts that were killed left. What stays in spite of all is in nobody's way.
 fn clear_earlier(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_left = |name: &str| name.split_once(RUNNING).is_some();
-    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_left));
+    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_working));
     for path in left.map(|it| it.path()) {
         for _ in 0..TRIES {
             if clear(&path).is_ok() {

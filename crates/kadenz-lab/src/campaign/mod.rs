@@ -29,7 +29,7 @@ mod time;
 
 pub use crate::lock::LockError;
 pub use file::PlanError;
-pub use folder::{Campaign, CampaignError};
+pub use folder::{Campaign, CampaignError, Record};
 pub use plan::{Parameter, Plan, PlannedRun, Value};
 pub use time::{Pace, measuring_time};
 

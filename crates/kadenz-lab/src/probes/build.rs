@@ -1,5 +1,6 @@
 //! Builds a probe from its source, once for each content.
 
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,11 @@ pub enum BuildError {
         /// How to get what is missing.
         remedy: &'static str,
     },
+    /// The environment names no cache.
+    #[error(
+        "a built probe has no place: set XDG_CACHE_HOME, or HOME, to the absolute path of a folder that you may write"
+    )]
+    NoCache,
     /// Nothing can be written to the cache.
     #[error("cannot write {}: {source}; set XDG_CACHE_HOME to a folder that you may write", path.display())]
     Write {
@@ -38,55 +44,96 @@ pub enum BuildError {
     },
 }
 
-/// Where built probes lie: `$XDG_CACHE_HOME/kadenz/probes`, or below `~/.cache`.
+/// The folder of built probes, where the environment names one.
+#[derive(Clone, Debug)]
+pub struct Cache(Option<PathBuf>);
+
+/// Where built probes lie: `$XDG_CACHE_HOME/kadenz/probes`, or below `$HOME/.cache`. As the XDG specification says,
+/// a relative path does not count.
 #[must_use]
-pub fn cache() -> PathBuf {
+pub fn cache() -> Cache {
     let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|it| !it.is_empty())
-            .map(PathBuf::from)
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|it| it.is_absolute())
     };
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    cache
-        .unwrap_or_else(|| PathBuf::from("."))
-        .join("kadenz/probes")
+    Cache(cache.map(|it| it.join("kadenz/probes")))
 }
 
-/// Builds a probe below `cache`, unless it has been built from the same source there.
+/// Builds a probe below `cache`, unless it has been built from the same source there. Of several who build it at
+/// once, one does.
 ///
 /// # Errors
 /// [`BuildError`]; the remedy says how to get the middleware.
-pub fn build(probe: &'static Probe, cache: &Path) -> Result<Built, BuildError> {
+pub fn build(probe: &'static Probe, cache: &Cache) -> Result<Built, BuildError> {
+    let cache = cache.0.as_deref().ok_or(BuildError::NoCache)?;
     let folder = folder(probe, cache);
-    let program = folder.join("probe");
-    let words = match probe.language {
-        Language::Python => vec!["python3".to_owned(), text(&folder.join(probe.files[0].0))],
-        _ => vec![text(&program)],
-    };
-    if is_built(probe, cache) {
-        return Ok(Built { words });
+    if !is_whole(&folder) {
+        let _alone = lock(probe, cache)?;
+        if !is_whole(&folder) {
+            build_into(probe, cache, &folder)?;
+        }
     }
-    write_sources(probe, &folder)?;
+    Ok(Built {
+        words: match probe.language {
+            Language::Python => vec!["python3".to_owned(), text(&folder.join(probe.files[0].0))],
+            _ => vec![text(&folder.join(PROGRAM))],
+        },
+    })
+}
+
+/// Builds beside the folder, which thus is there whole or not at all.
+fn build_into(probe: &'static Probe, cache: &Path, folder: &Path) -> Result<(), BuildError> {
+    let cannot = |source| cannot_write(folder, source);
+    let beside = tempfile::Builder::new()
+        .prefix(&format!(".{}-", probe.name))
+        .tempdir_in(cache)
+        .map_err(cannot)?;
+    write_sources(probe, beside.path())?;
     let failed = |said: String| BuildError::Compiler {
         name: probe.name,
         said,
         remedy: probe.remedy,
     };
-    for mut step in steps(probe, &folder, &program) {
+    for mut step in steps(probe, beside.path(), &target(probe, cache)) {
         run(&mut step).map_err(failed)?;
     }
-    write(&folder.join(BUILT), "")?;
-    Ok(Built { words })
+    write(&beside.path().join(BUILT), "")?;
+    // What a build that was killed left there.
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::rename(beside.path(), folder).map_err(cannot)
+}
+
+/// Held while a probe is built; let go at the latest with the process.
+fn lock(probe: &Probe, cache: &Path) -> Result<File, BuildError> {
+    let path = cache.join(format!(".{}.lock", probe.name));
+    let opened = std::fs::create_dir_all(cache).and_then(|()| File::create(&path));
+    let file = opened.map_err(|source| cannot_write(&path, source))?;
+    // Not every file system has locks; what is there is whole without, too.
+    let _ = file.lock();
+    Ok(file)
 }
 
 /// Whether it has been built below `cache`.
 #[must_use]
-pub fn is_built(probe: &Probe, cache: &Path) -> bool {
-    folder(probe, cache).join(BUILT).exists()
+pub fn is_built(probe: &Probe, cache: &Cache) -> bool {
+    let cache = cache.0.as_deref();
+    cache.is_some_and(|it| is_whole(&folder(probe, it)))
 }
 
+fn is_whole(folder: &Path) -> bool {
+    folder.join(BUILT).exists()
+}
+
+/// In the folder of a probe.
+const PROGRAM: &str = "probe";
 /// Written last into a folder.
 const BUILT: &str = "built";
+
+/// Where cargo keeps what a probe in Rust is built of, whatever became of the probe's own source.
+fn target(probe: &Probe, cache: &Path) -> PathBuf {
+    cache.join(format!("{}-target", probe.name))
+}
 
 fn folder(probe: &Probe, cache: &Path) -> PathBuf {
     cache.join(format!("{}-{:016x}", probe.name, content(probe)))
@@ -115,14 +162,19 @@ fn write(path: &Path, content: &str) -> Result<(), BuildError> {
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| std::fs::write(path, content))
-        .map_err(|source| BuildError::Write {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(|source| cannot_write(path, source))
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> BuildError {
+    BuildError::Write {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// The commands that build it, in their order.
-fn steps(probe: &Probe, folder: &Path, program: &Path) -> Vec<Command> {
+fn steps(probe: &Probe, folder: &Path, target: &Path) -> Vec<Command> {
+    let program = folder.join(PROGRAM);
     let command = |name: &str| {
         let mut command = Command::new(name);
         command.current_dir(folder);
@@ -130,7 +182,7 @@ fn steps(probe: &Probe, folder: &Path, program: &Path) -> Vec<Command> {
     };
     let compile = |compiler: &str, source: &str| {
         let mut compile = command(compiler);
-        compile.args(["-O2", "-o"]).arg(program).arg(source);
+        compile.args(["-O2", "-o"]).arg(&program).arg(source);
         compile.args(probe.arguments).arg("-pthread");
         compile
     };
@@ -145,19 +197,13 @@ fn steps(probe: &Probe, folder: &Path, program: &Path) -> Vec<Command> {
         }
         Language::Rust => {
             let mut cargo = command("cargo");
-            cargo.args([
-                "build",
-                "--release",
-                "--quiet",
-                "--locked",
-                "--target-dir",
-                "target",
-            ]);
+            cargo.args(["build", "--release", "--quiet", "--locked"]);
+            cargo.arg("--target-dir").arg(target);
             cargo
                 .arg("--manifest-path")
                 .arg(format!("{}/Cargo.toml", probe.name));
             let mut copy = command("cp");
-            copy.arg(format!("target/release/probe-{}", probe.name))
+            copy.arg(target.join(format!("release/probe-{}", probe.name)))
                 .arg(program);
             vec![cargo, copy]
         }
@@ -190,4 +236,53 @@ fn run(step: &mut Command) -> Result<(), String> {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+mod tests {
+    use super::super::probe;
+    use super::*;
+
+    #[test]
+    fn who_builds_a_probe_at_once_with_others_gets_one_that_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache(Some(folder.path().join("cache")));
+        let udp = probe("udp").unwrap();
+        assert!(!is_built(udp, &cache));
+        let builders: Vec<_> = (0..4)
+            .map(|_| {
+                let cache = cache.clone();
+                std::thread::spawn(move || build(udp, &cache).unwrap().words)
+            })
+            .collect();
+        for builder in builders {
+            let words = builder.join().unwrap();
+            assert!(Path::new(&words[0]).is_file(), "{words:?}");
+        }
+        assert!(is_built(udp, &cache));
+        let left = std::fs::read_dir(folder.path().join("cache")).unwrap();
+        let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "the probe and its lock: {left:?}");
+    }
+
+    #[test]
+    fn half_a_probe_is_built_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache(Some(folder.path().to_owned()));
+        let udp = probe("udp").unwrap();
+        let half = super::folder(udp, folder.path());
+        std::fs::create_dir(&half).unwrap();
+        std::fs::write(half.join("udp.c"), "int main(void) { return").unwrap();
+        let words = build(udp, &cache).unwrap().words;
+        assert!(Path::new(&words[0]).is_file() && is_built(udp, &cache));
+    }
+
+    #[test]
+    fn without_a_cache_nothing_is_built() {
+        let udp = probe("udp").unwrap();
+        let refused = build(udp, &Cache(None)).unwrap_err().to_string();
+        assert!(refused.contains("XDG_CACHE_HOME"), "{refused}");
+        assert!(!is_built(udp, &Cache(None)));
+    }
 }

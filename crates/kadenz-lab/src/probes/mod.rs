@@ -9,7 +9,7 @@ pub(crate) mod program;
 pub mod protocol;
 mod server;
 
-pub use build::{BuildError, Built, build, cache, is_built, write_sources};
+pub use build::{BuildError, Built, Cache, build, cache, is_built, write_sources};
 pub use catalog::{ALL, Language, Measures, Probe, probe};
 pub use program::{ProbeCommand, ProbeFailed};
-pub use server::{Server, ServerError, ServerKind};
+pub use server::{Server, ServerError, ServerKind, free_port};

@@ -41,6 +41,24 @@ pub(crate) enum Event {
     Ended(Option<String>),
 }
 
+/// What is wanted of a probe still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// What it will tell.
+    More,
+    /// That it ends.
+    Nothing,
+}
+
+/// How a probe ended that was attended to.
+#[derive(Debug)]
+pub(crate) struct Attended {
+    /// Why it failed, if it did.
+    pub(crate) failed: Option<ProbeFailed>,
+    /// Whether it had been told to end.
+    pub(crate) was_told: bool,
+}
+
 /// A probe that runs.
 pub(crate) struct ProbeProgram {
     words: String,
@@ -60,6 +78,8 @@ pub(crate) struct ProbeProgram {
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A probe that was told to end ends in this time.
 pub(crate) const END: Duration = Duration::from_secs(3);
+/// How long a wait for a line lasts until it is looked whether more is wanted.
+const WAIT: Duration = Duration::from_millis(20);
 /// How often it is looked whether a probe has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// What a probe wrote before its end is read in this time.
@@ -70,6 +90,9 @@ const MAX_SAID: u64 = 4096;
 const MAX_WAITING: usize = 1 << 16;
 /// A pipe hands on so much at once.
 const BLOCK: usize = 1 << 16;
+/// A probe's output holds so much, where the system grants it: ten seconds at 1 kHz, so that a probe does not wait
+/// for who reads.
+const PIPE: usize = 1 << 20;
 /// How long before this probe another may have published its first message.
 const EARLIER: Duration = Duration::from_secs(60);
 /// By how much a clock may differ that is read later.
@@ -86,6 +109,8 @@ impl ProbeProgram {
         let cannot = |error: io::Error| failed(format!("cannot be started: {error}"));
         let (their_input, mut orders) = io::pipe().map_err(cannot)?;
         let (output, their_output) = io::pipe().map_err(cannot)?;
+        // A smaller one does as well, while the reader keeps up.
+        let _ = launch::enlarge_pipe(&output, PIPE);
         let notes = tempfile::tempfile().map_err(cannot)?;
         let mut start = Command::new(&command.words[0]);
         start.args(&command.words[1..]).stdin(their_input);
@@ -173,6 +198,43 @@ impl ProbeProgram {
         }
     }
 
+    /// Hands on each line until the probe has ended; between lines, now and then, nothing. Told to end once `take`
+    /// says that nothing more is wanted, as a probe tells first what it holds still.
+    pub(crate) fn attend(
+        &mut self,
+        silence: Option<Duration>,
+        mut take: impl FnMut(Option<Line>) -> Wanted,
+    ) -> Attended {
+        let (mut until, mut said_at) = (None, Instant::now());
+        let failed = loop {
+            let event = self.next(WAIT);
+            let line = match event {
+                Some(Event::Ended(why)) => break why,
+                Some(Event::Line(line)) => Some(line),
+                None => None,
+            };
+            if line.is_some() {
+                said_at = Instant::now();
+            }
+            if take(line) == Wanted::Nothing && until.is_none() {
+                self.end();
+                until = Some(Instant::now() + END);
+            }
+            if until.is_some_and(|until| Instant::now() > until) {
+                self.kill();
+                break Some("does not end".to_owned());
+            }
+            if let Some(silence) = silence.filter(|it| said_at.elapsed() > *it) {
+                self.kill();
+                break Some(format!("says nothing for {} s", silence.as_secs()));
+            }
+        };
+        Attended {
+            failed: failed.map(|why| self.failed(why)),
+            was_told: until.is_some(),
+        }
+    }
+
     pub(crate) fn tell(&mut self, order: Order) {
         if let Some(orders) = &mut self.orders {
             // One that has ended says so by itself.
@@ -210,8 +272,8 @@ struct Attendant {
     events: SyncSender<Event>,
     /// No message of it can have been published before.
     since: MonotonicTime,
-    /// What the probe said why it ends.
-    error: Option<String>,
+    /// What the probe said why it ends, and when.
+    error: Option<(String, Instant)>,
     /// When the probe was seen to have ended.
     ended_at: Option<Instant>,
 }
@@ -234,7 +296,7 @@ impl Attendant {
         std::thread::spawn(move || read(output, &blocks_to));
         let mut lines = Lines::default();
         let bad = loop {
-            if killed.try_recv().is_ok() {
+            if killed.try_recv().is_ok() || self.failed_long_ago() {
                 self.program.kill();
                 break None;
             }
@@ -269,17 +331,24 @@ impl Attendant {
         self.ended_at.get_or_insert_with(Instant::now).elapsed() > READ
     }
 
+    /// Whether it said why it ends, and has had its time to do so: a library's threads may keep it.
+    fn failed_long_ago(&self) -> bool {
+        let at = self.error.as_ref().map(|(_, at)| *at);
+        at.is_some_and(|at| at.elapsed() > END)
+    }
+
     fn line(&mut self, line: &[u8]) -> Result<(), BadLine> {
         let line = Line::parse(line)?;
         match &line {
-            Line::Error(text) => self.error = Some(format!("says: {text}")),
+            Line::Error(text) => self.error = Some((format!("says: {text}"), Instant::now())),
             Line::Message(it) => {
                 self.check(it.sent_ns, it.received_ns)?;
                 self.check(it.intended_ns, it.received_ns)?;
             }
             Line::Timer {
                 start_ns, end_ns, ..
-            } => self.check(*start_ns, *end_ns)?,
+            }
+            | Line::Ignored { start_ns, end_ns } => self.check(*start_ns, *end_ns)?,
             Line::Started(at_ns) | Line::Woke(at_ns) => self.check(*at_ns, *at_ns)?,
             _ => {}
         }
@@ -315,7 +384,7 @@ impl Attendant {
             std::thread::sleep(POLL_INTERVAL);
         };
         let error = self.error.take();
-        error.or_else(|| {
+        error.map(|(text, _)| text).or_else(|| {
             let status = status.filter(|it| !it.success())?;
             Some(ended_badly(status, notes))
         })

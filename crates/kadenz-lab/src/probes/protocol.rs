@@ -120,8 +120,13 @@ pub enum Line {
         /// Its own lateness.
         reported_ns: i64,
     },
-    /// `ignored`: a one-shot timer was set and never fired.
-    Ignored,
+    /// `ignored START_NS END_NS`: a one-shot timer was set and never fired.
+    Ignored {
+        /// When it was set.
+        start_ns: i64,
+        /// When it was given up.
+        end_ns: i64,
+    },
     /// `started AT_NS`: a cyclic timer was started.
     Started(i64),
     /// `woke AT_NS`: it called back.
@@ -182,7 +187,6 @@ impl Line {
             "error" => Some(Self::Error(rest.trim().to_owned())),
             "heard" if rest.is_empty() => Some(Self::Heard),
             "foreign" if rest.is_empty() => Some(Self::Foreign),
-            "ignored" if rest.is_empty() => Some(Self::Ignored),
             "message" => Self::message(rest),
             "published" => Self::published(rest),
             "timer" => numbers(rest).map(|[start_ns, end_ns, reported_ns]| Self::Timer {
@@ -190,6 +194,7 @@ impl Line {
                 end_ns,
                 reported_ns,
             }),
+            "ignored" => numbers(rest).map(|[start_ns, end_ns]| Self::Ignored { start_ns, end_ns }),
             "started" => numbers(rest).map(|[at_ns]| Self::Started(at_ns)),
             "woke" => numbers(rest).map(|[at_ns]| Self::Woke(at_ns)),
             _ => None,
@@ -307,16 +312,19 @@ mod tests {
 
     #[test]
     fn timers_have_lines_of_their_own() {
-        let read = lines(b"timer 10 1020 -5\nignored\nstarted 7\nwoke 1007\n", 100).unwrap();
+        let read = lines(
+            b"timer 10 1020 -5\nignored 10 2000\nstarted 7\nwoke 1007\n",
+            100,
+        )
+        .unwrap();
         let timer = Line::Timer {
             start_ns: 10,
             end_ns: 1020,
             reported_ns: -5,
         };
-        assert_eq!(
-            read,
-            [timer, Line::Ignored, Line::Started(7), Line::Woke(1007)]
-        );
+        let (start_ns, end_ns) = (10, 2000);
+        let ignored = Line::Ignored { start_ns, end_ns };
+        assert_eq!(read, [timer, ignored, Line::Started(7), Line::Woke(1007)]);
     }
 
     #[test]
@@ -336,7 +344,8 @@ mod tests {
             "timer 1 2",
             "woke",
             "woke  1",
-            "ignored twice",
+            "ignored",
+            "ignored 1",
             "heard twice",
         ] {
             let error = Line::parse(bad.as_bytes()).unwrap_err();

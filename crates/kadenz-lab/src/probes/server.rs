@@ -282,7 +282,11 @@ fn guarded(command: &Command, last: &str, log: &Path, policy: Policy) -> Command
     guard
 }
 
-fn free_port() -> io::Result<u16> {
+/// A port on loopback that nobody listened at a moment ago.
+///
+/// # Errors
+/// The system gives none.
+pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 

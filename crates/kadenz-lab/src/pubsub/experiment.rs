@@ -5,10 +5,9 @@ use std::sync::mpsc::{self, SyncSender};
 use kadenz_msg::bus::{Bus, Publisher};
 use kadenz_msg::provider;
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::messages::Messages;
+use kadenz_record::run::messages::{Messages, PUBLISH_LATENESS};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::tuning::Tuning;
 
 use super::listener::Listener;
 use super::probe::Probe;
@@ -272,12 +271,7 @@ fn listening(
     };
     let names: Vec<&str> = series.iter().map(String::as_str).collect();
     match is_probe {
-        // The probe is tuned, and not the thread that reads what it tells.
-        true => Member {
-            tuning: Tuning::default(),
-            shielded: false,
-            ..measuring.member(&[], Box::new(work))
-        },
+        true => measuring.attending(Box::new(work)),
         false => measuring.member(&names, Box::new(work)),
     }
 }
@@ -360,6 +354,10 @@ fn tell_of_source(
             for name in OF_PUBLISHER {
                 ongoing.running.add_series_tuning(name, measures.clone());
             }
+            if published.not_run > 0 {
+                let warning = measuring_threads::not_run(PUBLISH_LATENESS, published.not_run);
+                ongoing.running.add_warning(warning);
+            }
             Some(published)
         }
         Err(said) => {
@@ -387,7 +385,7 @@ fn conclude(
 ) {
     let published = published.unwrap_or(Published {
         published: plan.publish.count,
-        refused: 0,
+        ..Published::default()
     });
     for warning in listeners.iter().flat_map(Listener::warnings) {
         ongoing.running.add_warning(warning);

@@ -31,6 +31,8 @@ pub struct Published {
     pub published: u64,
     /// Of these, messages that the provider did not take.
     pub refused: u64,
+    /// Of these, messages that were never handed to it: the publisher was so far behind that it gave up.
+    pub not_run: u64,
 }
 
 impl PublishPlan {
@@ -70,7 +72,8 @@ pub fn greet(
 }
 
 /// Publishes a message on every beat from the context's start on, until the plan is done or somebody
-/// stops it. A beat that comes late is published late, with its own intended time.
+/// stops it. A beat that comes late is published late, with its own intended time; those that are owed still when the
+/// [`GRACE`] is over count as messages that were to be published.
 ///
 /// # Real-time safety
 /// As [`Publisher::publish`]; beside it the sleeper's system call and two readings of the clock.
@@ -103,6 +106,8 @@ pub fn publish_on_beat(
         }
         if sent > patience {
             context.owed += all - beat.index();
+            told.not_run = plan.count - told.published;
+            told.published = plan.count;
             break;
         }
     }

@@ -111,12 +111,16 @@ impl Recorders {
     /// Real-time safe: no allocation, lock or system call.
     pub(super) fn times(&mut self, probe: &Probe, there_ns: i64, origin: MonotonicTime) -> Sample {
         let origin_ns = origin.as_ns().cast_signed();
-        let there_ns = there_ns - origin_ns;
-        let sample = |since_ns: i64| Sample {
-            sequence: probe.sequence.cast_unsigned(),
-            intended_ns: since_ns - origin_ns,
-            actual_ns: there_ns,
-            value_ns: there_ns - (since_ns - origin_ns),
+        let there_ns = there_ns.saturating_sub(origin_ns);
+        // The message's own times are whatever somebody on the bus wrote there.
+        let sample = |since_ns: i64| {
+            let intended_ns = since_ns.saturating_sub(origin_ns);
+            Sample {
+                sequence: probe.sequence.cast_unsigned(),
+                intended_ns,
+                actual_ns: there_ns,
+                value_ns: there_ns.saturating_sub(intended_ns),
+            }
         };
         let (beat, sent) = (sample(probe.intended_ns), sample(probe.sent_ns));
         self.one_way.record(beat);
@@ -124,7 +128,7 @@ impl Recorders {
         if let Some([lateness, publish]) = &mut self.publishing {
             lateness.record(Sample {
                 actual_ns: sent.intended_ns,
-                value_ns: probe.sent_ns - probe.intended_ns,
+                value_ns: probe.sent_ns.saturating_sub(probe.intended_ns),
                 ..beat
             });
             if probe.sequence > 0 && probe.before_ns >= 0 {

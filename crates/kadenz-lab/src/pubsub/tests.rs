@@ -196,3 +196,55 @@ fn neither_loop_allocates() {
     assert_eq!((subscriber.received, subscriber.lost), (200, 0));
     drop(running);
 }
+
+#[test]
+fn no_time_that_somebody_writes_on_the_bus_overflows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (measuring, plan) = (measuring(&folder.path().join("run")), plan(1));
+    let mut run = RunWriter::create(&measuring.session.out, Run::default()).unwrap();
+    let made = series::create(&measuring, &mut run, &plan, 0, Stages::None);
+    let (mut recorders, _) = made.unwrap();
+    let running = run.start(Duration::from_millis(20)).unwrap();
+    for ns in [i64::MIN, -1, i64::MAX] {
+        let written = Probe {
+            sequence: 1,
+            intended_ns: ns,
+            sent_ns: ns.wrapping_neg(),
+            before_ns: ns,
+            ..Probe::default()
+        };
+        recorders.times(&written, clock::now().as_ns().cast_signed(), clock::now());
+    }
+    drop(recorders);
+    let run = running.finish(EndedBy::Finished).unwrap();
+    assert_eq!(recorded(&run, "one-way"), 3);
+}
+
+#[test]
+fn what_the_publisher_gave_up_counts_as_lost() {
+    let mut plan = plan(1);
+    plan.publish.warm_up = 0;
+    let bus = Bus::open(&plan.url).unwrap();
+    let mut publisher = bus.publisher(CHANNEL).unwrap();
+    let listener = BusListener::open(&plan, "subscriber-1".to_owned(), bus).unwrap();
+    let clock = clock::open(ClockKind::Monotonic).unwrap();
+    let mut sleeper = sleep::open(SleeperKind::Spin, SleeperOptions::default()).unwrap();
+    // Its time was over long ago.
+    let start = clock::now().offset_by_ns(-3_600_000_000_000);
+    let mut context = LoopContext {
+        start,
+        origin: start,
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop: &Stop::default(),
+        owed: 0,
+    };
+    let told = publish_on_beat(&plan.publish, &mut publisher, &mut context);
+    let expected = Published {
+        published: 200,
+        refused: 0,
+        not_run: 199,
+    };
+    assert_eq!((told, context.owed), (expected, 199));
+    assert_eq!(listener.close(told.published).lost, 200);
+}

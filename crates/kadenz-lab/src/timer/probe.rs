@@ -1,27 +1,24 @@
 //! The same suites, of the timers of a probe: those of ROS, above all.
 
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::labels::{Labels, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Run, Warning};
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
-use kadenz_rt::tuning::Tuning;
 
 use super::suite::{SuitePlan, VALUES, cyclic_series, oneshot_series};
 use super::{CyclicMeter, CyclicPlan, OneShotMeter, OneShotPlan};
 use crate::measuring::ExperimentError;
-use crate::measuring_threads::{self, LoopContext, Member, Watch};
-use crate::probes::program::{END, Event, ProbeProgram, noted};
+use crate::measuring_threads::{self, LoopContext, Watch};
+use crate::probes::program::{ProbeProgram, Wanted, noted};
 use crate::probes::protocol::{Line, Order, Role, Settings};
 use crate::probes::{ProbeCommand, ProbeFailed};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 
-/// How long a wait lasts until it is looked whether somebody stops it.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A probe whose timers fire says so in this time and an interval more.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -80,25 +77,34 @@ pub fn oneshot_probe(
     let timeout = plan.timeout;
     let mut meter = None;
     let take = move |line: &Line, origin: MonotonicTime| {
-        let Line::Timer {
-            start_ns,
-            end_ns,
-            reported_ns,
-        } = *line
-        else {
-            return;
-        };
         let meter = meter.get_or_insert_with(|| OneShotMeter::new(origin, timeout));
-        let samples = meter.fired(time(start_ns), time(end_ns), reported_ns);
-        recorders.measured.record(samples.measured);
-        recorders.reported.record(samples.reported);
-        recorders.difference.record(samples.difference);
+        match *line {
+            Line::Timer {
+                start_ns,
+                end_ns,
+                reported_ns,
+            } => {
+                let samples = meter.fired(time(start_ns), time(end_ns), reported_ns);
+                recorders.measured.record(samples.measured);
+                recorders.reported.record(samples.reported);
+                recorders.difference.record(samples.difference);
+                1
+            }
+            // It was late by this at least, and reported nothing.
+            Line::Ignored { start_ns, end_ns } => {
+                let samples = meter.fired(time(start_ns), time(end_ns), 0);
+                recorders.measured.record(samples.measured);
+                1
+            }
+            _ => 0,
+        }
     };
     let prepared = Prepared {
         run,
         program,
         series: names.to_vec(),
         interval: timeout,
+        count: plan.repetitions,
     };
     measure(suite, prepared, take, stop, watch)
 }
@@ -114,11 +120,12 @@ pub fn cyclic_probe(
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
-    let cycles = plan.cycles.unwrap_or(u64::MAX);
+    let wakes = plan.cycles.unwrap_or(u64::MAX);
+    let wakes = wakes.saturating_add(plan.warm_up);
     let settings = probe
         .settings(Role::Cyclic)
         .with("interval_ns", plan.interval.as_duration().as_nanos())
-        .with("count", cycles);
+        .with("count", wakes);
     let program = ProbeProgram::start(&probe.command, &settings)?;
     let mut run = session::begin(&suite.measuring.session)?;
     let names = ["lateness", "jitter"].map(str::to_owned);
@@ -126,31 +133,37 @@ pub fn cyclic_probe(
     let by = format!("timer of {}", program.middleware);
     let [mut lateness, mut jitter] =
         cyclic_series(&suite.measuring, plan, &names, labels, &by, &mut run)?;
-    let interval = plan.interval;
+    let (interval, warm_up) = (plan.interval, plan.warm_up);
     let mut begun = None;
     let take = move |line: &Line, origin: MonotonicTime| match *line {
         Line::Started(at_ns) => {
             let meter = CyclicMeter::new(origin, interval.as_duration());
             begun = Some((Beat::at(time(at_ns), interval), meter));
+            0
         }
         Line::Woke(at_ns) => {
             // A timer that did not say when it began has no beat.
             let Some((beat, meter)) = &mut begun else {
-                return;
+                return 0;
             };
-            let samples = meter.woke(beat.next(), time(at_ns));
-            lateness.record(samples.lateness);
-            if let Some(sample) = samples.jitter {
-                jitter.record(sample);
+            let intended = beat.next();
+            if beat.index() > warm_up {
+                let samples = meter.woke(intended, time(at_ns));
+                lateness.record(samples.lateness);
+                if let Some(sample) = samples.jitter {
+                    jitter.record(sample);
+                }
             }
+            1
         }
-        _ => {}
+        _ => 0,
     };
     let prepared = Prepared {
         run,
         program,
         series: names.to_vec(),
         interval: interval.as_duration(),
+        count: wakes,
     };
     measure(suite, prepared, take, stop, watch)
 }
@@ -164,10 +177,11 @@ fn time(ns: i64) -> MonotonicTime {
     MonotonicTime::from_ns(ns.unsigned_abs())
 }
 
-/// What became of a probe, and how many of its timers never fired.
+/// What became of a probe, how many timers it told of, and how many of these never fired.
 #[derive(Default)]
 struct Ended {
     failed: Option<ProbeFailed>,
+    values: u64,
     ignored: u64,
     notes: Vec<String>,
 }
@@ -178,13 +192,15 @@ struct Prepared {
     program: ProbeProgram,
     series: Vec<String>,
     interval: Duration,
+    /// How many timers are to be told of.
+    count: u64,
 }
 
 /// Lets the probe set its timers, and takes what it tells.
 fn measure(
     suite: &SuitePlan,
     prepared: Prepared,
-    take: impl FnMut(&Line, MonotonicTime) + Send + 'static,
+    take: impl FnMut(&Line, MonotonicTime) -> u64 + Send + 'static,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
@@ -193,6 +209,7 @@ fn measure(
         program,
         series,
         interval,
+        count,
     } = prepared;
     let _load = suite.load()?;
     let ongoing = suite.measuring.start(run)?;
@@ -212,14 +229,9 @@ fn measure(
     let (origin, stopped) = (ongoing.origin, stop.clone());
     let work = move |_: &mut LoopContext<'_>| {
         // Gone only if the main thread has failed.
-        let _ = ended_to.send(receive(program, take, origin, interval, &stopped));
+        let _ = ended_to.send(receive(program, take, (interval, count), origin, &stopped));
     };
-    // The probe is tuned, and not the thread that reads what it tells.
-    let member = Member {
-        tuning: Tuning::default(),
-        shielded: false,
-        ..suite.measuring.member(&[], Box::new(work))
-    };
+    let member = suite.measuring.attending(Box::new(work));
     let ended_by = measuring_threads::work(&ongoing, vec![member], stop, watch)?;
     let ended = ended.recv().unwrap_or_default();
     let has_failed = ended.failed.is_some();
@@ -232,50 +244,40 @@ fn measure(
 
 fn receive(
     mut program: ProbeProgram,
-    mut take: impl FnMut(&Line, MonotonicTime),
+    mut take: impl FnMut(&Line, MonotonicTime) -> u64,
+    (interval, count): (Duration, u64),
     origin: MonotonicTime,
-    interval: Duration,
     stop: &Stop,
 ) -> Ended {
     let mut ended = Ended::default();
-    let (mut until, mut silence, mut said_at) = (None, SILENCE + interval, Instant::now());
     program.tell(Order::Begin);
-    loop {
-        if until.is_none() && stop.requested() {
-            program.end();
-            until = Some(Instant::now() + END);
-            silence = END;
+    let attended = program.attend(Some(SILENCE + interval), |line| {
+        if let Some(Line::Note(text)) = line {
+            ended.notes.push(text);
+        } else if let Some(line) = line {
+            ended.ignored += u64::from(matches!(line, Line::Ignored { .. }));
+            ended.values += take(&line, origin);
         }
-        match program.next(POLL_INTERVAL) {
-            Some(Event::Line(Line::Ignored)) => ended.ignored += 1,
-            Some(Event::Line(Line::Note(text))) => ended.notes.push(text),
-            Some(Event::Line(line)) => take(&line, origin),
-            Some(Event::Ended(why)) => {
-                ended.failed = why.map(|why| program.failed(why));
-                return ended;
-            }
-            None => {
-                if said_at.elapsed() > silence {
-                    let seconds = silence.as_secs();
-                    ended.failed = Some(program.failed(format!("says nothing for {seconds} s")));
-                    return ended;
-                }
-                continue;
-            }
+        match stop.requested() {
+            true => Wanted::Nothing,
+            false => Wanted::More,
         }
-        said_at = Instant::now();
-        if until.is_some_and(|until| Instant::now() > until) {
-            ended.failed = Some(program.failed("does not end".to_owned()));
-            return ended;
-        }
-    }
+    });
+    let values = ended.values;
+    let is_early = values < count && !attended.was_told;
+    let early = || program.failed(format!("ended early, after {values} of {count} timers"));
+    ended.failed = attended.failed.or_else(|| is_early.then(early));
+    ended
 }
 
 fn note(ongoing: &Ongoing, ended: Ended) {
     if ended.ignored > 0 {
         ongoing.running.add_warning(Warning {
             id: "timers_ignored".to_owned(),
-            text: format!("{} timers were set and never fired", ended.ignored),
+            text: format!(
+                "{} timers were set and never fired: each counts in `measured` as late as it was when it was given up",
+                ended.ignored
+            ),
             remedy: None,
             ..Warning::default()
         });

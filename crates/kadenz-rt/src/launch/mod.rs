@@ -146,3 +146,18 @@ fn refusals(measures: &[Measure]) -> String {
 pub fn start(command: Command, launch: &Launch) -> Result<Program, LaunchError> {
     system::start(command, launch)
 }
+
+/// Lets a pipe hold so many bytes before its writer waits; gives how many it holds then. Where the system has no
+/// such call, the pipe stays as it is.
+///
+/// # Errors
+/// The system grants no pipe of that size: see `/proc/sys/fs/pipe-max-size`.
+pub fn enlarge_pipe(pipe: &io::PipeReader, bytes: usize) -> io::Result<usize> {
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::pipe::fcntl_setpipe_size(pipe, bytes)?);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (pipe, bytes);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+#[cfg(all(test, target_os = "linux"))]
+use kadenz_lab::campaign::Record;
 use kadenz_lab::campaign::{Campaign, Plan, limits};
 use kadenz_report::document::{Answer, Document, Version};
+#[cfg(all(test, target_os = "linux"))]
+use kadenz_report::schema::SchemaFile;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -113,6 +117,13 @@ fn unfinished(campaign: &Campaign, failed: usize, left: usize) -> String {
         "{why}; go on with `kadenz campaign --resume {}`",
         campaign.folder().display()
     )
+}
+
+/// What the folder's own file holds.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn schemas() -> [SchemaFile; 1] {
+    let title = "campaign.json of the folder of a campaign";
+    [SchemaFile::root::<Record<'_>>("campaign-folder", 1).titled(title)]
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

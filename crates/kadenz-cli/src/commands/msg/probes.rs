@@ -27,7 +27,8 @@ Examples:
   kadenz msg probes --sources probes           their sources, to begin with
   kadenz msg latency --with lcm --policy fifo:80
 
-Exit codes: 0 done, 1 a probe that was named cannot be built, 2 there is no probe of that name.")]
+Exit codes: 0 done; 1 a probe that was named cannot be built, or its server is not installed;
+2 there is no probe of that name, or its sources cannot be written.")]
 pub(crate) struct Options {
     /// Only these
     #[arg(value_name = "NAME")]

@@ -56,6 +56,31 @@ fn only_a_run_that_was_measured_to_its_end_counts() {
 }
 
 #[test]
+fn only_what_a_campaign_measures_into_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Campaign::begin(folder.path(), PLAN_TEXT).unwrap());
+    let kept = [
+        "notes.running-late",
+        "0001.running-",
+        "7.running-1",
+        "x0001.running-1",
+        "0001.running-1b",
+    ];
+    for name in kept
+        .into_iter()
+        .chain(["0001.running-1", "123456.running-4711"])
+    {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    drop(Campaign::resume(folder.path()).unwrap());
+    for name in kept {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+    assert!(!folder.path().join("0001.running-1").exists());
+    assert!(!folder.path().join("123456.running-4711").exists());
+}
+
+#[test]
 fn a_failure_is_noted_and_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut campaign = Campaign::begin(folder.path(), PLAN_TEXT).unwrap();

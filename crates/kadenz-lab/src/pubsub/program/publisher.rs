@@ -20,6 +20,10 @@ const AFTER_THE_LAST: Duration = Duration::from_secs(10);
 pub struct ProgramPublisher {
     program: ProbeProgram,
     total: Duration,
+    /// How many messages it is to publish.
+    count: u64,
+    /// Whether it was told to end before it had published them.
+    was_told: bool,
     /// When it is to have ended.
     until: Option<Instant>,
     published: Option<Published>,
@@ -38,6 +42,8 @@ impl ProgramPublisher {
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             total: plan.publish.total(),
+            count: plan.publish.count,
+            was_told: false,
             until: None,
             published: None,
             ended: None,
@@ -53,7 +59,11 @@ impl ProgramPublisher {
             }
             match self.program.next(timeout) {
                 Some(Event::Line(Line::Published { published, refused })) => {
-                    self.published = Some(Published { published, refused });
+                    self.published = Some(Published {
+                        published,
+                        refused,
+                        not_run: 0,
+                    });
                 }
                 Some(Event::Line(Line::Note(text))) => self.notes.push(text),
                 Some(Event::Line(_)) => {}
@@ -80,23 +90,27 @@ impl Source for ProgramPublisher {
     }
 
     fn end(&mut self) {
+        self.was_told = true;
         self.program.end();
         let soon = Instant::now() + END;
         self.until = Some(self.until.map_or(soon, |until| until.min(soon)));
     }
 
     fn finish(mut self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
+        self.take_all(Duration::ZERO);
+        self.was_told |= self.ended.is_none();
         self.program.end();
         self.take_all(END);
-        let failed = |program: &ProbeProgram, why: &str| program.failed(why.to_owned()).to_string();
+        let failed = |why: String| Err(self.program.failed(why).to_string());
         match (self.published, self.ended) {
-            (_, Some(Some(why))) => Err(failed(&self.program, &why)),
-            (Some(published), _) => Ok((published, self.program.measures.clone())),
-            (None, Some(None)) => Err(failed(
-                &self.program,
-                "ended without `published COUNT REFUSED`",
+            (_, Some(Some(why))) => failed(why),
+            (Some(it), _) if it.published < self.count && !self.was_told => failed(format!(
+                "ended early, after {} of {} messages",
+                it.published, self.count
             )),
-            (None, None) => Err(failed(&self.program, "does not end")),
+            (Some(published), _) => Ok((published, self.program.measures.clone())),
+            (None, Some(None)) => failed("ended without `published COUNT REFUSED`".to_owned()),
+            (None, None) => failed("does not end".to_owned()),
         }
     }
 

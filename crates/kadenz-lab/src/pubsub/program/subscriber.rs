@@ -1,12 +1,12 @@
 //! A probe that receives.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kadenz_record::run::messages::Subscriber;
 use kadenz_record::run::model::{TuningMeasure, Warning};
 use kadenz_rt::clock::MonotonicTime;
 
-use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, noted};
+use crate::probes::program::{Event, ProbeCommand, ProbeFailed, ProbeProgram, Wanted, noted};
 use crate::probes::protocol::{Line, Role};
 use crate::pubsub::arrivals::{ArrivalCounts, Heard};
 use crate::pubsub::probe::Probe;
@@ -14,18 +14,20 @@ use crate::pubsub::series::Recorders;
 use crate::pubsub::{LatencyPlan, MessagesError};
 use crate::stop::Stop;
 
-/// How long a wait lasts until it is looked whether anything will come still.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
 /// A probe as a subscriber of a measurement.
 pub(in crate::pubsub) struct ProgramListener {
     program: ProbeProgram,
     pub(in crate::pubsub) name: String,
+    /// Why it ended before it was told to.
+    failed: Option<ProbeFailed>,
+    told: Told,
+}
+
+/// What it told.
+struct Told {
     /// The number that each of its messages carries.
     run: i64,
     arrivals: ArrivalCounts,
-    /// Why it ended before it was told to.
-    failed: Option<ProbeFailed>,
     notes: Vec<String>,
 }
 
@@ -40,10 +42,12 @@ impl ProgramListener {
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             name,
-            run: plan.publish.run,
-            arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
             failed: None,
-            notes: Vec::new(),
+            told: Told {
+                run: plan.publish.run,
+                arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
+                notes: Vec::new(),
+            },
         })
     }
 
@@ -65,7 +69,7 @@ impl ProgramListener {
         match self.program.next(timeout) {
             Some(Event::Line(Line::Heard)) => Ok(true),
             Some(Event::Line(Line::Note(text))) => {
-                self.notes.push(text);
+                self.told.notes.push(text);
                 Ok(false)
             }
             Some(Event::Ended(why)) => {
@@ -83,31 +87,50 @@ impl ProgramListener {
         quit: &Stop,
         origin: MonotonicTime,
     ) {
-        // Told to end, a probe tells first what it holds still.
-        let mut until = None;
-        loop {
-            if until.is_none() && (quit.requested() || self.arrivals.is_complete()) {
-                self.program.end();
-                until = Some(Instant::now() + END);
+        let told = &mut self.told;
+        let attended = self.program.attend(None, |line| {
+            if let Some(line) = line {
+                told.take(line, recorders, origin);
             }
-            match self.program.next(POLL_INTERVAL) {
-                Some(Event::Line(line)) => self.take(line, recorders, origin),
-                Some(Event::Ended(why)) => {
-                    let early = || "ended before it was told to".to_owned();
-                    let why = why.or_else(|| until.is_none().then(early));
-                    self.failed = why.map(|why| self.program.failed(why));
-                    return;
-                }
-                None => {}
+            match quit.requested() || told.arrivals.is_complete() {
+                true => Wanted::Nothing,
+                false => Wanted::More,
             }
-            if until.is_some_and(|until| Instant::now() > until) {
-                self.program.kill();
-                self.failed = Some(self.program.failed("does not end".to_owned()));
-                return;
-            }
-        }
+        });
+        let early = || {
+            self.program
+                .failed("ended before it was told to".to_owned())
+        };
+        let is_early = !attended.was_told;
+        self.failed = attended.failed.or_else(|| is_early.then(early));
     }
 
+    /// Whether it ended before it was told to.
+    pub(in crate::pubsub) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// What belongs into the run as warnings.
+    pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
+        let failed = self.failed.iter().map(|failed| Warning {
+            id: "subscriber_failed".to_owned(),
+            text: format!(
+                "{}: {failed}: what it did not receive is counted as lost",
+                self.name
+            ),
+            remedy: None,
+            ..Warning::default()
+        });
+        failed.chain(noted(&self.name, &self.told.notes)).collect()
+    }
+
+    /// What became of the first `published` messages.
+    pub(in crate::pubsub) fn close(self, published: u64) -> Subscriber {
+        self.told.arrivals.close(&self.name, published)
+    }
+}
+
+impl Told {
     fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
         match line {
             Line::Message(times) => {
@@ -129,29 +152,5 @@ impl ProgramListener {
             // What a subscriber has no use for is no failure of the measurement.
             _ => {}
         }
-    }
-
-    /// Whether it ended before it was told to.
-    pub(in crate::pubsub) fn has_failed(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// What belongs into the run as warnings.
-    pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
-        let failed = self.failed.iter().map(|failed| Warning {
-            id: "subscriber_failed".to_owned(),
-            text: format!(
-                "{}: {failed}: what it did not receive is counted as lost",
-                self.name
-            ),
-            remedy: None,
-            ..Warning::default()
-        });
-        failed.chain(noted(&self.name, &self.notes)).collect()
-    }
-
-    /// What became of the first `published` messages.
-    pub(in crate::pubsub) fn close(self, published: u64) -> Subscriber {
-        self.arrivals.close(&self.name, published)
     }
 }

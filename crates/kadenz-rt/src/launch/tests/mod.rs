@@ -32,3 +32,10 @@ fn measure<'a>(measures: &'a [Measure], name: &str) -> &'a Measure {
     let found = measures.iter().find(|measure| measure.name == name);
     found.unwrap_or_else(|| panic!("no {name} in {measures:?}"))
 }
+
+#[test]
+fn a_pipe_is_enlarged() {
+    let (reader, _writer) = io::pipe().unwrap();
+    let least = 1 << 17;
+    assert!(enlarge_pipe(&reader, least).unwrap() >= least);
+}
