@@ -162,6 +162,8 @@ pub struct SampleFacts {
     pub mean_ns: f64,
     /// Standard deviation of the raw values, exact.
     pub stddev_ns: f64,
+    /// The first two, where a library that has to begin takes longest.
+    pub first: Vec<Extreme>,
     /// The ten highest, highest first.
     pub highest: Vec<Extreme>,
     /// The ten lowest, lowest first.

@@ -6,7 +6,10 @@ use kadenz_record::samples::Sample;
 
 use super::jitter::JitterMeter;
 use super::tally::Tally;
-use super::{Extremes, Moments, SampleFacts};
+use super::{Extreme, Extremes, Moments, SampleFacts};
+
+/// How many of the first samples are kept by themselves.
+const FIRST: usize = 2;
 
 /// Reads the samples of one series as they stream by, and keeps what a report needs of them: a few
 /// hundred kilobytes, however many samples there are.
@@ -27,6 +30,7 @@ use super::{Extremes, Moments, SampleFacts};
 #[derive(Clone, Debug)]
 pub struct SampleMeter {
     next_index: u64,
+    first: Vec<Extreme>,
     moments: Moments,
     extremes: Extremes,
     values: Tally,
@@ -55,6 +59,7 @@ impl SampleMeter {
         let jitter = || Box::new(JitterMeter::new(series.expected_interval_ns));
         Self {
             next_index: 0,
+            first: Vec::new(),
             moments: Moments::default(),
             extremes: Extremes::default(),
             values: Tally::default(),
@@ -72,6 +77,10 @@ impl SampleMeter {
 
     /// Takes values that follow each other without a gap. Lateness is taken to be on a beat.
     pub fn take_values(&mut self, values: &[i64]) {
+        let room = FIRST.saturating_sub(self.first.len());
+        let first = (self.next_index..).zip(values.iter().take(room));
+        self.first
+            .extend(first.map(|(index, &value_ns)| Extreme { index, value_ns }));
         self.moments.extend(values);
         self.extremes.extend(self.next_index, values);
         self.values.extend(values);
@@ -150,6 +159,7 @@ impl SampleMeter {
             count: self.moments.count(),
             mean_ns: self.moments.mean().unwrap_or(0.0),
             stddev_ns: self.moments.stddev().unwrap_or(0.0),
+            first: self.first.clone(),
             highest: self.extremes.highest().to_vec(),
             lowest: self.extremes.lowest().to_vec(),
             jitter: self
@@ -229,6 +239,8 @@ mod tests {
         let jitter = facts.jitter.unwrap();
         assert_eq!((jitter.count, jitter.min_ns, jitter.max_ns), (2, -10, 20));
         assert_eq!(facts.highest[0].index, 9);
+        let first = facts.first.iter().map(|it| (it.index, it.value_ns));
+        assert_eq!(first.collect::<Vec<_>>(), [(5, 10), (6, 30)]);
         assert_eq!(facts.lowest[0].index, 5);
         assert_eq!(meter.misses(), (2, 2));
     }

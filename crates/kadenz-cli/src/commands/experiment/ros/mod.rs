@@ -258,7 +258,7 @@ fn communication_rows(run: &Summary) -> Vec<Row> {
             whole(series.percentile(Percent::P50)),
             whole(series.percentile(Percent::P99_9)),
             whole(series.max_ns),
-            whole(first(series)),
+            whole(first(series, 0)),
             lost(at).map_or_else(|| "-".to_owned(), numbers::thousands),
         ];
         COMMUNICATION.into_iter().zip(cells).collect()
@@ -271,11 +271,9 @@ fn is_of_messages(series: &&SeriesSummary) -> bool {
     [ONE_WAY_FROM_SEND, "latency"].contains(&series.series.value())
 }
 
-/// The value of the first sample, where it is one of the ten highest or lowest.
-fn first(series: &SeriesSummary) -> Option<i64> {
-    let samples = series.samples.as_ref()?;
-    let mut extremes = samples.highest.iter().chain(&samples.lowest);
-    extremes.find(|it| it.index == 0).map(|it| it.value_ns)
+/// The value of the first sample or of the second.
+fn first(series: &SeriesSummary, place: usize) -> Option<i64> {
+    Some(series.samples.as_ref()?.first.get(place)?.value_ns)
 }
 
 /// The ten highest values of each measurement and when they came, and the ten lowest: `|value:index|` as the suites print it.
