@@ -24,8 +24,8 @@ pub struct Probe {
     pub server: Option<ServerKind>,
     /// How to get what it needs to be built.
     pub remedy: &'static str,
-    /// Whether several subscribers can be measured.
-    pub several: bool,
+    /// How many subscribers one publisher serves.
+    pub max_subscribers: u16,
     /// The longest message, in bytes.
     pub max_bytes: usize,
     /// Whether it measures again what another does, in another language.
@@ -62,6 +62,8 @@ const ANY: usize = i32::MAX as usize;
 const DATAGRAM: usize = 65_507;
 /// What Linux allows of a POSIX message queue unless `fs.mqueue.msgsize_max` says more.
 const QUEUED: usize = 8192;
+/// A publisher in C that keeps an array of its subscribers has so many places.
+const PLACES: u16 = 64;
 const COMPILER: &str = "apt-get install gcc libc6-dev";
 
 macro_rules! source {
@@ -89,7 +91,7 @@ const IN_C: Probe = Probe {
     url: "",
     server: None,
     remedy: COMPILER,
-    several: true,
+    max_subscribers: u16::MAX,
     max_bytes: ANY,
     is_example: false,
 };
@@ -139,6 +141,7 @@ pub const ALL: &[Probe] = &[
         middleware: "Unix sockets",
         files: &[source!("unix.c"), STREAM, HEADER],
         url: "unix://{folder}/socket",
+        max_subscribers: PLACES,
         ..IN_C
     },
     Probe {
@@ -146,6 +149,7 @@ pub const ALL: &[Probe] = &[
         middleware: "named pipes",
         files: &[source!("pipe.c"), HEADER],
         url: "fifo://{folder}/pipes",
+        max_subscribers: PLACES,
         ..IN_C
     },
     Probe {
@@ -153,6 +157,7 @@ pub const ALL: &[Probe] = &[
         middleware: "POSIX message queues",
         files: &[source!("mqueue.c"), HEADER],
         url: "mqueue://probe-{own}",
+        max_subscribers: PLACES,
         max_bytes: QUEUED,
         ..IN_C
     },
@@ -161,7 +166,7 @@ pub const ALL: &[Probe] = &[
         middleware: "UDP",
         files: &[source!("udp.c"), HEADER],
         url: "udp://127.0.0.1:{port}",
-        several: false,
+        max_subscribers: 1,
         max_bytes: DATAGRAM,
         ..IN_C
     },
@@ -178,6 +183,7 @@ pub const ALL: &[Probe] = &[
         middleware: "TCP",
         files: &[source!("tcp.c"), STREAM, HEADER],
         url: "tcp://127.0.0.1:{port}",
+        max_subscribers: PLACES,
         ..IN_C
     },
     Probe {

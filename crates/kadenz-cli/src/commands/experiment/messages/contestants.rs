@@ -150,7 +150,7 @@ impl Contestant {
     pub(super) fn fits(&self, bytes: u64, subscribers: u16) -> bool {
         match (self.way, probes::probe(self.name)) {
             (Way::Probe, Some(probe)) => {
-                bytes <= probe.max_bytes as u64 && (subscribers == 1 || probe.several)
+                bytes <= probe.max_bytes as u64 && subscribers <= probe.max_subscribers
             }
             _ => true,
         }

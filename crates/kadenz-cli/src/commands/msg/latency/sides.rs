@@ -59,10 +59,10 @@ fn ensure_it_fits(probe: &Probe, options: &Options) -> anyhow::Result<()> {
         probe.name
     );
     anyhow::ensure!(
-        probe.several || options.subscribers == 1,
-        "the probe `{}` has one subscriber: {} takes no more",
+        options.subscribers <= probe.max_subscribers,
+        "the probe `{}` takes `--subscribers {}` at most",
         probe.name,
-        probe.middleware
+        probe.max_subscribers
     );
     anyhow::ensure!(
         options.size.0 <= probe.max_bytes as u64,
