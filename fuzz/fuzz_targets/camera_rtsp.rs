@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kadenz_camera::wire::rtsp::{Client, Message, Reader};
+use kadenz_camera::wire::rtsp::{Client, Message, MessageReader};
 use kadenz_camera::wire::url::CameraUrl;
 use kadenz_rt::clock::MonotonicTime;
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +22,7 @@ fn heard(bytes: &[u8], piece: usize) -> String {
     let url = CameraUrl::parse("rtsp://user:password@camera/stream").expect("is valid");
     let patience = Duration::from_secs(10);
     let mut client = Client::new(url, None, "nonce".to_owned(), patience, now);
-    let (mut reader, mut said) = (Reader::default(), String::new());
+    let (mut reader, mut said) = (MessageReader::default(), String::new());
     for now_come in bytes.chunks(piece) {
         let mut rest = now_come;
         while !rest.is_empty() {

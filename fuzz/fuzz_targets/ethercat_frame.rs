@@ -4,7 +4,7 @@
 
 use kadenz_ethercat::description::Hardware;
 use kadenz_ethercat::sim::{
-    Application, Change, Decision, Model, Passed, Passive, Pdi, Segment, Time,
+    Application, StateChange, Decision, Model, Passed, Passive, Pdi, Segment, Time,
 };
 use kadenz_ethercat::wire::{Datagrams, MAX_FRAME};
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 struct Mirror;
 
 impl Application for Mirror {
-    fn change(&mut self, _change: Change, _pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, _change: StateChange, _pdi: &mut dyn Pdi) -> Decision {
         Decision::Accept
     }
 

@@ -2,7 +2,7 @@
 //! answers fit into the mailbox and make sense, and messages that were read are written again as they were.
 #![no_main]
 
-use kadenz_ethercat::sim::coe::Server;
+use kadenz_ethercat::sim::coe::CoeServer;
 use kadenz_ethercat::sim::model::drive::{Parameters, description};
 use kadenz_ethercat::wire::State;
 use kadenz_ethercat::wire::coe::Message;
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut dictionary = description("fuzz", 1, &Parameters::default()).dictionary();
-    let mut server = Server::new(true);
+    let mut server = CoeServer::new(true);
     let mut rest = bytes;
     while let Ok((header, data)) = Header::read(rest) {
         let (message, behind) = rest.split_at(HEADER + usize::from(header.length));

@@ -2,13 +2,13 @@
 //! the same when it was printed and read again.
 #![no_main]
 
-use kadenz_ethercat::sim::file::{FileError, Plan};
+use kadenz_ethercat::sim::file::{FileError, SegmentPlan};
 use libfuzzer_sys::fuzz_target;
 
 const AXIS: &str = include_str!("../../conformance/ethercat/esi/axis.xml");
 
-fn read(text: &str) -> Result<Plan, FileError> {
-    Plan::parse("segment.toml", text, &mut |_| Ok(AXIS.to_owned()))
+fn read(text: &str) -> Result<SegmentPlan, FileError> {
+    SegmentPlan::parse("segment.toml", text, &mut |_| Ok(AXIS.to_owned()))
 }
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,11 +1,11 @@
 //! Imports: samples as text from anywhere become a run whose counts agree with its histograms, or an error.
 #![no_main]
 
-use kadenz_report::import::{Collected, Format};
+use kadenz_report::import::{Collected, ImportFormat};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(read) = Collected::read(Format::Csv, &mut &bytes[..]) {
+    if let Ok(read) = Collected::read(ImportFormat::Csv, &mut &bytes[..]) {
         assert_eq!(read.inconsistency(), None);
     }
 });

@@ -1,11 +1,11 @@
 //! Imports: what cyclictest prints from anywhere become a run whose counts agree with its histograms, or an error.
 #![no_main]
 
-use kadenz_report::import::{Collected, Format};
+use kadenz_report::import::{Collected, ImportFormat};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(read) = Collected::read(Format::CyclictestText, &mut &bytes[..]) {
+    if let Ok(read) = Collected::read(ImportFormat::CyclictestText, &mut &bytes[..]) {
         assert_eq!(read.inconsistency(), None);
     }
 });

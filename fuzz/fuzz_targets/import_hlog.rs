@@ -1,7 +1,7 @@
 //! Imports: interval logs from anywhere become a run whose counts agree with its histograms, or an error.
 #![no_main]
 
-use kadenz_report::import::{Collected, Format};
+use kadenz_report::import::{Collected, ImportFormat};
 use libfuzzer_sys::fuzz_target;
 
 /// A few lines say as much as a day of them, and are tried more often.
@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 4096;
 
 fuzz_target!(|bytes: &[u8]| {
     let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
-    if let Ok(read) = Collected::read(Format::Hlog, &mut &*bytes) {
+    if let Ok(read) = Collected::read(ImportFormat::Hlog, &mut &*bytes) {
         assert_eq!(read.inconsistency(), None);
     }
 });

@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
         let closure = Types::from_text(&closure).expect("our own");
         assert_eq!(closure.fingerprint(&name), types.fingerprint(&name));
     }
-    if let Ok(files) = rust::generate(&types, &rust::Options::default()) {
+    if let Ok(files) = rust::generate(&types, &rust::RustOptions::default()) {
         assert!(!files.is_empty());
     }
 });

@@ -4,12 +4,12 @@
 
 use kadenz_msg::arrival::SenderId;
 use kadenz_msg::channel::Channel;
-use kadenz_msg::wire::{Added, Limits, Packet, Reassembly, short_header};
+use kadenz_msg::wire::{Added, ReassemblyLimits, Packet, Reassembly, short_header};
 use kadenz_rt::clock::MonotonicTime;
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-const LIMITS: Limits = Limits {
+const LIMITS: ReassemblyLimits = ReassemblyLimits {
     bytes: 300_000,
     messages: 8,
     idle: Duration::from_millis(100),

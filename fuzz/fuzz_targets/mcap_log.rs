@@ -5,7 +5,7 @@
 use std::io::Cursor;
 
 use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::mcap::{McapReader, McapWriter, Options};
+use kadenz_msg::log::mcap::{McapReader, McapWriter, McapOptions};
 use kadenz_msg::log::{Entry, Limits, LogError, LogReader, LogWriter, SmallDisk};
 use libfuzzer_sys::fuzz_target;
 
@@ -45,10 +45,10 @@ fuzz_target!(|bytes: &[u8]| {
         1 => Compression::Zstd,
         _ => Compression::None,
     };
-    let options = Options {
+    let options = McapOptions {
         chunk_bytes: 256,
         compression,
-        ..Options::default()
+        ..McapOptions::default()
     };
     let mut writer = McapWriter::new(Box::new(disk.clone()), &options).expect("there is room");
     for entry in &found {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
-use kadenz_ethercat::wire::{self, Address, Datagrams, FrameWriter};
+use kadenz_ethercat::wire::{self, DatagramAddress, Datagrams, FrameWriter};
 use kadenz_rt::net::cable::Cable;
 use kadenz_rt::net::tap::{Tap, TapPlan, TapWatch};
 
@@ -23,7 +23,7 @@ use kadenz_rt::net::tap::{Tap, TapPlan, TapWatch};
 fn question(source: u8, index: u8) -> [u8; 60] {
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
-    let address = Address::broadcast(wire::register::TYPE);
+    let address = DatagramAddress::broadcast(wire::register::TYPE);
     writer.push(wire::Command::Brd, index, address, 1).unwrap();
     writer.finish();
     frame

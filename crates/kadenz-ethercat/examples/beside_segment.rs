@@ -17,7 +17,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     use std::process::{Command, ExitCode};
 
     use kadenz_ethercat::sim::beside::beside;
-    use kadenz_ethercat::sim::file::Plan;
+    use kadenz_ethercat::sim::file::SegmentPlan;
     use kadenz_ethercat::sim::humanoid::humanoid;
     use kadenz_rt::net::namespace::kill_with_this_thread;
 
@@ -31,7 +31,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     kill_with_this_thread(&mut command);
     let plan = match what.parse() {
         Ok(devices) => humanoid(devices),
-        Err(_) => Plan::read(Path::new(&what))?,
+        Err(_) => SegmentPlan::read(Path::new(&what))?,
     };
     match beside(plan.build()?, "ec0", || command.status()) {
         Ok(status) => Ok(ExitCode::from(

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Loop, Settings, Timekeeper, VirtualTime};
+use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, Timekeeper, VirtualTime};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -95,17 +95,17 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
-    let clocks = clocks::measure(&mut registers, &devices, &clocks::Settings::default())?;
+    let clocks = clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default())?;
     clocks.set(&mut registers, Epoch::Own)?;
     let aligned = clocks.align(&mut registers, &Bounds::default(), &mut |_| {})?;
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference())?;
     let delay = worst_delay(&clocks, link.port_mut().segment_mut(), wire);
 
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let mut settings = Settings::every(Duration::from_millis(1))?;
+    let mut settings = LoopSettings::every(Duration::from_millis(1))?;
     settings.cycles = Some(10_000);
     let (mut cycles, mut locked_after, mut last) = (0_u64, None, Step::default());
-    let mut phase = Follow::new(phase::Settings::every(MS), |step: &Step| {
+    let mut phase = Follow::new(phase::PhaseSettings::every(MS), |step: &Step| {
         cycles += 1;
         if step.locked {
             locked_after.get_or_insert(cycles);

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use kadenz_ethercat::control::cyclic::{Loop, Settings, VirtualTime, operate};
+use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, VirtualTime, operate};
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
     let timing = Timing::new(&settings);
     let mut group = AxisGroup::new(runners, plan.safety, &handle).ending_when_played();
-    let settings = Settings {
+    let settings = LoopSettings {
         cycles: Some((MAX_S / plan.cycle.as_secs_f64()) as u64),
         ..settings
     };

@@ -171,7 +171,7 @@ impl Rig {
 }
 
 fn pulsing(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Clocks> {
-    let mut clocks = clocks::measure(registers, devices, &clocks::Settings::default())?;
+    let mut clocks = clocks::measure(registers, devices, &clocks::ClockSettings::default())?;
     clocks.set(registers, Epoch::Own)?;
     clocks.align(registers, &Bounds::default(), &mut |_| {})?;
     let wanted = clocks::pulses_by_sii(devices, &clocks, CYCLE_NS, 0);

@@ -9,15 +9,15 @@
 
 use kadenz_ethercat::description::Hardware;
 use kadenz_ethercat::sim::{Model, Passive, Segment, Time};
-use kadenz_ethercat::wire::sync_manager::Control;
+use kadenz_ethercat::wire::sync_manager::SyncManagerControl;
 use kadenz_ethercat::wire::{
-    Address, Command, Configured, Fmmu, FrameWriter, Position, SyncManager, register,
+    Command, Configured, DatagramAddress, Fmmu, FrameWriter, Position, SyncManager, register,
 };
 use kadenz_rt::clock;
 
 const FRAMES: u64 = 100_000;
 
-fn one(segment: &mut Segment, command: Command, address: Address, data: &[u8]) {
+fn one(segment: &mut Segment, command: Command, address: DatagramAddress, data: &[u8]) {
     let mut frame = [0; 200];
     let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
     let slot = writer.push(command, 0, address, data.len()).unwrap();
@@ -29,7 +29,7 @@ fn one(segment: &mut Segment, command: Command, address: Address, data: &[u8]) {
 /// Station addresses, and process data of `each` bytes out and as many in.
 fn configure(segment: &mut Segment, devices: u16, each: u16) {
     for device in 0..devices {
-        let at = |register| Address::position(Position(device), register);
+        let at = |register| DatagramAddress::position(Position(device), register);
         let station = (0x1000 + device).to_le_bytes();
         one(
             segment,
@@ -38,8 +38,8 @@ fn configure(segment: &mut Segment, devices: u16, each: u16) {
             &station,
         );
         let managers = [
-            SyncManager::new(0x1100, each, Control::OUTPUTS).to_bytes(),
-            SyncManager::new(0x1400, each, Control::INPUTS).to_bytes(),
+            SyncManager::new(0x1100, each, SyncManagerControl::OUTPUTS).to_bytes(),
+            SyncManager::new(0x1400, each, SyncManagerControl::INPUTS).to_bytes(),
         ];
         one(
             segment,
@@ -89,27 +89,28 @@ fn main() {
     let each = 1_400 / devices.max(1);
     configure(&mut segment, devices, each);
     let data = usize::from(each * devices);
-    let clock = Address::configured(Configured(0x1000), register::DC_SYSTEM_TIME);
+    let clock = DatagramAddress::configured(Configured(0x1000), register::DC_SYSTEM_TIME);
     measure("LRW of all", &mut segment, |frame| {
         frame
-            .push(Command::Lrw, 0, Address::from_raw(0), data)
+            .push(Command::Lrw, 0, DatagramAddress::from_raw(0), data)
             .unwrap();
     });
     measure("LRW of all and FRMW of the clock", &mut segment, |frame| {
         frame.push(Command::Frmw, 0, clock, 8).unwrap();
         frame
-            .push(Command::Lrw, 1, Address::from_raw(0), data)
+            .push(Command::Lrw, 1, DatagramAddress::from_raw(0), data)
             .unwrap();
     });
     measure("a state of each by FPRD", &mut segment, |frame| {
         for device in 0..devices.min(100) {
-            let address = Address::configured(Configured(0x1000 + device), register::AL_STATUS);
+            let address =
+                DatagramAddress::configured(Configured(0x1000 + device), register::AL_STATUS);
             frame.push(Command::Fprd, 0, address, 2).unwrap();
         }
     });
     measure("BRD of 1400 bytes", &mut segment, |frame| {
         frame
-            .push(Command::Brd, 0, Address::broadcast(0x1000), 1_400)
+            .push(Command::Brd, 0, DatagramAddress::broadcast(0x1000), 1_400)
             .unwrap();
     });
 }

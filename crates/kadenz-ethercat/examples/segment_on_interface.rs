@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use kadenz_ethercat::port::{InterfacePort, WaitMode};
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let what = arguments.next().unwrap_or_else(|| "59".to_owned());
     let plan = match what.parse() {
         Ok(devices) => humanoid(devices),
-        Err(_) => Plan::read(Path::new(&what))?,
+        Err(_) => SegmentPlan::read(Path::new(&what))?,
     };
     let segment = plan.build()?;
     println!("{} devices on {interface}; Ctrl-C ends", segment.len());

@@ -22,7 +22,7 @@ use kadenz_ethercat::motion::axis::{Control, Stated, commission};
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, When, WireFault};
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, End};
 use kadenz_ethercat::wire::{Configured, State};
@@ -155,7 +155,7 @@ fn a_missing_device_that_may_be_one_that_is_there_is_not_guessed() {
              [[device]]\nname = \"right\"\nmodel = \"el2889\"\nserial = {right}\n"
         );
         let no_files = &mut |_: &str| Err("no files here".to_owned());
-        Plan::parse("rack.toml", &text, no_files).unwrap()
+        SegmentPlan::parse("rack.toml", &text, no_files).unwrap()
     };
     for (serials, is_sure) in [([7, 8], true), ([0, 0], false)] {
         let mut link = Link::new(WirePort::new(rack(serials).build().unwrap()), 1);

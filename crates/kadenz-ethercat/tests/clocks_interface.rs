@@ -7,7 +7,7 @@ mod beside;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kadenz_ethercat::control::cyclic::{CycleReport, Loop, RealTime, Settings};
+use kadenz_ethercat::control::cyclic::{CycleReport, Loop, LoopSettings, RealTime};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -33,7 +33,8 @@ fn align_and_follow() {
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
-    let measured = clocks::measure(&mut registers, &devices, &clocks::Settings::default()).unwrap();
+    let measured =
+        clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
     // However late this machine serves a frame: its hops are counted in the segment's own time.
     let truth = humanoid(DEVICES.into())
         .build()
@@ -53,7 +54,7 @@ fn align_and_follow() {
     let mut cycle = prepare(&mut registers, &mut devices, measured.reference()).unwrap();
 
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let settings = Settings::every(INTERVAL).unwrap();
+    let settings = LoopSettings::every(INTERVAL).unwrap();
     let mut bus = Loop {
         link: &mut link,
         cycle: &mut cycle,
@@ -62,10 +63,10 @@ fn align_and_follow() {
     };
     let end = Instant::now() + LONG;
     let (mut locked, mut time_ns) = (false, None);
-    let of_phase = phase::Settings {
+    let of_phase = phase::PhaseSettings {
         // A machine that is busy wakes late and serves frames late.
         lock_ns: 200_000,
-        ..phase::Settings::every(INTERVAL.as_nanos() as u64)
+        ..phase::PhaseSettings::every(INTERVAL.as_nanos() as u64)
     };
     let mut phase = Follow::new(of_phase, |step: &Step| {
         locked |= step.locked;

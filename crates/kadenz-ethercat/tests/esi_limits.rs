@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use kadenz_ethercat::esi::{Esi, EsiError};
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::wire::coe::Address;
 
 const MIB: u64 = 1 << 20;
@@ -111,7 +111,7 @@ fn devices_of_one_kind_share_what_they_are() {
             .collect();
         let mut read = None;
         let counted = measure(|| {
-            read = Some(Plan::parse("a.toml", &plan, &mut |_| Ok(text.clone())).unwrap());
+            read = Some(SegmentPlan::parse("a.toml", &plan, &mut |_| Ok(text.clone())).unwrap());
         });
         assert_eq!(read.unwrap().devices.len(), devices);
         counted.bytes_max

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
-use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, Serials, Settings};
+use kadenz_ethercat::control::supervisor::{
+    DeviceTable, SegmentSupervisor, Serials, SupervisorSettings,
+};
 use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
@@ -58,7 +60,7 @@ fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
 
 impl Rig {
     /// Devices that are known, on a wire where they may be.
-    fn of(link: Link<WirePort>, devices: Vec<SubDevice>, settings: Settings) -> Self {
+    fn of(link: Link<WirePort>, devices: Vec<SubDevice>, settings: SupervisorSettings) -> Self {
         let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
         let layout = Layout::of(&demands, room(BESIDES)).unwrap();
         let cycle = Cycle::new(layout.clone(), None).unwrap();
@@ -80,7 +82,7 @@ impl Rig {
     /// So many devices of the humanoid, in OP.
     fn in_op(devices: usize) -> Self {
         let (link, found) = found(humanoid(devices).build().unwrap());
-        let mut rig = Self::of(link, found, Settings::default());
+        let mut rig = Self::of(link, found, SupervisorSettings::default());
         rig.until_well("at the start", SECOND * 5);
         rig.run(MS * 50);
         rig.notices();
@@ -197,7 +199,7 @@ fn an_unlucky_question_is_not_the_loss_of_all_while_process_data_comes_back() {
 fn the_supervisor_alone_brings_the_humanoid_to_op() {
     for devices in [1, 59, 128] {
         let (link, found) = found(humanoid(devices).build().unwrap());
-        let mut rig = Rig::of(link, found, Settings::default());
+        let mut rig = Rig::of(link, found, SupervisorSettings::default());
         rig.until_well("at the start", SECOND * 5);
         rig.broken_cycles();
         rig.run(MS * 300);
@@ -432,7 +434,7 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
     let now = segment.now();
     segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
     let link = Link::new(WirePort::new(segment), 1);
-    let mut rig = Rig::of(link, devices, Settings::default());
+    let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     rig.run(SECOND);
     let all = rig.device_table.all();
     assert!(all[..19].iter().all(|it| it.is_well()), "{all:#?}");
@@ -485,7 +487,7 @@ fn somebody_unknown_is_told_of_and_left_alone() {
     // Serial numbers differ, so those of the larger robot's devices are the same up to the last.
     let segment = humanoid(21).build().unwrap();
     let link = Link::new(WirePort::new(segment), 1);
-    let mut rig = Rig::of(link, devices, Settings::default());
+    let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     rig.until_well("the known ones", SECOND * 2);
     let unknown = |it: &Notice| {
         matches!(
@@ -588,9 +590,9 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
 fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
     for (serials, taken) in [(Serials::MayDiffer, true), (Serials::MustMatch, false)] {
         let (link, devices) = found(humanoid(20).build().unwrap());
-        let settings = Settings {
+        let settings = SupervisorSettings {
             serials,
-            ..Settings::default()
+            ..SupervisorSettings::default()
         };
         let mut rig = Rig::of(link, devices, settings);
         rig.until_well("at the start", SECOND * 5);
@@ -615,7 +617,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
 fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     let (link, devices) = found(humanoid(21).build().unwrap());
     let stations: Vec<_> = devices.iter().map(|it| it.station.0).collect();
-    let mut rig = Rig::of(link, devices, Settings::default());
+    let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     rig.until_well("at the start", SECOND * 5);
     let thief = Target::At(Position(15));
     Registers::by(&mut rig.inline_loop)
@@ -679,7 +681,7 @@ fn who_is_wanted_in_another_state_goes_there_and_stays() {
 #[test]
 fn setup_is_done_on_every_way_up() {
     let (link, devices) = found(humanoid(6).build().unwrap());
-    let mut rig = Rig::of(link, devices, Settings::default());
+    let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     let times = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&times);
     let health = rig.inline_loop.health();

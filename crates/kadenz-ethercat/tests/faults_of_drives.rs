@@ -172,7 +172,7 @@ impl Tended for Rig {
 }
 
 fn aligned(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
-    let clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    let clocks = clocks::measure(registers, devices, &clocks::ClockSettings::default()).unwrap();
     clocks.set(registers, Epoch::Now(EPOCH_NS)).unwrap();
     clocks
         .align(registers, &Bounds::default(), &mut |_| {})

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{
-    CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
+    CycleReport, Ended, EndedBy, Loop, LoopSettings as Pace, RealTime,
 };
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::{Event, Notice, Notices, Subscription};

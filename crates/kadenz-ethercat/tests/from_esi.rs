@@ -21,7 +21,7 @@ use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::model::{Device, Idle};
-use kadenz_ethercat::sim::{Cable, End, Segment, Settings};
+use kadenz_ethercat::sim::{Cable, DeviceSettings, End, Segment};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::{Direction, coe_details};
 
@@ -60,7 +60,7 @@ fn segment(devices: usize, change: impl Fn(&mut Description)) -> Segment {
     let mut before = End::Main(Side::Primary);
     for _ in 0..devices {
         let model = Device::new(description.clone(), Idle).model().unwrap();
-        let device = segment.add(model, Settings::default()).unwrap();
+        let device = segment.add(model, DeviceSettings::default()).unwrap();
         let cable = Cable {
             delay_ns: 500,
             jitter_ns: 0,
@@ -176,7 +176,7 @@ fn devices_pulse_by_the_mode_of_the_file_and_by_that_of_their_memory_where_none_
     let (mut link, found) = found(segment(2, |_| ()), &text);
     let (devices, matched) = found.unwrap();
     let clocks = with(&mut link, |it| {
-        clocks::measure(it, &devices, &clocks::Settings::default()).unwrap()
+        clocks::measure(it, &devices, &clocks::ClockSettings::default()).unwrap()
     });
     let cycles = |matched: &Matched| {
         let pulses = matched.pulses(&devices, &clocks, 1_000_000, 5_000);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{
-    CycleImage, EndedBy, Loop, SeqlockPublisher, Settings, VirtualTime,
+    CycleImage, EndedBy, Loop, LoopSettings, SeqlockPublisher, VirtualTime,
 };
 use kadenz_ethercat::control::process_image::{Reader, Words};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
@@ -107,7 +107,7 @@ fn run_loop(
         queue: &queue,
         stop,
     };
-    let settings = Settings::every(Duration::from_millis(1)).unwrap();
+    let settings = LoopSettings::every(Duration::from_millis(1)).unwrap();
     let ended = bus.run(&settings, &mut VirtualTime, &mut (), &mut publisher);
     assert_eq!(ended.by, EndedBy::Flag);
 }

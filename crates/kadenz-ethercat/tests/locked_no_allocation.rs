@@ -4,8 +4,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Loop, Settings, VirtualTime, operate};
-use kadenz_ethercat::control::latency::{Answer, Latencies, Meter, Sends};
+use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, VirtualTime, operate};
+use kadenz_ethercat::control::latency::{Latencies, LatencyController, Meter, Sends};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -20,7 +20,7 @@ use kadenz_ethercat::sim::model::stamp;
 #[test]
 fn a_loop_that_follows_a_clock_allocates_nothing() {
     let mut plan = humanoid(59);
-    plan.devices[58].kind = Kind::Stamp(stamp::Settings::default());
+    plan.devices[58].kind = Kind::Stamp(stamp::StampSettings::default());
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
     let mut way = BlockingExchange {
         link: &mut link,
@@ -28,7 +28,8 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
-    let clocks = clocks::measure(&mut registers, &devices, &clocks::Settings::default()).unwrap();
+    let clocks =
+        clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
     clocks.set(&mut registers, Epoch::Own).unwrap();
     clocks
         .align(&mut registers, &Bounds::default(), &mut |_| {})
@@ -41,16 +42,16 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
         queue: &queue,
         stop: &stop,
     };
-    let every = Settings::every(Duration::from_millis(1)).unwrap();
+    let every = LoopSettings::every(Duration::from_millis(1)).unwrap();
     operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
     let mut locked = 0;
-    let mut phase = Follow::new(phase::Settings::every(1_000_000), |step: &Step| {
+    let mut phase = Follow::new(phase::PhaseSettings::every(1_000_000), |step: &Step| {
         locked += u32::from(step.locked);
     });
     let mut latencies = Latencies::with_room(1_000_000, 500);
-    let mut answer = Answer::of(58, Sends::AtOnce);
+    let mut answer = LatencyController::of(58, Sends::AtOnce);
     let mut meter = Meter::of(58, &mut latencies);
-    let settings = Settings {
+    let settings = LoopSettings {
         cycles: Some(1_000),
         ..every
     };

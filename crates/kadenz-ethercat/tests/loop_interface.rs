@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{
-    CycleImage, CycleReport, Ended, EndedBy, Loop, Mode, RealTime, SeqlockPublisher, Settings,
+    CycleImage, CycleReport, Ended, EndedBy, Loop, LoopMode, LoopSettings, RealTime,
+    SeqlockPublisher,
 };
 use kadenz_ethercat::control::process_image::Reader;
 use kadenz_ethercat::control::timing::Timing;
@@ -52,16 +53,16 @@ impl Seen {
     }
 }
 
-fn settings(mode: Mode) -> Settings {
-    Settings {
+fn settings(mode: LoopMode) -> LoopSettings {
+    LoopSettings {
         mode,
-        ..Settings::every(Duration::from_millis(2)).unwrap()
+        ..LoopSettings::every(Duration::from_millis(2)).unwrap()
     }
 }
 
 /// Runs the loop until `work`, which runs beside it, is done.
 fn run_beside(
-    mode: Mode,
+    mode: LoopMode,
     work: impl Fn(&AcyclicQueue, &Seen, &[AtomicU64]) + Sync,
 ) -> (Ended, Timing) {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
@@ -112,7 +113,7 @@ fn run_beside(
     (ended, timing)
 }
 
-fn to_op_and_stop(mode: Mode) {
+fn to_op_and_stop(mode: LoopMode) {
     let (ended, timing) = run_beside(mode, |queue, seen, words| {
         let mut way = AcyclicClient::of(queue, beside::PATIENT);
         let mut registers = Registers::by(&mut way);
@@ -137,7 +138,7 @@ fn to_op_and_stop(mode: Mode) {
 #[test]
 fn the_humanoid_comes_to_op_by_a_pipelined_loop_that_ends_by_its_flag() {
     let test = "the humanoid comes to OP by a pipelined loop";
-    beside::a_humanoid(DEVICES, test, || to_op_and_stop(Mode::Pipelined));
+    beside::a_humanoid(DEVICES, test, || to_op_and_stop(LoopMode::Pipelined));
 }
 
 #[test]
@@ -145,6 +146,6 @@ fn the_humanoid_comes_to_op_by_a_synchronous_loop_that_ends_by_its_flag() {
     let test = "the humanoid comes to OP by a synchronous loop";
     let wait = Duration::from_millis(1);
     beside::a_humanoid(DEVICES, test, || {
-        to_op_and_stop(Mode::Synchronous { wait });
+        to_op_and_stop(LoopMode::Synchronous { wait });
     });
 }

@@ -7,7 +7,9 @@ mod beside;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{CycleContext, EndedBy, Loop, Mode, RealTime, Settings};
+use kadenz_ethercat::control::cyclic::{
+    CycleContext, EndedBy, Loop, LoopMode, LoopSettings, RealTime,
+};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
@@ -38,12 +40,12 @@ fn judge(waiting: port::WaitMode) {
     // Who spins keeps its CPU until the scheduler takes it away, and that may be the one on which the
     // segment's thread is to run. A busy machine does so after a slice of 3 ms and some: waits are longer.
     let wait = Duration::from_millis(15);
-    for mode in [Mode::Pipelined, Mode::Synchronous { wait }] {
-        let settings = Settings {
+    for mode in [LoopMode::Pipelined, LoopMode::Synchronous { wait }] {
+        let settings = LoopSettings {
             mode,
             // A minute, which even a very busy machine does not need.
             cycles: Some(3_000),
-            ..Settings::every(Duration::from_millis(20)).unwrap()
+            ..LoopSettings::every(Duration::from_millis(20)).unwrap()
         };
         let mut time = RealTime::open(Duration::ZERO).unwrap();
         let mut whole = 0;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use kadenz_ethercat::control::actuators::{Actuators, Change};
 use kadenz_ethercat::control::cyclic::{
-    CycleContext, CycleReport, LockedPublisher, Loop, Mode, SeqlockPublisher, Settings,
+    CycleContext, CycleReport, LockedPublisher, Loop, LoopMode, LoopSettings, SeqlockPublisher,
     VirtualTime, operate, post_bytes,
 };
 use kadenz_ethercat::control::locked::Locked;
@@ -32,19 +32,19 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
         queue: &queue,
         stop: &stop,
     };
-    let every = Settings::every(MS).unwrap();
+    let every = LoopSettings::every(MS).unwrap();
     operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
     let lose = Fault::Frame(FrameFault::Lose { after: None });
     let faults = bus.link.port_mut().segment_mut().faults();
     faults.add(When::Chance(0.1), lose).unwrap();
     // The virtual segment's list of what is wrong with a frame grows by its first.
-    let some = Settings {
+    let some = LoopSettings {
         cycles: Some(100),
         ..every
     };
     bus.run(&some, &mut VirtualTime, &mut (), &mut ());
-    for mode in [Mode::Pipelined, Mode::Synchronous { wait: MS / 2 }] {
-        let settings = Settings {
+    for mode in [LoopMode::Pipelined, LoopMode::Synchronous { wait: MS / 2 }] {
+        let settings = LoopSettings {
             mode,
             cycles: Some(1000),
             ..every
@@ -86,9 +86,9 @@ fn posting_and_obeying_others_allocates_nothing() {
         queue: &queue,
         stop: &stop,
     };
-    let settings = Settings {
+    let settings = LoopSettings {
         cycles: Some(1000),
-        ..Settings::every(MS).unwrap()
+        ..LoopSettings::every(MS).unwrap()
     };
     let change = Change {
         bit: 3,
@@ -128,7 +128,7 @@ fn all_axes_of_the_humanoid_move_without_an_allocation() {
     operate(&mut bus, 59, &settings, &mut VirtualTime).unwrap();
     let (handle, timing) = (MotionHandle::default(), Timing::new(&settings));
     let mut group = AxisGroup::new(runners, plan.safety, &handle);
-    let some = Settings {
+    let some = LoopSettings {
         cycles: Some(5_000),
         ..settings
     };

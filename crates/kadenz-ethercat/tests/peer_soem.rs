@@ -88,7 +88,7 @@ impl Ours {
         let count = discover::count(&mut registers).unwrap();
         let left = (0..count).map(|it| clocks_of(&mut registers, it)).collect();
         let devices = find(&mut registers).unwrap();
-        let measured = clocks::measure(&mut registers, &devices, &clocks::Settings::default());
+        let measured = clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default());
         let measured = measured.unwrap();
         measured.set(&mut registers, Epoch::Own).unwrap();
         let aligned = measured.align(&mut registers, &Bounds::default(), &mut |_| {});

@@ -25,7 +25,8 @@ use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::file::Kind;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{
-    Application, Cable, Change, Decision, DeviceId, End, Pdi, Segment, Settings, Signal, Time,
+    Application, Cable, Decision, DeviceId, DeviceSettings, End, Pdi, Segment, Signal, StateChange,
+    Time,
 };
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::register::{DC_ACTIVATION, DC_SYNC0_CYCLE};
@@ -68,7 +69,7 @@ impl Application for Firmware {
         self.inner.power_on(pdi);
     }
 
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         let pulses = self
             .pulse
             .is_some_and(|it| pdi.now().since(it.0) < 2_000_000);
@@ -131,9 +132,9 @@ fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
                 pulse: None,
             });
         }
-        let settings = Settings {
+        let settings = DeviceSettings {
             drift_ppm: placed.drift_ppm,
-            ..Settings::default()
+            ..DeviceSettings::default()
         };
         let device = segment.add(model, settings).unwrap();
         let before = match placed.parent {
@@ -240,7 +241,8 @@ impl Tended for Rig {
 }
 
 fn pulsing(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
-    let mut clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    let mut clocks =
+        clocks::measure(registers, devices, &clocks::ClockSettings::default()).unwrap();
     clocks.set(registers, Epoch::Own).unwrap();
     clocks
         .align(registers, &Bounds::default(), &mut |_| {})

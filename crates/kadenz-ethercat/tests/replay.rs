@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use compare::Difference;
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::model::terminal;
-use kadenz_ethercat::sim::{Cable, End, Passed, Segment, Settings, Time};
+use kadenz_ethercat::sim::{Cable, DeviceSettings, End, Passed, Segment, Time};
 use kadenz_ethercat::wire::MAX_FRAME;
 use pcapng::Packet;
 
@@ -45,11 +45,11 @@ fn folder() -> PathBuf {
 /// The devices one behind the other, with memories as slow as the recorded ones': between the last look
 /// that found one busy and the first that did not lie 682 us and 702 us.
 fn segment(devices: &[&str]) -> Segment {
-    let settings = Settings {
+    let settings = DeviceSettings {
         sii_read_ns: 690_000,
         sii_write_ns: 297_000,
         sii_store_ns: 3_300_000,
-        ..Settings::default()
+        ..DeviceSettings::default()
     };
     let mut segment = Segment::new(1);
     let mut last = End::Main(Side::Primary);

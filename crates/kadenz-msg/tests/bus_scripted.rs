@@ -16,7 +16,7 @@ use kadenz_msg::provider::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
     ProviderError, ReceiveError, Received, Wait, Wake,
 };
-use kadenz_msg::service::heartbeat::{CHANNEL, Event, WatchOptions};
+use kadenz_msg::service::heartbeat::{CHANNEL, Event, HeartbeatOptions};
 use kadenz_msg::service::messages::Heartbeat;
 use kadenz_rt::clock;
 use kadenz_rt::tuning::Tuning;
@@ -273,7 +273,7 @@ fn a_pattern_that_is_refused_leaves_the_others_as_they_were() {
 #[test]
 fn a_flood_of_beats_does_not_hide_that_another_node_is_dead() {
     let (bus, script) = Scripted::bus(&[]);
-    let mut nodes = bus.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut nodes = bus.watch_nodes(&HeartbeatOptions::default()).unwrap();
     script.play(&[Step::Beat, Step::Flood]);
     let until = clock::now() + LONG;
     while clock::now() < until {

@@ -46,7 +46,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 #[test]
 fn the_generator_still_writes_the_files_beside_this_test() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/messages");
-    let files = rust::generate(&types(), &rust::Options::default()).unwrap();
+    let files = rust::generate(&types(), &rust::RustOptions::default()).unwrap();
     assert_eq!(files.len(), 7, "mod.rs, and one a package");
     for file in files {
         let there = std::fs::read_to_string(folder.join(&file.path)).unwrap_or_default();
@@ -236,7 +236,7 @@ fn names_that_meet_in_rust_are_refused() {
     let generate = |text: &str, path: &str| {
         let types = Types::from_text(text).unwrap();
         let crate_path = path.to_owned();
-        rust::generate(&types, &rust::Options { crate_path })
+        rust::generate(&types, &rust::RustOptions { crate_path })
     };
     let error = generate(
         "struct a_b { int8_t x; } struct aB { int8_t x; }",
@@ -259,7 +259,7 @@ fn names_that_meet_in_rust_are_refused() {
 #[test]
 fn elements_without_bytes_add_none_to_the_length() {
     let types = Types::from_text("struct none { } struct a { int8_t n; none x[n]; }").unwrap();
-    let files = rust::generate(&types, &rust::Options::default()).unwrap();
+    let files = rust::generate(&types, &rust::RustOptions::default()).unwrap();
     assert!(
         files[0].text.contains("pub x: Vec<NoneT>"),
         "{}",

@@ -7,7 +7,8 @@ use kadenz_msg::arrival::SenderId;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::wire::tcpq::{Decoder, Frame, Peer};
 use kadenz_msg::wire::{
-    Added, FRAGMENT_BYTES, Fragments, Limits, Packet, Reassembly, fits_short, short_header,
+    Added, FRAGMENT_BYTES, Fragments, Packet, Reassembly, ReassemblyLimits, fits_short,
+    short_header,
 };
 use kadenz_rt::clock;
 
@@ -101,7 +102,7 @@ fn what_a_client_of_liblcm_says_to_a_tcp_server_is_read_however_it_is_cut() {
 
 #[test]
 fn what_liblcm_sent_is_read_in_any_order() {
-    let mut reassembly = Reassembly::new(Limits::default());
+    let mut reassembly = Reassembly::new(ReassemblyLimits::default());
     for (name, channel, length) in cases() {
         let mut whole = Vec::new();
         for datagram in golden(name).iter().rev() {

@@ -6,7 +6,7 @@ use std::io::{self, Seek as _, Write};
 use std::sync::Arc;
 
 use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::mcap::{McapReader, McapWriter, Options};
+use kadenz_msg::log::mcap::{McapOptions, McapReader, McapWriter};
 use kadenz_msg::log::{Entry, LogFile, LogReader as _, LogWriter as _, LoggedChannel};
 use kadenz_rt::clock::WallTime;
 
@@ -39,12 +39,12 @@ fn channels() -> Vec<Arc<LoggedChannel>> {
 }
 
 /// One message is a chunk here, so that a day's chunks fit a test.
-fn options() -> Options {
-    Options {
+fn options() -> McapOptions {
+    McapOptions {
         compression: Compression::None,
         chunk_bytes: 1,
         longest_chunk_bytes: 1,
-        ..Options::default()
+        ..McapOptions::default()
     }
 }
 

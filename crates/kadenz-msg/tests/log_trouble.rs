@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use kadenz_msg::channel::Channel;
 use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::mcap::{McapReader, McapWriter, Options};
+use kadenz_msg::log::mcap::{McapOptions, McapReader, McapWriter};
 use kadenz_msg::log::record::{Describe, MakeFile, RecordOptions, Recorded, Recorder};
 use kadenz_msg::log::{
-    Asked, Entry, Fault, Faults, FaultyFile, Format, LogError, LogFile, LogReader, LogWriter,
+    Entry, Fault, Faults, FaultyFile, FileCall, Format, LogError, LogFile, LogReader, LogWriter,
     LoggedChannel, SmallDisk, event,
 };
 use kadenz_rt::clock::WallTime;
@@ -307,10 +307,10 @@ fn fault() -> impl Strategy<Value = Fault> {
 }
 
 fn writer(format: Format, file: Box<dyn LogFile>) -> Result<Box<dyn LogWriter>, LogError> {
-    let options = Options {
+    let options = McapOptions {
         compression: Compression::Lz4,
         chunk_bytes: 2000,
-        ..Options::default()
+        ..McapOptions::default()
     };
     Ok(match format {
         Format::EventLog => Box::new(event::EventWriter::new(file)),
@@ -345,7 +345,7 @@ proptest! {
         let mut left = faults.into_iter();
         let begun = Arc::new(AtomicBool::new(false));
         let is_begun = Arc::clone(&begun);
-        let next = move |_: Asked| match is_begun.load(Ordering::Relaxed) {
+        let next = move |_: FileCall| match is_begun.load(Ordering::Relaxed) {
             true => left.next().unwrap_or(Fault::None),
             false => Fault::None,
         };

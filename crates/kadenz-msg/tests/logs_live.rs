@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::mcap::{McapWriter, Options};
+use kadenz_msg::log::mcap::{McapOptions, McapWriter};
 use kadenz_msg::log::{self, Entry, Format, LogWriter, LoggedChannel};
 use kadenz_rt::clock::WallTime;
 
@@ -80,10 +80,10 @@ fn pypi_s_mcap_reads_our_files_strictly_in_every_compression() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let path = folder.path().join(compression.to_string());
         let file = Box::new(std::fs::File::create(&path).unwrap());
-        let options = Options {
+        let options = McapOptions {
             compression,
             chunk_bytes: 20_000,
-            ..Options::default()
+            ..McapOptions::default()
         };
         write(Box::new(McapWriter::new(file, &options).unwrap()));
         answers.push(told(&python, "mcap", &path));
@@ -111,7 +111,7 @@ fn liblcm_reads_our_event_log_as_pypi_s_mcap_our_mcap() {
 fn chunked(path: &Path, compression: Compression, chunk_bytes: usize) {
     let mut open = std::fs::File::options();
     let file = open.read(true).write(true).create_new(true).open(path);
-    let options = Options {
+    let options = McapOptions {
         compression,
         chunk_bytes,
         longest_chunk_bytes: chunk_bytes,

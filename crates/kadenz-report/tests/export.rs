@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kadenz_report::export::{self, ExportError, Exported, Format, Unit};
+use kadenz_report::export::{self, ExportError, ExportFormat, Exported, Unit};
 use kadenz_report::import;
 use tempfile::TempDir;
 use tools::conformance;
@@ -46,12 +46,12 @@ fn run_of_samples(count: u64, early: bool) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (csv, run) = (folder.path().join("samples.csv"), folder.path().join("run"));
     fs::write(&csv, text).unwrap();
-    import::import(&csv, import::Format::Csv, &run).unwrap();
+    import::import(&csv, import::ImportFormat::Csv, &run).unwrap();
     (folder, run)
 }
 
 /// Exports to a file beside the run; its path and what was said of it.
-fn exported(run: &Path, series: Option<&str>, format: Format) -> (PathBuf, Exported) {
+fn exported(run: &Path, series: Option<&str>, format: ExportFormat) -> (PathBuf, Exported) {
     let out = run.with_file_name(format!("exported.{}", format.ending()));
     let exported = export::export(run, series, format, &out).unwrap();
     (out, exported)
@@ -102,8 +102,8 @@ fn hgrm_is_what_java_prints() {
     ];
     for (_folder, run) in &runs {
         for unit in [Unit::Milliseconds, Unit::Nanoseconds] {
-            let (log, _) = exported(run, None, Format::Hlog);
-            let (hgrm, _) = exported(run, None, Format::Hgrm(unit));
+            let (log, _) = exported(run, None, ExportFormat::Hlog);
+            let (hgrm, _) = exported(run, None, ExportFormat::Hgrm(unit));
             let unit_ns = if unit == Unit::Milliseconds {
                 1_000_000
             } else {
@@ -121,7 +121,7 @@ fn java_reads_a_merged_log_by_its_tags() {
         return;
     };
     let (_folder, run) = run_of("import/irtt.json");
-    let (log, _) = exported(&run, None, Format::Hlog);
+    let (log, _) = exported(&run, None, ExportFormat::Hlog);
     let out = log.with_extension("java");
     run_tool(
         &jar,
@@ -141,7 +141,7 @@ fn java_reads_a_merged_log_by_its_tags() {
 #[test]
 fn a_merged_log_comes_back_as_it_was() {
     let (_folder, run) = run_of("import/irtt.json");
-    let (log, exported) = exported(&run, None, Format::Hlog);
+    let (log, exported) = exported(&run, None, ExportFormat::Hlog);
     assert_eq!(
         exported,
         Exported {
@@ -150,7 +150,7 @@ fn a_merged_log_comes_back_as_it_was() {
         }
     );
     let again = run.with_file_name("again");
-    let run = import::import(&log, import::Format::Hlog, &again).unwrap();
+    let run = import::import(&log, import::ImportFormat::Hlog, &again).unwrap();
     let told: Vec<_> = run
         .series
         .iter()
@@ -165,8 +165,13 @@ fn a_merged_log_comes_back_as_it_was() {
 #[test]
 fn early_values_come_back_too() {
     let (_folder, run) = run_of_samples(1000, true);
-    let (log, _) = exported(&run, Some("values"), Format::Hlog);
-    let again = import::import(&log, import::Format::Hlog, &run.with_file_name("again")).unwrap();
+    let (log, _) = exported(&run, Some("values"), ExportFormat::Hlog);
+    let again = import::import(
+        &log,
+        import::ImportFormat::Hlog,
+        &run.with_file_name("again"),
+    )
+    .unwrap();
     assert_eq!(again.series.len(), 1);
     assert_eq!(
         (
@@ -180,20 +185,20 @@ fn early_values_come_back_too() {
 #[test]
 fn csv_comes_back_as_it_was() {
     let (_folder, run) = run_of_samples(20_000, true);
-    let (csv, _) = exported(&run, None, Format::Csv);
+    let (csv, _) = exported(&run, None, ExportFormat::Csv);
     let text = fs::read_to_string(&csv).unwrap();
     assert!(text.starts_with("sequence,intended_ns,actual_ns,value_ns\n0,0,0,"));
     assert_eq!(text.lines().count(), 20_001);
     let again = run.with_file_name("again");
     import::import(&csv, import::detect(&csv).unwrap(), &again).unwrap();
-    let (csv_again, _) = exported(&again, None, Format::Csv);
+    let (csv_again, _) = exported(&again, None, ExportFormat::Csv);
     assert_eq!(fs::read_to_string(csv_again).unwrap(), text);
 }
 
 #[test]
 fn without_samples_csv_has_buckets() {
     let (_folder, run) = run_of("import/cyclictest-overflow.txt");
-    let (csv, exported) = exported(&run, Some("thread0"), Format::Csv);
+    let (csv, exported) = exported(&run, Some("thread0"), ExportFormat::Csv);
     assert!(exported.notes[0].contains("buckets of its histogram"));
     let text = fs::read_to_string(csv).unwrap();
     let counted: u64 = text
@@ -214,7 +219,7 @@ fn what_was_cut_off_is_left_out_and_said() {
     let log = run.join("hiccup.hlog");
     let whole = fs::read(&log).unwrap();
     fs::write(&log, &whole[..whole.len() - 10]).unwrap();
-    let (hlog, exported) = exported(&run, None, Format::Hlog);
+    let (hlog, exported) = exported(&run, None, ExportFormat::Hlog);
     assert!(exported.notes[0].contains("the last line of its log was cut off"));
     assert!(fs::read(hlog).unwrap().ends_with(b"\n"));
 }
@@ -235,12 +240,12 @@ fn several_series_become_a_folder() {
 fn several_series_are_refused_where_a_file_is_named() {
     let (_folder, run) = run_of("import/cyclictest.txt");
     let out = run.with_file_name("samples.csv");
-    let error = export::export(&run, None, Format::Csv, &out).unwrap_err();
+    let error = export::export(&run, None, ExportFormat::Csv, &out).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("thread0, thread1"), "{text}");
     assert!(text.contains("--series"), "{text}");
     assert!(!out.exists());
-    export::export(&run, Some("thread0"), Format::Csv, &out).unwrap();
+    export::export(&run, Some("thread0"), ExportFormat::Csv, &out).unwrap();
     assert!(out.is_file());
 }
 
@@ -248,13 +253,13 @@ fn several_series_are_refused_where_a_file_is_named() {
 fn a_failed_export_of_several_series_leaves_nothing_behind() {
     let (_folder, run) = run_of("import/cyclictest.txt");
     let out = run.with_file_name("exported");
-    export::export(&run, None, Format::Parquet, &out).unwrap_err();
+    export::export(&run, None, ExportFormat::Parquet, &out).unwrap_err();
     assert!(!out.exists());
 
     // The second file cannot be made.
     let obstacle = out.join("thread1.csv.new");
     fs::create_dir_all(&obstacle).unwrap();
-    export::export(&run, None, Format::Csv, &out).unwrap_err();
+    export::export(&run, None, ExportFormat::Csv, &out).unwrap_err();
     let left = fs::read_dir(&out).unwrap().map(|it| it.unwrap().path());
     assert_eq!(left.collect::<Vec<_>>(), [obstacle]);
 }
@@ -263,7 +268,7 @@ fn a_failed_export_of_several_series_leaves_nothing_behind() {
 fn what_cannot_be_is_said_clearly() {
     let (_folder, run) = run_of("import/cyclictest.txt");
     let out = run.with_file_name("x.parquet");
-    let refused = |series| export::export(&run, series, Format::Parquet, &out).unwrap_err();
+    let refused = |series| export::export(&run, series, ExportFormat::Parquet, &out).unwrap_err();
     let error = refused(Some("thread0"));
     assert!(matches!(error, ExportError::NeedsSamples { .. }));
     let text = "series \"thread0\" has no raw samples, which parquet is made of: measure again";
@@ -274,12 +279,12 @@ fn what_cannot_be_is_said_clearly() {
         "the run has no series \"nobody\"; it has thread0, thread1"
     );
     assert!(!out.exists() && !run.with_file_name("x.parquet.new").exists());
-    let error = export::export(&run, None, Format::Hlog, Path::new("/")).unwrap_err();
+    let error = export::export(&run, None, ExportFormat::Hlog, Path::new("/")).unwrap_err();
     assert!(error.to_string().contains("names no file"), "{error}");
     let nowhere = run.join("no/such/folder/x.hlog");
-    let error = export::export(&run, None, Format::Hlog, &nowhere).unwrap_err();
+    let error = export::export(&run, None, ExportFormat::Hlog, &nowhere).unwrap_err();
     assert!(error.to_string().starts_with("cannot write"), "{error}");
-    let error = "xls".parse::<Format>().unwrap_err();
+    let error = "xls".parse::<ExportFormat>().unwrap_err();
     assert!(
         error.to_string().contains("known are hlog, hgrm"),
         "{error}"
@@ -292,8 +297,8 @@ fn pyarrow_reads_parquet() {
         return;
     };
     let (_folder, run) = run_of_samples(20_000, true);
-    let (parquet, _) = exported(&run, None, Format::Parquet);
-    let (csv, _) = exported(&run, None, Format::Csv);
+    let (parquet, _) = exported(&run, None, ExportFormat::Parquet);
+    let (csv, _) = exported(&run, None, ExportFormat::Csv);
     let script = "import sys, pyarrow as pa, pyarrow.csv, pyarrow.parquet as pq\n\
         table = pq.read_table(sys.argv[1])\n\
         csv = pa.csv.read_csv(sys.argv[2])\n\
@@ -313,7 +318,7 @@ fn pyarrow_reads_parquet() {
 fn parquet_has_row_groups_of_bounded_size() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let (_folder, run) = run_of_samples(300_000, false);
-    let (path, _) = exported(&run, None, Format::Parquet);
+    let (path, _) = exported(&run, None, ExportFormat::Parquet);
     let file = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
     let metadata = file.metadata();
     assert_eq!(metadata.file_metadata().num_rows(), 300_000);
@@ -333,7 +338,7 @@ fn gnuplot_draws_what_it_is_given() {
         "import/samples.csv",
     ] {
         let (_folder, run) = run_of(fixture);
-        let (script, _) = exported(&run, None, Format::Gnuplot);
+        let (script, _) = exported(&run, None, ExportFormat::Gnuplot);
         if !tools::answers("gnuplot", &["--version"]) {
             return tools::skip(
                 "gnuplot_draws_what_it_is_given",

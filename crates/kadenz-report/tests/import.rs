@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Run};
-use kadenz_report::import::{self, Format};
+use kadenz_report::import::{self, ImportFormat};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -17,7 +17,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// Imports a fixture, whose format must be recognised; gives the run as its folder tells it.
-fn imported(name: &str, format: Format) -> (tempfile::TempDir, Run) {
+fn imported(name: &str, format: ImportFormat) -> (tempfile::TempDir, Run) {
     let path = fixture(name);
     assert_eq!(import::detect(&path).unwrap(), format, "{name}");
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn samples(folder: &Path, series: &str) -> Vec<i64> {
 
 #[test]
 fn cyclictest_text() {
-    let (_folder, run) = imported("cyclictest.txt", Format::CyclictestText);
+    let (_folder, run) = imported("cyclictest.txt", ImportFormat::CyclictestText);
     assert_eq!(run.series.len(), 2);
     assert_eq!(run.series[0].counts, counts(1000, 0, 0, 4_000, 374_000));
     assert_eq!(run.series[1].counts, counts(1000, 0, 0, 5_000, 76_000));
@@ -72,7 +72,7 @@ fn cyclictest_text() {
 
 #[test]
 fn cyclictest_json_tells_more() {
-    let (_folder, run) = imported("cyclictest.json", Format::CyclictestJson);
+    let (_folder, run) = imported("cyclictest.json", ImportFormat::CyclictestJson);
     assert_eq!(run.series[0].counts, counts(1000, 0, 0, 4_000, 374_000));
     assert_eq!(run.series[0].expected_interval_ns, Some(1_000_000));
     assert_eq!(run.started_at, "2026-11-21T21:13:40Z");
@@ -86,8 +86,8 @@ fn cyclictest_json_tells_more() {
 #[test]
 fn overflows_of_cyclictest_are_counted() {
     let formats = [
-        ("txt", Format::CyclictestText),
-        ("json", Format::CyclictestJson),
+        ("txt", ImportFormat::CyclictestText),
+        ("json", ImportFormat::CyclictestJson),
     ];
     for (ending, format) in formats {
         let (_folder, run) = imported(&format!("cyclictest-overflow.{ending}"), format);
@@ -105,7 +105,7 @@ fn overflows_of_cyclictest_are_counted() {
 
 #[test]
 fn cyclictest_in_nanoseconds() {
-    let (_folder, run) = imported("cyclictest-nanoseconds.json", Format::CyclictestJson);
+    let (_folder, run) = imported("cyclictest-nanoseconds.json", ImportFormat::CyclictestJson);
     assert_eq!(run.series[0].counts, counts(300, 0, 9, 57_792, 17_614_369));
     assert!(run.warnings.iter().all(|warning| warning.id != "bins"));
 }
@@ -113,7 +113,10 @@ fn cyclictest_in_nanoseconds() {
 /// cyclictest keeps a million bins, whatever `-h` says: 3 values were beyond them, not beyond `-h`.
 #[test]
 fn bins_are_those_that_cyclictest_kept() {
-    let (_folder, run) = imported("cyclictest-nanoseconds-wide.json", Format::CyclictestJson);
+    let (_folder, run) = imported(
+        "cyclictest-nanoseconds-wide.json",
+        ImportFormat::CyclictestJson,
+    );
     let counts = run.series[0].counts;
     assert_eq!(counts.max_ns, Some(2_907_846));
     let text = warning(&run, "overflow");
@@ -122,7 +125,7 @@ fn bins_are_those_that_cyclictest_kept() {
 
 #[test]
 fn text_in_nanoseconds_is_known_by_its_status_lines() {
-    let (_folder, run) = imported("cyclictest-nanoseconds.txt", Format::CyclictestText);
+    let (_folder, run) = imported("cyclictest-nanoseconds.txt", ImportFormat::CyclictestText);
     assert_eq!(run.series[0].counts.max_ns, Some(3_992_911));
     assert!(
         run.warnings
@@ -140,13 +143,13 @@ fn a_unit_that_nothing_tells_is_asked_for() {
     let file = folder.path().join("quiet.txt");
     std::fs::write(&file, quiet).unwrap();
     let read = |format, name| import::import(&file, format, &folder.path().join(name));
-    let error = read(Format::CyclictestText, "told")
+    let error = read(ImportFormat::CyclictestText, "told")
         .unwrap_err()
         .to_string();
     assert!(error.contains("--format cyclictest-ns"), "{error}");
-    let run = read(Format::CyclictestNanoseconds, "ns").unwrap();
+    let run = read(ImportFormat::CyclictestNanoseconds, "ns").unwrap();
     assert_eq!(run.series[0].counts.max_ns, Some(3_992_911));
-    let (_folder, run) = imported("cyclictest.txt", Format::CyclictestText);
+    let (_folder, run) = imported("cyclictest.txt", ImportFormat::CyclictestText);
     assert!(warning(&run, "unit_assumed").contains("microseconds"));
 }
 
@@ -166,7 +169,7 @@ fn a_summary_is_no_histogram() {
 
 #[test]
 fn irtt_has_three_series_in_order() {
-    let (folder, run) = imported("irtt.json", Format::Irtt);
+    let (folder, run) = imported("irtt.json", ImportFormat::Irtt);
     let names: Vec<&str> = run
         .series
         .iter()
@@ -190,7 +193,7 @@ fn irtt_has_three_series_in_order() {
 
 #[test]
 fn what_irtt_lost_is_told() {
-    let (_folder, run) = imported("irtt-lossy.json.gz", Format::Irtt);
+    let (_folder, run) = imported("irtt-lossy.json.gz", ImportFormat::Irtt);
     assert_eq!(run.series[0].counts, counts(41, 0, 0, 240_798, 36_071_009));
     let text = warning(&run, "lost");
     assert!(text.starts_with("9 of 50 round trips were lost"), "{text}");
@@ -206,23 +209,26 @@ fn what_irtt_lost_is_told() {
 
 #[test]
 fn jitterdebugger() {
-    let (_folder, run) = imported("jitterdebugger.json", Format::Jitterdebugger);
+    let (_folder, run) = imported("jitterdebugger.json", ImportFormat::Jitterdebugger);
     assert_eq!(run.series[0].name, "cpu0");
     assert_eq!(run.series[0].counts, counts(500, 0, 0, 7_000, 73_000));
     assert_eq!(run.series[1].counts, counts(500, 0, 0, 8_000, 665_000));
     assert_eq!(run.host.cpus, 2);
 
-    let (_folder, run) = imported("jitterdebugger-overflow.json", Format::Jitterdebugger);
+    let (_folder, run) = imported("jitterdebugger-overflow.json", ImportFormat::Jitterdebugger);
     assert_eq!(run.series[0].counts, counts(500, 0, 33, 8_000, 33_587_000));
     assert!(warning(&run, "overflow").contains("33 of 500 values"));
 
-    let (_folder, run) = imported("jitterdebugger-nanoseconds.json", Format::Jitterdebugger);
+    let (_folder, run) = imported(
+        "jitterdebugger-nanoseconds.json",
+        ImportFormat::Jitterdebugger,
+    );
     assert_eq!(run.series[0].counts, counts(300, 0, 0, 8_584, 33_890));
 }
 
 #[test]
 fn sockperf_gives_what_it_printed() {
-    let (folder, run) = imported("sockperf.csv", Format::Sockperf);
+    let (folder, run) = imported("sockperf.csv", ImportFormat::Sockperf);
     assert_eq!(run.series[0].name, "latency");
     assert_eq!(run.series[0].counts, counts(108, 0, 0, 4_302, 5_670_826));
     assert_eq!(run.series[0].expected_interval_ns, Some(5_000_000));
@@ -232,7 +238,7 @@ fn sockperf_gives_what_it_printed() {
     );
     assert!(warning(&run, "half_round_trip").contains("half of each round trip"));
 
-    let (_folder, run) = imported("sockperf-rtt.csv", Format::Sockperf);
+    let (_folder, run) = imported("sockperf-rtt.csv", ImportFormat::Sockperf);
     assert_eq!(run.series[0].name, "rtt");
     assert_eq!(run.series[0].counts, counts(53, 0, 0, 12_016, 12_056_559));
     assert_eq!(run.series[0].expected_interval_ns, Some(10_000_000));
@@ -240,7 +246,7 @@ fn sockperf_gives_what_it_printed() {
 
 #[test]
 fn bmwcarit_has_values_below_zero() {
-    let (_folder, run) = imported("bmwcarit-cyclic.log", Format::Bmwcarit);
+    let (_folder, run) = imported("bmwcarit-cyclic.log", ImportFormat::Bmwcarit);
     assert_eq!(
         (run.series[0].name.as_str(), run.series[0].kind),
         ("jitter", Kind::Jitter)
@@ -253,7 +259,7 @@ fn bmwcarit_has_values_below_zero() {
         ("reported", 2, -7_000, 178_000),
     ] {
         let file = format!("bmwcarit-oneshot-{name}.log");
-        let (_folder, run) = imported(&file, Format::Bmwcarit);
+        let (_folder, run) = imported(&file, ImportFormat::Bmwcarit);
         assert_eq!(run.series[0].name, name);
         assert_eq!(run.series[0].counts, counts(300, early, 0, min_ns, max_ns));
         assert_eq!(run.parameters["timeout_us"], 1000);
@@ -263,14 +269,14 @@ fn bmwcarit_has_values_below_zero() {
 /// -1 us in these logs is a message that never came, not a value.
 #[test]
 fn missing_messages_of_bmwcarit_are_no_values() {
-    let (_folder, run) = imported("bmwcarit-communication.log", Format::Bmwcarit);
+    let (_folder, run) = imported("bmwcarit-communication.log", ImportFormat::Bmwcarit);
     assert_eq!(run.series[0].counts, counts(197, 0, 0, 52_000, 211_000));
     assert!(warning(&run, "lost").starts_with("3 of 200 messages never came"));
 }
 
 #[test]
 fn csv_samples_keep_their_order_and_tell_the_start() {
-    let (folder, run) = imported("samples.csv", Format::Csv);
+    let (folder, run) = imported("samples.csv", ImportFormat::Csv);
     assert_eq!(run.started_at, "2026-11-21T20:35:42Z");
     assert_eq!(run.duration_ns, 1_990_000_000);
     let values = samples(folder.path(), "values");
@@ -311,7 +317,7 @@ fn reports_read_every_import() {
 fn what_was_cut_off_is_imported_as_incomplete() {
     use std::io::Write as _;
     let folder = tempfile::tempdir().unwrap();
-    let cut = |name: &str, bytes: &[u8], format: Format| {
+    let cut = |name: &str, bytes: &[u8], format: ImportFormat| {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).unwrap();
         let run = import::import(&file, format, &file.with_extension("run")).unwrap();
@@ -322,12 +328,12 @@ fn what_was_cut_off_is_imported_as_incomplete() {
         run.series[0].counts.recorded
     };
     let log = std::fs::read(fixture("../hlog/jHiccup-2.0.7S.logV2.hlog")).unwrap();
-    assert!(cut("a.hlog", &log[..log.len() / 2], Format::Hlog) > 1_000);
+    assert!(cut("a.hlog", &log[..log.len() / 2], ImportFormat::Hlog) > 1_000);
     let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     zipped.write_all(&log).unwrap();
     let zipped = zipped.finish().unwrap();
-    assert!(cut("b.hlog.gz", &zipped[..zipped.len() / 2], Format::Hlog) > 1_000);
+    assert!(cut("b.hlog.gz", &zipped[..zipped.len() / 2], ImportFormat::Hlog) > 1_000);
     // 6 could be the beginning of 61000.
     let rows = b"time_ns,value_ns\n0,52000\n1000000,6";
-    assert_eq!(cut("c.csv", rows, Format::Csv), 1);
+    assert_eq!(cut("c.csv", rows, ImportFormat::Csv), 1);
 }

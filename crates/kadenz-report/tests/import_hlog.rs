@@ -8,15 +8,15 @@ use kadenz_record::histogram::Histogram;
 use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Run};
-use kadenz_report::import::{self, Format};
+use kadenz_report::import::{self, ImportFormat};
 use tempfile::TempDir;
 use tools::conformance;
 
 fn imported(name: &str) -> (TempDir, Run) {
     let path = conformance("hlog").join(name);
-    assert_eq!(import::detect(&path).unwrap(), Format::Hlog, "{name}");
+    assert_eq!(import::detect(&path).unwrap(), ImportFormat::Hlog, "{name}");
     let folder = tempfile::tempdir().unwrap();
-    let run = import::import(&path, Format::Hlog, folder.path()).unwrap();
+    let run = import::import(&path, ImportFormat::Hlog, folder.path()).unwrap();
     (folder, run)
 }
 
@@ -134,7 +134,7 @@ fn damaged_logs_name_line_and_cause() {
         let path = conformance("hlog").join(format!("test_tagged_{name}.txt"));
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
-        let error = import::import(&path, Format::Hlog, &out)
+        let error = import::import(&path, ImportFormat::Hlog, &out)
             .unwrap_err()
             .to_string();
         let (_, cause) = error.split_once("cannot be imported as hlog: ").unwrap();
@@ -149,7 +149,7 @@ fn a_log_that_was_cut_off_is_imported_up_to_there() {
     let folder = tempfile::tempdir().unwrap();
     let cut = folder.path().join("cut.hlog");
     std::fs::write(&cut, &whole[..whole.len() - 20]).unwrap();
-    let run = import::import(&cut, Format::Hlog, &folder.path().join("run")).unwrap();
+    let run = import::import(&cut, ImportFormat::Hlog, &folder.path().join("run")).unwrap();
     assert_eq!(run.warnings[0].id, "truncated");
     assert!(run.series[0].counts.recorded > 40_000);
 }
@@ -159,8 +159,8 @@ fn a_log_without_intervals_is_no_run() {
     let folder = tempfile::tempdir().unwrap();
     let (log, out) = (folder.path().join("x.hlog"), folder.path().join("run"));
     std::fs::write(&log, "#[Histogram log format version 1.3]\n").unwrap();
-    assert_eq!(import::detect(&log).unwrap(), Format::Hlog);
-    let error = import::import(&log, Format::Hlog, &out).unwrap_err();
+    assert_eq!(import::detect(&log).unwrap(), ImportFormat::Hlog);
+    let error = import::import(&log, ImportFormat::Hlog, &out).unwrap_err();
     assert!(
         error.to_string().contains("it holds no interval"),
         "{error}"
@@ -208,6 +208,6 @@ fn a_log_without_header_tells_its_start_by_its_first_interval() {
 fn histograms_of_fractions_are_refused() {
     let path = conformance("hlog/double.logV2.hlog");
     let folder = tempfile::tempdir().unwrap();
-    let error = import::import(&path, Format::Hlog, &folder.path().join("run")).unwrap_err();
+    let error = import::import(&path, ImportFormat::Hlog, &folder.path().join("run")).unwrap_err();
     assert!(error.to_string().contains("DoubleHistogram"), "{error}");
 }

@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use kadenz_report::import::{Collected, DetectError, Format, ImportError, detect, import};
+use kadenz_report::import::{Collected, DetectError, ImportError, ImportFormat, detect, import};
 
 /// What reading a text as a format says.
-fn read(format: Format, text: &str) -> Result<Collected, String> {
+fn read(format: ImportFormat, text: &str) -> Result<Collected, String> {
     Collected::read(format, &mut text.as_bytes()).map_err(|error| error.to_string())
 }
 
 #[track_caller]
-fn refused(format: Format, text: &str, cause: &str) {
+fn refused(format: ImportFormat, text: &str, cause: &str) {
     let said = read(format, text).map(|sink| sink.run).unwrap_err();
     assert!(
         said.contains(cause),
@@ -20,7 +20,7 @@ fn refused(format: Format, text: &str, cause: &str) {
 
 #[test]
 fn csv() {
-    let refused = |text: &str, cause: &str| refused(Format::Csv, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::Csv, text, cause);
     refused(
         "",
         "it holds no header; the first line must name the columns: time_ns,value_ns",
@@ -60,7 +60,7 @@ fn csv() {
 #[test]
 fn csv_as_others_write_it() {
     let text = "\u{feff}\"value_ns\" , \"time_ns\"\r\n-5,  10\r\n\r\n\"7\",20\r\n";
-    let sink = read(Format::Csv, text).unwrap();
+    let sink = read(ImportFormat::Csv, text).unwrap();
     let counts = sink.run.series[0].counts;
     assert_eq!(
         (counts.recorded, counts.min_ns, counts.max_ns),
@@ -70,7 +70,7 @@ fn csv_as_others_write_it() {
 
 #[test]
 fn cyclictest_text() {
-    let refused = |text: &str, cause: &str| refused(Format::CyclictestText, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::CyclictestText, text, cause);
     refused("", "it holds no histogram; cyclictest keeps one with -h");
     refused(
         "000001 000002\n000002 00000x\n",
@@ -103,7 +103,7 @@ fn cyclictest_text() {
 #[test]
 fn cyclictest_text_without_summary() {
     let sink = read(
-        Format::CyclictestText,
+        ImportFormat::CyclictestText,
         "# Histogram\n000007 12\t3\n000008 1\t0",
     )
     .unwrap();
@@ -126,7 +126,7 @@ fn cyclictest_json(thread: &str) -> String {
 
 #[test]
 fn cyclictest_json_fields() {
-    let refused = |text: &str, cause: &str| refused(Format::CyclictestJson, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::CyclictestJson, text, cause);
     refused(
         "{\"file_version\": 1",
         "line 1, column 18: EOF while parsing an object",
@@ -152,7 +152,7 @@ fn cyclictest_json_fields() {
 
 #[test]
 fn irtt() {
-    let refused = |text: &str, cause: &str| refused(Format::Irtt, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::Irtt, text, cause);
     let trip =
         "{\"seqno\": 0, \"lost\": \"true\", \"timestamps\": {\"client\": {}}, \"delay\": {}}";
     let no_reply = format!("{{\"round_trips\": [{trip}]}}");
@@ -180,7 +180,7 @@ fn irtt() {
 
 #[test]
 fn jitterdebugger() {
-    let refused = |text: String, cause| refused(Format::Jitterdebugger, &text, cause);
+    let refused = |text: String, cause| refused(ImportFormat::Jitterdebugger, &text, cause);
     let file = |version: u64, resolution: u64, cpu: &str| {
         format!(
             "{{\"version\": {version}, \"sysinfo\": {{\"resolution_in_ns\": {resolution}}}, \
@@ -213,7 +213,7 @@ fn jitterdebugger() {
 
 #[test]
 fn sockperf() {
-    let refused = |text: &str, cause: &str| refused(Format::Sockperf, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::Sockperf, text, cause);
     let head = "packet, txTime(sec), rxTime(sec), latency(usec)\n";
     let row = |row: &str| format!("{head}{row}\n");
     refused(
@@ -249,7 +249,7 @@ fn sockperf_with_several_servers() {
              ------\npacket, txTime(sec), rxTime(sec), rtt(usec)\n0, 1.0, 1.1, 100000.000\n------\n"
         )
     };
-    let sink = read(Format::Sockperf, &format!("{}{}", one(0), one(1))).unwrap();
+    let sink = read(ImportFormat::Sockperf, &format!("{}{}", one(0), one(1))).unwrap();
     let named: Vec<&str> = sink
         .run
         .series
@@ -266,7 +266,7 @@ fn sockperf_with_several_servers() {
 
 #[test]
 fn bmwcarit() {
-    let refused = |text: &str, cause: &str| refused(Format::Bmwcarit, text, cause);
+    let refused = |text: &str, cause: &str| refused(ImportFormat::Bmwcarit, text, cause);
     refused(
         "# Plot data for gnuplot\nend\n",
         "it holds no row with a count",
@@ -311,7 +311,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("x.csv");
     std::fs::write(&csv, "time_ns,value_ns\n0,1\n").unwrap();
-    let error = import(&csv, Format::Csv, folder.path()).unwrap_err();
+    let error = import(&csv, ImportFormat::Csv, folder.path()).unwrap_err();
     assert!(matches!(error, ImportError::Store { .. }));
     assert!(
         error
@@ -321,7 +321,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     );
     assert!(csv.exists());
     let under_a_file = csv.join("run");
-    assert!(import(&csv, Format::Csv, &under_a_file).is_err());
+    assert!(import(&csv, ImportFormat::Csv, &under_a_file).is_err());
 }
 
 /// A failure in the middle takes away what was written before it, but not a folder of the user.
@@ -330,9 +330,9 @@ fn a_failed_import_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (csv, out) = (folder.path().join("x.csv"), folder.path().join("run"));
     std::fs::write(&csv, "time_ns,value_ns\n0,1\n1,x\n").unwrap();
-    assert!(import(&csv, Format::Csv, &out).is_err());
+    assert!(import(&csv, ImportFormat::Csv, &out).is_err());
     assert!(!out.exists());
     std::fs::create_dir(&out).unwrap();
-    assert!(import(&csv, Format::Csv, &out).is_err());
+    assert!(import(&csv, ImportFormat::Csv, &out).is_err());
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
 }

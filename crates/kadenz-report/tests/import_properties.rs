@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use kadenz_report::import::{Collected, Format};
+use kadenz_report::import::{Collected, ImportFormat};
 use proptest::prelude::*;
 
 /// What reading a text as a format says.
-fn read(format: Format, text: &str) -> Result<Collected, String> {
+fn read(format: ImportFormat, text: &str) -> Result<Collected, String> {
     Collected::read(format, &mut text.as_bytes()).map_err(|error| error.to_string())
 }
 
-fn any_format() -> impl Strategy<Value = Format> {
-    prop::sample::select(Format::ALL.to_vec())
+fn any_format() -> impl Strategy<Value = ImportFormat> {
+    prop::sample::select(ImportFormat::ALL.to_vec())
 }
 
 /// Texts made of what the formats are made of.
@@ -73,7 +73,7 @@ proptest! {
         for (time, value) in &samples {
             text += &format!("{time},{value}\n");
         }
-        let counts = read(Format::Csv, &text).unwrap().run.series[0].counts;
+        let counts = read(ImportFormat::Csv, &text).unwrap().run.series[0].counts;
         prop_assert_eq!(counts.recorded, samples.len() as u64);
         prop_assert_eq!(counts.min_ns, samples.iter().map(|sample| sample.1).min());
         prop_assert_eq!(counts.max_ns, samples.iter().map(|sample| sample.1).max());
@@ -92,7 +92,7 @@ proptest! {
             text += &format!("{bin:06} {counted}{sum}\n");
         }
         text += "# Min Latencies: 00000 00000 00000\n# Histogram Overflows: 00001 00000 00002\n";
-        let sink = read(Format::CyclictestText, &text).unwrap();
+        let sink = read(ImportFormat::CyclictestText, &text).unwrap();
         prop_assert_eq!(sink.run.series.len(), 3);
         for (thread, overflow) in [1, 0, 2].into_iter().enumerate() {
             let bins: u64 = rows.iter().map(|row| row[thread]).sum();
@@ -103,23 +103,32 @@ proptest! {
 }
 
 /// A recording, and what it is.
-fn recordings() -> Vec<(Format, Vec<u8>)> {
+fn recordings() -> Vec<(ImportFormat, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance");
     let files = [
-        (Format::Hlog, "hlog/tagged-Log.logV2.hlog"),
-        (Format::Hlog, "hlog/jHiccup-2.0.6.logV1.hlog"),
-        (Format::CyclictestJson, "import/cyclictest.json"),
-        (Format::CyclictestJson, "import/cyclictest-overflow.json"),
-        (Format::CyclictestText, "import/cyclictest-overflow.txt"),
-        (Format::Irtt, "import/irtt.json"),
+        (ImportFormat::Hlog, "hlog/tagged-Log.logV2.hlog"),
+        (ImportFormat::Hlog, "hlog/jHiccup-2.0.6.logV1.hlog"),
+        (ImportFormat::CyclictestJson, "import/cyclictest.json"),
         (
-            Format::Jitterdebugger,
+            ImportFormat::CyclictestJson,
+            "import/cyclictest-overflow.json",
+        ),
+        (
+            ImportFormat::CyclictestText,
+            "import/cyclictest-overflow.txt",
+        ),
+        (ImportFormat::Irtt, "import/irtt.json"),
+        (
+            ImportFormat::Jitterdebugger,
             "import/jitterdebugger-overflow.json",
         ),
-        (Format::Sockperf, "import/sockperf-rtt.csv"),
-        (Format::Bmwcarit, "import/bmwcarit-oneshot-measured.log"),
-        (Format::Bmwcarit, "import/bmwcarit-communication.log"),
-        (Format::Csv, "import/samples.csv"),
+        (ImportFormat::Sockperf, "import/sockperf-rtt.csv"),
+        (
+            ImportFormat::Bmwcarit,
+            "import/bmwcarit-oneshot-measured.log",
+        ),
+        (ImportFormat::Bmwcarit, "import/bmwcarit-communication.log"),
+        (ImportFormat::Csv, "import/samples.csv"),
     ];
     let read =
         files.map(|(format, file)| (format, std::fs::read(format!("{folder}/{file}")).unwrap()));

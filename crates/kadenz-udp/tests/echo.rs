@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use kadenz_udp::device::{Answer, Counts, Echo, PerSecond, Policy, RateLimit, Why};
+use kadenz_udp::device::{Answer, Echo, EchoCounts, PerSecond, Policy, RateLimit, Why};
 use kadenz_udp::wire::{
     DeviceStamps, Discover, Kind, Name, Packet, Probe, RunId, Sequence, Stamp, Token,
 };
@@ -114,7 +114,7 @@ fn each_silence_is_counted_under_its_reason() {
     for (mut bytes, expected) in cases {
         assert_eq!(echo.on_datagram(0, &mut bytes), expected);
     }
-    let expected = Counts {
+    let expected = EchoCounts {
         answered: 1,
         malformed: 1,
         not_a_question: 1,

@@ -11,7 +11,7 @@ use kadenz::Recording;
 use kadenz::ethercat::control::cyclic::EndedBy;
 use kadenz::ethercat::main_device::from_esi::Choice;
 use kadenz::ethercat::motion;
-use kadenz::ethercat::sim::file::Plan;
+use kadenz::ethercat::sim::file::SegmentPlan;
 use kadenz::ethercat::sim::humanoid::humanoid;
 use kadenz::ethercat::{
     BringUpNetworkError, Flow, Missing, Network, NetworkBuilder, NetworkEvent, OpenNetworkError,
@@ -29,7 +29,7 @@ fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 /// A humanoid of ten devices, whose last one has no power.
-fn without_the_last(folder: &Path) -> (Plan, PathBuf) {
+fn without_the_last(folder: &Path) -> (SegmentPlan, PathBuf) {
     let all = humanoid(10).to_toml().unwrap();
     let expected = file(folder, "expected.toml", &all);
     let off = format!(
@@ -37,7 +37,7 @@ fn without_the_last(folder: &Path) -> (Plan, PathBuf) {
         last()
     );
     let faulty = file(folder, "faulty.toml", &(all + &off));
-    (Plan::read(&faulty).unwrap(), expected)
+    (SegmentPlan::read(&faulty).unwrap(), expected)
 }
 
 /// The name of that device.
@@ -106,7 +106,7 @@ fn gripper(folder: &Path) -> (NetworkBuilder<'static>, PathBuf) {
     let esi = file(folder, "gripper.xml", GRIPPER);
     let segment = "[[device]]\nname = \"a\"\nesi = \"gripper.xml\"\nproduct = 18\n";
     let segment = file(folder, "one.toml", segment);
-    let plan = Plan::read(&segment).unwrap();
+    let plan = SegmentPlan::read(&segment).unwrap();
     (Network::simulated(&plan).unwrap(), esi)
 }
 

@@ -7,6 +7,7 @@ mod absent;
 mod arrows;
 mod circles;
 mod invariants;
+mod names;
 mod papers;
 mod programs;
 mod safety;
@@ -101,6 +102,11 @@ pub const RULES: &[Rule] = &[
         name: "circles",
         about: "the modules of a folder use each other in one direction",
         check: circles::check,
+    },
+    Rule {
+        name: "type-names",
+        about: "two public types of a crate do not share a name",
+        check: names::check,
     },
     Rule {
         name: "unsafe",

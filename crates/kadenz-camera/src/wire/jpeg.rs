@@ -20,7 +20,7 @@ enum State {
 
 /// What a scanner found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum ImageBoundary {
     /// A picture begins with the two bytes before this offset.
     Begin(usize),
     /// It ends before this offset.
@@ -44,7 +44,7 @@ impl Scanner {
     }
 
     /// Looks on, until something is found; the rest of the bytes is to be given again.
-    pub fn scan(&mut self, bytes: &[u8]) -> Option<Found> {
+    pub fn scan(&mut self, bytes: &[u8]) -> Option<ImageBoundary> {
         let mut at = 0;
         while at < bytes.len() {
             // Long stretches are passed at once.
@@ -75,13 +75,13 @@ impl Scanner {
         None
     }
 
-    fn byte(&mut self, byte: u8, at: usize) -> Option<Found> {
+    fn byte(&mut self, byte: u8, at: usize) -> Option<ImageBoundary> {
         let was_ff = std::mem::replace(&mut self.last_was_ff, byte == 0xff);
         match self.state {
             State::Outside => {
                 if was_ff && byte == 0xd8 {
                     self.state = State::Marker;
-                    return Some(Found::Begin(at));
+                    return Some(ImageBoundary::Begin(at));
                 }
             }
             State::Entropy => {
@@ -134,12 +134,12 @@ impl Scanner {
     }
 
     /// A marker's code.
-    fn code(&mut self, code: u8, is_entropy: bool, at: usize) -> Option<Found> {
+    fn code(&mut self, code: u8, is_entropy: bool, at: usize) -> Option<ImageBoundary> {
         self.last_was_ff = false;
         match code {
             0xd9 => {
                 self.state = State::Outside;
-                return Some(Found::End(at));
+                return Some(ImageBoundary::End(at));
             }
             // A stuffed zero, and restarts.
             0x00 | 0xd0..=0xd7 if is_entropy => self.state = State::Entropy,
@@ -155,9 +155,9 @@ impl Scanner {
         None
     }
 
-    fn broken(&mut self, at: usize) -> Found {
+    fn broken(&mut self, at: usize) -> ImageBoundary {
         *self = Self::default();
-        Found::Broken(at)
+        ImageBoundary::Broken(at)
     }
 }
 
@@ -173,20 +173,21 @@ mod tests {
         0, 3, 0xff, 5, 0xff, 0, 6, 0xff, 0xd3, 7, 0xff, 0xff, 0xd9,
     ];
 
-    fn ends(bytes: &[u8], pieces: &[usize]) -> Vec<Found> {
+    fn ends(bytes: &[u8], pieces: &[usize]) -> Vec<ImageBoundary> {
         let (mut scanner, mut found, mut rest, mut before) =
             (Scanner::default(), Vec::new(), bytes, 0);
         for piece in pieces.iter().copied().chain([usize::MAX]) {
             let mut now;
             (now, rest) = rest.split_at(piece.min(rest.len()));
             while let Some(it) = scanner.scan(now) {
-                let (Found::Begin(at) | Found::End(at) | Found::Broken(at)) = it;
+                let (ImageBoundary::Begin(at) | ImageBoundary::End(at) | ImageBoundary::Broken(at)) =
+                    it;
                 now = &now[at..];
                 before += at;
                 found.push(match it {
-                    Found::Begin(_) => Found::Begin(before),
-                    Found::End(_) => Found::End(before),
-                    Found::Broken(_) => Found::Broken(before),
+                    ImageBoundary::Begin(_) => ImageBoundary::Begin(before),
+                    ImageBoundary::End(_) => ImageBoundary::End(before),
+                    ImageBoundary::Broken(_) => ImageBoundary::Broken(before),
                 });
             }
             before += now.len();
@@ -201,8 +202,8 @@ mod tests {
             let first = 7 + PICTURE.len();
             let second = first + 2 + PICTURE.len();
             let expected = [
-                Found::Begin(9), Found::End(first), Found::Begin(first + 4), Found::End(second),
-                Found::Begin(second + 2), Found::Broken(second + 3),
+                ImageBoundary::Begin(9), ImageBoundary::End(first), ImageBoundary::Begin(first + 4), ImageBoundary::End(second),
+                ImageBoundary::Begin(second + 2), ImageBoundary::Broken(second + 3),
             ];
             prop_assert_eq!(ends(&stream, &pieces), expected);
         }

@@ -6,7 +6,7 @@
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
-use super::jpeg::{Found, Scanner};
+use super::jpeg::{ImageBoundary, Scanner};
 use super::video::MAX_PICTURE;
 
 /// What is remembered of the text between pictures, in bytes.
@@ -57,7 +57,11 @@ impl Multipart {
             let found = self.scanner.scan(&rest[..room]);
             let used = match found {
                 None => room,
-                Some(Found::Begin(used) | Found::End(used) | Found::Broken(used)) => used,
+                Some(
+                    ImageBoundary::Begin(used)
+                    | ImageBoundary::End(used)
+                    | ImageBoundary::Broken(used),
+                ) => used,
             };
             match was_inside {
                 true => self.picture.extend_from_slice(&rest[..used]),
@@ -65,9 +69,9 @@ impl Multipart {
             }
             at += used;
             match found {
-                Some(Found::Begin(_)) => self.begin(arrival),
-                Some(Found::End(_)) => return (at, self.give(arrival)),
-                Some(Found::Broken(_)) => self.give_up(),
+                Some(ImageBoundary::Begin(_)) => self.begin(arrival),
+                Some(ImageBoundary::End(_)) => return (at, self.give(arrival)),
+                Some(ImageBoundary::Broken(_)) => self.give_up(),
                 None if self.picture.len() >= MAX_PICTURE => self.give_up(),
                 None => {}
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_report::export::{self, ExportError, Format};
+use kadenz_report::export::{self, ExportError, ExportFormat};
 
 use crate::options::{complete, waiting};
 use crate::output::{self, Outcome};
@@ -23,8 +23,8 @@ pub(crate) struct Options {
     run: PathBuf,
 
     /// The format; hgrm is in milliseconds
-    #[arg(long, value_name = "FORMAT", value_parser = complete::<Format>(Format::ALL))]
-    format: Format,
+    #[arg(long, value_name = "FORMAT", value_parser = complete::<ExportFormat>(ExportFormat::ALL))]
+    format: ExportFormat,
 
     /// One series only [default: all]
     #[arg(long, value_name = "NAME")]
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// `night.hgrm`, `night-lateness.hgrm` for one series, or `night-hgrm` for a folder.
-fn named_after(run: &Path, series: Option<&str>, separator: &str, format: Format) -> PathBuf {
+fn named_after(run: &Path, series: Option<&str>, separator: &str, format: ExportFormat) -> PathBuf {
     let absolute = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
     let mut name = absolute.file_name().unwrap_or_default().to_owned();
     if let Some(series) = series {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kadenz_report::document::{Answer, Document};
-use kadenz_report::import::{self, Format};
+use kadenz_report::import::{self, ImportFormat};
 use kadenz_report::summary;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,8 +27,8 @@ pub(crate) struct Options {
     file: PathBuf,
 
     /// The format [default: told from the content]
-    #[arg(long, value_name = "FORMAT", value_parser = complete::<Format>(Format::ALL))]
-    format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = complete::<ImportFormat>(ImportFormat::ALL))]
+    format: Option<ImportFormat>,
 
     /// The limit: a value above it is a miss; written into the run, for every series of it
     /// [default: none]

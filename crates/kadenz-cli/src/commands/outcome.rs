@@ -315,7 +315,8 @@ pub(crate) fn judge(
     max_loss: Option<MaxLoss>,
 ) -> Outcome {
     let matrix_missed = |run: &Summary| {
-        Matrix::recommendation_of(run).map(|it| it.standing == matrix::Standing::NoneKeeps)
+        Matrix::recommendation_of(run)
+            .map(|it| it.standing == matrix::RecommendationStanding::NoneKeeps)
     };
     // Of a matrix it is asked whether some combination keeps the deadline, not whether all do.
     let no_cell_keeps = runs.iter().filter_map(matrix_missed).any(|missed| missed);

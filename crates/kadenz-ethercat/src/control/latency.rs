@@ -16,7 +16,7 @@
 //! | synchronous, answers are there after a part `w` | 1 - d + w to 2 - d + w | 1 + d - w | 2 to 3 |
 //!
 //! That is measured, not computed, by a [stamp device](crate::sim::model::stamp): events happen by chance,
-//! and the command is the number of events that were seen. [`Answer`] is the controller, [`Meter`] the
+//! and the command is the number of events that were seen. [`LatencyController`] is the controller, [`Meter`] the
 //! observer, [`measure`](fn@measure) all of it in virtual time.
 //!
 //! ```
@@ -38,7 +38,7 @@ mod tests;
 use kadenz_rt::clock::MonotonicTime;
 use serde::Serialize;
 
-use super::cyclic::{Controller, CycleContext, CycleReport, Mode, Observer};
+use super::cyclic::{Controller, CycleContext, CycleReport, LoopMode, Observer};
 use crate::sim::model::stamp::Told;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
@@ -55,13 +55,13 @@ pub mod paper {
 
 /// The controller: its command is the number of events that it has seen.
 #[derive(Debug, Clone, Copy)]
-pub struct Answer {
+pub struct LatencyController {
     device: usize,
     sends: Sends,
     computed: [u8; 2],
 }
 
-impl Answer {
+impl LatencyController {
     /// For the stamp device at a position.
     #[must_use]
     pub const fn of(device: usize, sends: Sends) -> Self {
@@ -73,7 +73,7 @@ impl Answer {
     }
 }
 
-impl Controller for Answer {
+impl Controller for LatencyController {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
         let told = Told::read(context.inputs_of(self.device));
         let events = told.map_or(self.computed, |it| it.events.to_le_bytes());
@@ -247,8 +247,8 @@ impl<'l> Meter<'l> {
 impl Observer for Meter<'_> {
     fn cycle(&mut self, report: &CycleReport<'_>) {
         let sent = match report.mode {
-            Mode::Synchronous { .. } => Some(report.sent),
-            Mode::Pipelined => self.out.replace(report.sent),
+            LoopMode::Synchronous { .. } => Some(report.sent),
+            LoopMode::Pipelined => self.out.replace(report.sent),
         };
         let system = report.outcome.and_then(|it| it.system_time_ns);
         if let (Some(sent), Some(system)) = (sent, system) {

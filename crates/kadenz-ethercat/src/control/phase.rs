@@ -17,10 +17,10 @@
 //! cycles: without overshoot except for the start where `integral = proportional² / 4`.
 //!
 //! ```
-//! use kadenz_ethercat::control::phase::{Observation, Regulator, Settings};
+//! use kadenz_ethercat::control::phase::{Observation, Regulator, PhaseSettings};
 //! use kadenz_rt::clock::MonotonicTime;
 //!
-//! let mut regulator = Regulator::new(Settings::every(1_000_000));
+//! let mut regulator = Regulator::new(PhaseSettings::every(1_000_000));
 //! // The reference's clock is fast by 50 ppm, and ahead by 0.2 ms.
 //! let mut beat = 0_i64;
 //! for _ in 0..1_000 {
@@ -46,7 +46,7 @@ pub use follow::Follow;
 
 /// How beats are held. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct PhaseSettings {
     /// From one beat to the next.
     pub interval_ns: u64,
     /// Where in a cycle of system time beats are to be: 0 for whole cycles, where SYNC0 without a shift
@@ -69,14 +69,14 @@ pub struct Settings {
     pub width: Width,
 }
 
-/// Beats whose mean is within [`Settings::lock_ns`] until the loop is called locked.
+/// Beats whose mean is within [`PhaseSettings::lock_ns`] until the loop is called locked.
 const LOCKED_AFTER: u32 = 50;
 /// About so many beats make a mean.
 const MEAN_OF: f64 = 16.0;
 /// Wrong times in a row until they are believed.
 const MAX_OUTLIERS: u32 = 5;
 
-impl Settings {
+impl PhaseSettings {
     /// For beats every so many ns, with whole cycles of system time: a time constant of 40 cycles, at most
     /// a hundredth of a cycle a beat, locked within a hundredth.
     #[must_use]
@@ -128,7 +128,7 @@ pub struct Step {
 /// locks nor waits.
 #[derive(Debug, Clone)]
 pub struct Regulator {
-    settings: Settings,
+    settings: PhaseSettings,
     /// Drift in ns a cycle.
     drift: f64,
     /// What rounding has left over, in ns.
@@ -146,7 +146,7 @@ pub struct Regulator {
 impl Regulator {
     /// One that has seen nothing yet.
     #[must_use]
-    pub const fn new(settings: Settings) -> Self {
+    pub const fn new(settings: PhaseSettings) -> Self {
         Self {
             settings,
             drift: 0.0,
@@ -167,7 +167,7 @@ impl Regulator {
 
     /// What it was told.
     #[must_use]
-    pub const fn settings(&self) -> &Settings {
+    pub const fn settings(&self) -> &PhaseSettings {
         &self.settings
     }
 

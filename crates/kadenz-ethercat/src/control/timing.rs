@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use kadenz_ethercat::control::cyclic::Settings;
+//! use kadenz_ethercat::control::cyclic::LoopSettings;
 //! use kadenz_ethercat::control::timing::Timing;
 //!
-//! let timing = Timing::new(&Settings::every(Duration::from_millis(1))?);
+//! let timing = Timing::new(&LoopSettings::every(Duration::from_millis(1))?);
 //! // `&timing` is an Observer of the loop; meanwhile, on any thread:
 //! let snapshot = timing.snapshot();
 //! assert_eq!(snapshot.cycles, 0);
@@ -25,7 +25,7 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cyclic::{CycleReport, Observer, Settings};
+use super::cyclic::{CycleReport, LoopSettings, Observer};
 use crate::main_device::cycle::Outcome;
 use crate::main_device::link::LinkCounts;
 
@@ -65,7 +65,7 @@ fn add(to: &AtomicU64, more: u64) {
 impl Timing {
     /// Nothing noted yet. Allocates 64 KiB.
     #[must_use]
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &LoopSettings) -> Self {
         let zero = || AtomicU64::new(0);
         Self {
             interval_ns: settings.interval.as_ns_f64().round() as u64,

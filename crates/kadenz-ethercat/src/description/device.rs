@@ -372,7 +372,7 @@ impl Description {
         &self,
         direction: Direction,
         texts: &mut Texts,
-    ) -> Vec<(PdoHeader, Vec<sii::PdoEntry>)> {
+    ) -> Vec<(PdoHeader, Vec<sii::SiiPdoEntry>)> {
         let pdos = self.pdos.iter();
         pdos.filter(|it| it.direction == direction && self.pdos_in_sii)
             .map(|pdo| {
@@ -383,7 +383,7 @@ impl Description {
                     name: texts.number(&pdo.name),
                     flags: pdo.flags,
                 };
-                let entries = pdo.entries.iter().map(|it| sii::PdoEntry {
+                let entries = pdo.entries.iter().map(|it| sii::SiiPdoEntry {
                     index: it.index,
                     sub: it.sub,
                     name: texts.number(&it.name),

@@ -10,7 +10,7 @@ use crate::wire::sii::{Direction, Image};
 
 /// What a PDO maps at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct AssignedEntry {
     /// The object; index 0 for bits that mean nothing.
     pub address: Address,
     /// Bits that it takes.
@@ -19,14 +19,14 @@ pub struct Entry {
 
 /// A PDO that is assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pdo {
+pub struct AssignedPdo {
     /// The index of its object in the dictionary.
     pub index: u16,
     /// Its entries, one behind the other, bit by bit.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<AssignedEntry>,
 }
 
-impl Pdo {
+impl AssignedPdo {
     /// Bits of all entries.
     #[must_use]
     pub fn bits(&self) -> u32 {
@@ -45,7 +45,7 @@ pub fn read(
     device: &mut SubDevice,
     manager: u8,
     direction: Direction,
-) -> Result<Vec<Pdo>, SdoError> {
+) -> Result<Vec<AssignedPdo>, SdoError> {
     let known = by_sii(&device.sii, direction);
     if device.has_coe() {
         let mut mail = device.mail()?;
@@ -98,14 +98,14 @@ pub fn entries(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     pdo: u16,
-) -> Result<Vec<Entry>, SdoError> {
+) -> Result<Vec<AssignedEntry>, SdoError> {
     let [count] = sdo::get(registers, mail, Address::new(pdo, 0))?;
     let mut entries = Vec::new();
     for place in 1..=count {
         // Bits in the lowest byte, then the sub-index, then the index (ETG.1000.6, PDO mapping).
         let [bits, sub, low, high] = sdo::get(registers, mail, Address::new(pdo, place))?;
         let address = Address::new(u16::from_le_bytes([low, high]), sub);
-        entries.push(Entry { address, bits });
+        entries.push(AssignedEntry { address, bits });
     }
     Ok(entries)
 }
@@ -114,10 +114,10 @@ fn pdo(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     index: u16,
-    known: &[(u8, Pdo)],
-) -> Result<Pdo, SdoError> {
+    known: &[(u8, AssignedPdo)],
+) -> Result<AssignedPdo, SdoError> {
     match entries(registers, mail, index) {
-        Ok(entries) => Ok(Pdo { index, entries }),
+        Ok(entries) => Ok(AssignedPdo { index, entries }),
         Err(error) if error.abort().is_some() => {
             let in_sii = known.iter().find(|it| it.1.index == index);
             in_sii.map(|it| it.1.clone()).ok_or(error)
@@ -127,18 +127,18 @@ fn pdo(
 }
 
 /// Every PDO that the SII knows, with the SyncManager that carries it by default.
-fn by_sii(sii: &[u8], direction: Direction) -> Vec<(u8, Pdo)> {
+fn by_sii(sii: &[u8], direction: Direction) -> Vec<(u8, AssignedPdo)> {
     let Ok(image) = Image::of(sii) else {
         return Vec::new();
     };
     let pdos = image.pdos(direction).map(|pdo| {
-        let entries = pdo.entries.map(|it| Entry {
+        let entries = pdo.entries.map(|it| AssignedEntry {
             address: Address::new(it.index, it.sub),
             bits: it.bits,
         });
         let index = pdo.header.index;
         let entries = entries.collect();
-        (pdo.header.sync_manager, Pdo { index, entries })
+        (pdo.header.sync_manager, AssignedPdo { index, entries })
     });
     pdos.collect()
 }

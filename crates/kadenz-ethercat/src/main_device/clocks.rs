@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::find;
-//! use kadenz_ethercat::main_device::clocks::{Bounds, Epoch, Settings, measure};
+//! use kadenz_ethercat::main_device::clocks::{Bounds, Epoch, ClockSettings, measure};
 //! use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! use kadenz_ethercat::main_device::link::Link;
 //! use kadenz_ethercat::sim::WirePort;
@@ -18,7 +18,7 @@
 //! let mut registers = Registers::by(&mut way);
 //! let devices = find(&mut registers)?;
 //!
-//! let clocks = measure(&mut registers, &devices, &Settings::default())?;
+//! let clocks = measure(&mut registers, &devices, &ClockSettings::default())?;
 //! clocks.set(&mut registers, Epoch::Own)?;
 //! let aligned = clocks.align(&mut registers, &Bounds::default(), &mut |_| {})?;
 //! assert!(aligned.worst_ns <= Bounds::default().good_ns);
@@ -50,7 +50,7 @@ pub use topology::TopologyError;
 
 /// How delays are measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct ClockSettings {
     /// How often receive times are taken; delays are their mean.
     pub rounds: u32,
     /// Pause from one to the next. The longer all take, the better the clocks' speeds are known.
@@ -60,7 +60,7 @@ pub struct Settings {
     pub processing_ns: f64,
 }
 
-impl Default for Settings {
+impl Default for ClockSettings {
     fn default() -> Self {
         Self {
             rounds: 16,
@@ -194,7 +194,7 @@ pub struct Alignment {
 pub fn measure(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
-    settings: &Settings,
+    settings: &ClockSettings,
 ) -> Result<Clocks, ClockError> {
     latch::measure(registers, devices, settings)
 }

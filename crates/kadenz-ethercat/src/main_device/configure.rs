@@ -1,6 +1,6 @@
 //! From INIT to SAFEOP: mailboxes, process data, and what maps it.
 
-use super::assignment::{self, Pdo};
+use super::assignment::{self, AssignedPdo};
 use super::device::{Piece, ProcessData, SubDevice};
 use super::exchange::{ExchangeError, Registers};
 use super::layout::Share;
@@ -8,7 +8,7 @@ use super::sdo::SdoError;
 use super::states::{self, StateError};
 use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION};
 use crate::wire::sii::{Direction, Image, SyncManagerUse};
-use crate::wire::sync_manager::Control;
+use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{Fmmu, State, SyncManager};
 
 /// What a controller has registers for (ETG.1000.4, table 58).
@@ -71,12 +71,12 @@ pub fn learn_process_data(
     let mut data = ProcessData::default();
     for (number, default) in (0..MAX_SYNC_MANAGERS).zip(&managers) {
         let (direction, control) = match default.usage {
-            SyncManagerUse::Outputs => (Direction::Outputs, Control::OUTPUTS),
-            SyncManagerUse::Inputs => (Direction::Inputs, Control::INPUTS),
+            SyncManagerUse::Outputs => (Direction::Outputs, SyncManagerControl::OUTPUTS),
+            SyncManagerUse::Inputs => (Direction::Inputs, SyncManagerControl::INPUTS),
             _ => continue,
         };
         let pdos = assignment::read(registers, device, number, direction)?;
-        let bits: u32 = pdos.iter().map(Pdo::bits).sum();
+        let bits: u32 = pdos.iter().map(AssignedPdo::bits).sum();
         let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
         if length == 0 {
             continue;
@@ -84,7 +84,7 @@ pub fn learn_process_data(
         let control = if default.control == 0 {
             control
         } else {
-            Control(default.control)
+            SyncManagerControl(default.control)
         };
         let manager = SyncManager::new(default.area.start, length, control);
         let piece = Piece { number, manager };

@@ -16,7 +16,7 @@ use super::link::{Arrived, Link, Ticket};
 use crate::port::Port;
 use crate::wire::register::AL_STATUS;
 use crate::wire::{
-    Address, AlStatus, Command, Configured, FrameWriter, MAX_FRAME, OverflowError, Slot,
+    AlStatus, Command, Configured, DatagramAddress, FrameWriter, MAX_FRAME, OverflowError, Slot,
 };
 use reference::Reference;
 
@@ -333,13 +333,14 @@ impl Carrier {
             if let Some(station) = reference {
                 clock = Some(Reference::push(&mut writer, station)?);
             }
-            states = Some(writer.push(Command::Brd, 0, Address::broadcast(AL_STATUS), 2)?);
+            states =
+                Some(writer.push(Command::Brd, 0, DatagramAddress::broadcast(AL_STATUS), 2)?);
         }
         let data = match layout.frames.get(frame) {
             Some(plan) => Some(writer.push(
                 Command::Lrw,
                 0,
-                Address::logical(plan.logical),
+                DatagramAddress::logical(plan.logical),
                 plan.length(),
             )?),
             None => None,

@@ -3,7 +3,7 @@
 use crate::wire::coe::Emergency;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
-use crate::wire::sync_manager::Control;
+use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
 use super::exchange::Target;
@@ -180,8 +180,8 @@ impl SubDevice {
     pub(crate) fn mailbox_managers(&self) -> impl Iterator<Item = Piece> + use<> {
         let (receive, send) = (self.mailboxes.receive, self.mailboxes.send);
         let both = [
-            (0, receive, Control::MAILBOX_OUT),
-            (1, send, Control::MAILBOX_IN),
+            (0, receive, SyncManagerControl::MAILBOX_OUT),
+            (1, send, SyncManagerControl::MAILBOX_IN),
         ];
         let both = both.map(|(number, area, control)| Piece {
             number,

@@ -28,7 +28,7 @@ pub enum DictionaryError {
 
 /// What an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
+pub struct DictionaryObject {
     /// The index of the object.
     pub index: u16,
     /// Its type.
@@ -43,7 +43,7 @@ pub struct Object {
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DictionaryEntry {
     /// Index and sub-index.
     pub address: Address,
     /// Its type.
@@ -95,13 +95,13 @@ pub fn object(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     index: u16,
-) -> Result<Object, DictionaryError> {
+) -> Result<DictionaryObject, DictionaryError> {
     ask(
         registers,
         mail,
         &Info::ObjectRequest(index),
         |info| match info {
-            Info::Object(it) if it.index == index => Some(Ok(Object {
+            Info::Object(it) if it.index == index => Some(Ok(DictionaryObject {
                 index,
                 data_type: it.data_type,
                 highest_sub: it.highest_sub,
@@ -121,7 +121,7 @@ pub fn entry(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     address: Address,
-) -> Result<Entry, DictionaryError> {
+) -> Result<DictionaryEntry, DictionaryError> {
     let Address { index, sub } = address;
     let request = Info::EntryRequest {
         index,
@@ -129,7 +129,7 @@ pub fn entry(
         values: 0,
     };
     ask(registers, mail, &request, |info| match info {
-        Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(Entry {
+        Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(DictionaryEntry {
             address,
             data_type: it.data_type,
             bits: it.bits,

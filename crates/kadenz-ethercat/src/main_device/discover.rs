@@ -3,7 +3,7 @@
 use super::device::SubDevice;
 use super::exchange::{ExchangeError, Registers, Target};
 use super::mailbox::Numbering;
-use super::sii::{Sii, SiiError};
+use super::sii::{Sii, SiiAccessError};
 use super::states::{self, StateError};
 use crate::wire::register::{
     ALIAS_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, LOOP_CONTROL,
@@ -36,7 +36,7 @@ pub enum DiscoverError {
         /// Where it is.
         position: u16,
         /// What is wrong with the content of its SII.
-        source: SiiError,
+        source: SiiAccessError,
     },
     /// They did not come back to INIT.
     #[error("the SubDevices do not go to INIT: {0}")]
@@ -147,8 +147,8 @@ pub(super) fn with_registers(
 /// A SubDevice's memory up to the end of its categories, and the application gets it back. Waits, allocates.
 ///
 /// # Errors
-/// [`SiiError`] when it does not answer.
-pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, SiiError> {
+/// [`SiiAccessError`] when it does not answer.
+pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, SiiAccessError> {
     let mut sii = Sii::borrow(registers, whose)?;
     let bytes = read_sii(&mut sii)?;
     sii.give_back()?;
@@ -167,7 +167,7 @@ fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> Result<u16
 }
 
 /// Reads the fixed part and then category by category, up to their end.
-fn read_sii(sii: &mut Sii<'_, '_>) -> Result<Vec<u8>, SiiError> {
+fn read_sii(sii: &mut Sii<'_, '_>) -> Result<Vec<u8>, SiiAccessError> {
     let mut bytes = vec![0; FIXED_WORDS as usize * 2];
     sii.read(0, &mut bytes)?;
     let mut word = FIXED_WORDS;

@@ -9,8 +9,8 @@ use kadenz_rt::clock::MonotonicTime;
 use super::link::{Link, SendError};
 use crate::port::Port;
 use crate::wire::{
-    Address, Command, Configured, DATAGRAM_OVERHEAD, Datagrams, FrameError, FrameWriter, MAX_FRAME,
-    OverflowError, Position,
+    Command, Configured, DATAGRAM_OVERHEAD, DatagramAddress, Datagrams, FrameError, FrameWriter,
+    MAX_FRAME, OverflowError, Position,
 };
 
 /// A frame in the caller's memory.
@@ -235,19 +235,35 @@ pub enum Target {
 }
 
 impl Target {
-    pub(crate) fn reading(self, register: u16) -> (Command, Address, u16) {
+    pub(crate) fn reading(self, register: u16) -> (Command, DatagramAddress, u16) {
         match self {
-            Self::At(position) => (Command::Aprd, Address::position(position, register), 1),
-            Self::Of(station) => (Command::Fprd, Address::configured(station, register), 1),
-            Self::All(count) => (Command::Brd, Address::broadcast(register), count),
+            Self::At(position) => (
+                Command::Aprd,
+                DatagramAddress::position(position, register),
+                1,
+            ),
+            Self::Of(station) => (
+                Command::Fprd,
+                DatagramAddress::configured(station, register),
+                1,
+            ),
+            Self::All(count) => (Command::Brd, DatagramAddress::broadcast(register), count),
         }
     }
 
-    pub(crate) fn writing(self, register: u16) -> (Command, Address, u16) {
+    pub(crate) fn writing(self, register: u16) -> (Command, DatagramAddress, u16) {
         match self {
-            Self::At(position) => (Command::Apwr, Address::position(position, register), 1),
-            Self::Of(station) => (Command::Fpwr, Address::configured(station, register), 1),
-            Self::All(count) => (Command::Bwr, Address::broadcast(register), count),
+            Self::At(position) => (
+                Command::Apwr,
+                DatagramAddress::position(position, register),
+                1,
+            ),
+            Self::Of(station) => (
+                Command::Fpwr,
+                DatagramAddress::configured(station, register),
+                1,
+            ),
+            Self::All(count) => (Command::Bwr, DatagramAddress::broadcast(register), count),
         }
     }
 }
@@ -421,7 +437,7 @@ impl<'x> Registers<'x> {
         from: Configured,
         register: u16,
     ) -> Result<[u8; N], ExchangeError> {
-        let address = Address::configured(from, register);
+        let address = DatagramAddress::configured(from, register);
         let command = Command::Frmw;
         let slot = self.frame.write(|it| it.push(command, 0, address, N))?;
         let mut bytes = [0; N];

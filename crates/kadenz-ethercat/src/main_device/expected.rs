@@ -40,7 +40,7 @@ use super::exchange::{
 use super::link::Link;
 use super::place::{self, Known, Newcomer, Serials};
 use crate::sim::WirePort;
-use crate::sim::file::{BuildError, Plan};
+use crate::sim::file::{BuildError, SegmentPlan};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::{Addressing, Configured, Datagrams, Position};
 
@@ -92,9 +92,9 @@ impl Expected {
     ///
     /// # Errors
     /// [`ExpectedError`].
-    pub fn of(plan: Plan) -> Result<Self, ExpectedError> {
+    pub fn of(plan: SegmentPlan) -> Result<Self, ExpectedError> {
         let faults = Vec::new();
-        let segment = Plan { faults, ..plan }.build()?;
+        let segment = SegmentPlan { faults, ..plan }.build()?;
         let mut expected = Self {
             stand_in: Some(Link::new(WirePort::new(segment), 0)),
             ..Self::default()

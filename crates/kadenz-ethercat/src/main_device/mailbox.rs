@@ -14,7 +14,7 @@ use crate::wire::coe::{CoeError, Message};
 use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Protocol};
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sii::Mailboxes;
-use crate::wire::sync_manager::{self, Status};
+use crate::wire::sync_manager::{self, SyncManagerStatus};
 
 /// How long a SubDevice may take to empty its mailbox (ETG.1020: 100 ms) and to answer (ETG.1020: 1 s,
 /// for a change of state longer).
@@ -405,7 +405,7 @@ impl<'m> Mail<'m> {
 
     fn is_full(&self, registers: &mut Registers<'_>) -> Result<bool, MailError> {
         let [status] = registers.get(self.whose, ANSWERS + sync_manager::STATUS)?;
-        Ok(Status(status).full())
+        Ok(SyncManagerStatus(status).full())
     }
 
     /// What a message is. A vendor's own service, a message that is cut short and whatever else nobody can

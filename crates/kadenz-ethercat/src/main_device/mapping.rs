@@ -137,11 +137,11 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
 fn named(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
-    pdo: &assignment::Pdo,
+    pdo: &assignment::AssignedPdo,
     names: &[MappedPdo],
 ) -> MappedPdo {
     let known = names.iter().find(|it| it.index == pdo.index);
-    let mut entry = |it: &assignment::Entry| {
+    let mut entry = |it: &assignment::AssignedEntry| {
         let address = (it.address.index != 0).then_some(it.address);
         let mut entry = MappedEntry {
             address,

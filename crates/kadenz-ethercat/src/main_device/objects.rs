@@ -1,6 +1,6 @@
 //! The objects of one SubDevice, the same by its mailbox and through a running loop.
 
-use super::dictionary::{self, DictionaryError, Entry, Object};
+use super::dictionary::{self, DictionaryEntry, DictionaryError, DictionaryObject};
 use super::exchange::Registers;
 use super::mailbox::Mail;
 use super::sdo::{self, SdoError};
@@ -75,13 +75,13 @@ pub trait Objects {
     ///
     /// # Errors
     /// [`AccessError`], for one when there is no such object.
-    fn object(&mut self, index: u16) -> Result<Object, AccessError>;
+    fn object(&mut self, index: u16) -> Result<DictionaryObject, AccessError>;
 
     /// What an entry of an object is.
     ///
     /// # Errors
     /// [`AccessError`], for one when there is no such entry.
-    fn entry(&mut self, address: Address) -> Result<Entry, AccessError>;
+    fn entry(&mut self, address: Address) -> Result<DictionaryEntry, AccessError>;
 
     /// The value of an entry; with `complete`, of all entries from there.
     ///
@@ -118,11 +118,11 @@ impl Objects for MailboxObjects<'_, '_, '_> {
         )?)
     }
 
-    fn object(&mut self, index: u16) -> Result<Object, AccessError> {
+    fn object(&mut self, index: u16) -> Result<DictionaryObject, AccessError> {
         Ok(dictionary::object(self.registers, &mut self.mail, index)?)
     }
 
-    fn entry(&mut self, address: Address) -> Result<Entry, AccessError> {
+    fn entry(&mut self, address: Address) -> Result<DictionaryEntry, AccessError> {
         Ok(dictionary::entry(self.registers, &mut self.mail, address)?)
     }
 

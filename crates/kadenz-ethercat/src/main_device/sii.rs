@@ -19,7 +19,7 @@ const HEAD: u32 = 8;
 
 /// Why the SII was not read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum SiiError {
+pub enum SiiAccessError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
@@ -61,8 +61,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// Takes the SII from the application and gets ready to read.
     ///
     /// # Errors
-    /// [`SiiError`] when the SubDevice does not answer.
-    pub fn of(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiError> {
+    /// [`SiiAccessError`] when the SubDevice does not answer.
+    pub fn of(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiAccessError> {
         // An application that holds on to it loses it by force (bit 1) and then for good.
         for ownership in [2_u8, 0] {
             registers.write(whose, SII_CONFIGURATION, &[ownership])?;
@@ -79,8 +79,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// The same for a tool that [gives it back](Self::give_back) to an application that had it.
     ///
     /// # Errors
-    /// [`SiiError`] when the SubDevice does not answer.
-    pub fn borrow(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiError> {
+    /// [`SiiAccessError`] when the SubDevice does not answer.
+    pub fn borrow(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiAccessError> {
         let [owner] = registers.get(whose, SII_CONFIGURATION)?;
         let mut sii = Self::of(registers, whose)?;
         sii.was_theirs = owner & 1 != 0;
@@ -90,8 +90,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// Reads as many bytes as `to` has from a word on.
     ///
     /// # Errors
-    /// [`SiiError`]. An image that is shorter than asked for reads as ones on real EEPROMs.
-    pub fn read(&mut self, word: u32, to: &mut [u8]) -> Result<(), SiiError> {
+    /// [`SiiAccessError`]. An image that is shorter than asked for reads as ones on real EEPROMs.
+    pub fn read(&mut self, word: u32, to: &mut [u8]) -> Result<(), SiiAccessError> {
         let (mut word, mut rest) = (word, to);
         while !rest.is_empty() {
             let (bytes, count) = self.read_once(word)?;
@@ -106,8 +106,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// Writes one word. The registers that are loaded from it change when the power comes back.
     ///
     /// # Errors
-    /// [`SiiError`].
-    pub fn write(&mut self, word: u32, value: u16) -> Result<(), SiiError> {
+    /// [`SiiAccessError`].
+    pub fn write(&mut self, word: u32, value: u16) -> Result<(), SiiAccessError> {
         let mut status = 0;
         for _ in 0..WRITE_TRIES {
             match self.write_once(word, value) {
@@ -119,16 +119,16 @@ impl<'r, 'x> Sii<'r, 'x> {
                     self.registers.exchange().pause(STORING);
                 }
                 // It is at it already: an answer was lost, so that it was told twice.
-                Err(SiiError::Exchange(ExchangeError::WorkingCounter { .. })) => {
+                Err(SiiAccessError::Exchange(ExchangeError::WorkingCounter { .. })) => {
                     self.wait_until_idle()?;
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(SiiError::Refused { word, status })
+        Err(SiiAccessError::Refused { word, status })
     }
 
-    fn write_once(&mut self, word: u32, value: u16) -> Result<u16, SiiError> {
+    fn write_once(&mut self, word: u32, value: u16) -> Result<u16, SiiAccessError> {
         let bytes = value.to_le_bytes();
         self.registers.write(self.whose, SII_DATA, &bytes)?;
         let (status, _) = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
@@ -165,8 +165,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// ```
     ///
     /// # Errors
-    /// [`SiiError`].
-    pub fn differences(&mut self, image: &[u8]) -> Result<Vec<Difference>, SiiError> {
+    /// [`SiiAccessError`].
+    pub fn differences(&mut self, image: &[u8]) -> Result<Vec<Difference>, SiiAccessError> {
         let mut has = vec![0; image.len()];
         self.read(0, &mut has)?;
         let words = (0..).zip(has.chunks_exact(2).zip(image.chunks_exact(2)));
@@ -183,8 +183,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// Gives the SII back to the application, where it was [borrowed](Self::borrow) from it.
     ///
     /// # Errors
-    /// [`SiiError`] when the SubDevice does not answer.
-    pub fn give_back(self) -> Result<(), SiiError> {
+    /// [`SiiAccessError`] when the SubDevice does not answer.
+    pub fn give_back(self) -> Result<(), SiiAccessError> {
         if self.was_theirs {
             self.registers.write(self.whose, SII_CONFIGURATION, &[1])?;
         }
@@ -194,13 +194,13 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// Loads the registers of configuration anew, except for the alias, which is loaded when power comes.
     ///
     /// # Errors
-    /// [`SiiError`].
-    pub fn reload(&mut self) -> Result<(), SiiError> {
+    /// [`SiiAccessError`].
+    pub fn reload(&mut self) -> Result<(), SiiAccessError> {
         self.command(bits::RELOAD, 0).map(|_| ())
     }
 
     /// The next four or eight bytes.
-    fn read_once(&mut self, word: u32) -> Result<([u8; 8], usize), SiiError> {
+    fn read_once(&mut self, word: u32) -> Result<([u8; 8], usize), SiiAccessError> {
         let mut status = 0;
         for _ in 0..TRIES {
             let (now, bytes) = self.command(bits::READ, word)?;
@@ -212,11 +212,11 @@ impl<'r, 'x> Sii<'r, 'x> {
             }
             self.registers.exchange().pause(Duration::from_millis(1));
         }
-        Err(SiiError::Refused { word, status })
+        Err(SiiAccessError::Refused { word, status })
     }
 
     /// Gives a command and waits for its end; what the control and data registers say then.
-    fn command(&mut self, command: u16, word: u32) -> Result<(u16, [u8; 8]), SiiError> {
+    fn command(&mut self, command: u16, word: u32) -> Result<(u16, [u8; 8]), SiiAccessError> {
         debug_assert_eq!(SII_ADDRESS, SII_CONTROL + 2);
         let mut bytes = [0; 6];
         bytes[..2].copy_from_slice(&command.to_le_bytes());
@@ -225,7 +225,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         self.wait_until_idle()
     }
 
-    fn wait_until_idle(&mut self) -> Result<(u16, [u8; 8]), SiiError> {
+    fn wait_until_idle(&mut self) -> Result<(u16, [u8; 8]), SiiAccessError> {
         let end = self.registers.exchange().now() + MAX;
         loop {
             // Control, address and data stand in a row: one question for all.
@@ -237,18 +237,18 @@ impl<'r, 'x> Sii<'r, 'x> {
                 return Ok((status, data));
             }
             if self.registers.exchange().now() >= end {
-                return Err(SiiError::Busy);
+                return Err(SiiAccessError::Busy);
             }
             self.registers.exchange().pause(Duration::from_micros(20));
         }
     }
 }
 
-fn refusal(word: u32, status: u16) -> Result<(), SiiError> {
+fn refusal(word: u32, status: u16) -> Result<(), SiiAccessError> {
     if status & (bits::NOT_ENABLED | bits::NOT_ACKNOWLEDGED | bits::CHECKSUM) == 0 {
         return Ok(());
     }
-    Err(SiiError::Refused { word, status })
+    Err(SiiAccessError::Refused { word, status })
 }
 
 #[cfg(test)]
@@ -309,7 +309,7 @@ mod tests {
             let mut sii = Sii::of(registers, WHOSE).unwrap();
             let error = sii.write(0x10_0000, 1).unwrap_err();
             assert!(
-                matches!(error, SiiError::Refused { word: 0x10_0000, status } if status & bits::NOT_ACKNOWLEDGED != 0),
+                matches!(error, SiiAccessError::Refused { word: 0x10_0000, status } if status & bits::NOT_ACKNOWLEDGED != 0),
                 "{error}"
             );
         });

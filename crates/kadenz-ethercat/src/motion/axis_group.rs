@@ -62,7 +62,7 @@ struct Attempt {
 
 /// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
 ///
-/// When the loop is to end ([`Settings::shutdown_cycles`](crate::control::cyclic::Settings::shutdown_cycles)), or the
+/// When the loop is to end ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)), or the
 /// [`MotionHandle`] says so, it stops all axes, takes their power away and ends the loop, after little more than
 /// [`Policy::braking`] at the latest.
 #[derive(Debug)]

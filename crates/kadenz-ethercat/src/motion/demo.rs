@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::axis::{Control, Stated, is_drive};
 use super::pid::Gains;
 use super::plan::{AxisPlan, Plan, Which};
-use super::program::{Piece, Program};
+use super::program::{Program, ProgramPiece};
 use super::safety::Policy;
 use super::trajectory::{Limits, Quintic, Sine};
-use crate::control::cyclic::{Mode, Overrun};
+use crate::control::cyclic::{LoopMode, Overrun};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::sdo::SdoError;
@@ -46,7 +46,7 @@ pub fn demo(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Result<
     }
     Ok(Plan {
         cycle: CYCLE,
-        mode: Mode::Pipelined,
+        mode: LoopMode::Pipelined,
         overrun: Overrun::Skip,
         safety: Policy::default(),
         axes,
@@ -54,9 +54,9 @@ pub fn demo(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Result<
 }
 
 fn program() -> Program {
-    let there = Piece::Quintic(Quintic::between(0.0, AMPLITUDE, LIMITS));
-    let back = Piece::Quintic(Quintic::between(AMPLITUDE, 0.0, LIMITS));
-    let sine = Piece::Sine(Sine {
+    let there = ProgramPiece::Quintic(Quintic::between(0.0, AMPLITUDE, LIMITS));
+    let back = ProgramPiece::Quintic(Quintic::between(AMPLITUDE, 0.0, LIMITS));
+    let sine = ProgramPiece::Sine(Sine {
         middle: 0.0,
         amplitude: AMPLITUDE,
         frequency: 0.5,
@@ -64,7 +64,7 @@ fn program() -> Program {
     });
     Program::new(
         0.0,
-        vec![there, Piece::Hold(AMPLITUDE, 0.2), back, sine],
+        vec![there, ProgramPiece::Hold(AMPLITUDE, 0.2), back, sine],
         true,
     )
 }

@@ -6,7 +6,7 @@
 //! ```
 //! # use std::sync::atomic::AtomicBool;
 //! # use std::time::Duration;
-//! # use kadenz_ethercat::control::cyclic::{EndedBy, Loop, Settings, VirtualTime, operate};
+//! # use kadenz_ethercat::control::cyclic::{EndedBy, Loop, LoopSettings, VirtualTime, operate};
 //! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
 //! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::link::Link;
@@ -15,7 +15,7 @@
 //! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! let (policy, every) = (Policy::default(), Duration::from_millis(1));
-//! let settings = Settings { shutdown_cycles: policy.shutdown_cycles(every), ..Settings::every(every)? };
+//! let settings = LoopSettings { shutdown_cycles: policy.shutdown_cycles(every), ..LoopSettings::every(every)? };
 //! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);
 //! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
 //! let mut registers = Registers::by(&mut way);

@@ -11,7 +11,7 @@ use super::pid::Gains;
 use super::program::Program;
 use super::safety::Policy;
 use super::trajectory::Limits;
-use crate::control::cyclic::{Mode, Overrun, Settings};
+use crate::control::cyclic::{LoopMode, LoopSettings, Overrun};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 
@@ -56,7 +56,7 @@ pub struct Plan {
     /// Time between two beats.
     pub cycle: Duration,
     /// When answers are taken in.
-    pub mode: Mode,
+    pub mode: LoopMode,
     /// What is done about missed beats.
     pub overrun: Overrun,
     /// What stops all axes.
@@ -121,9 +121,9 @@ impl Plan {
     ///
     /// # Errors
     /// [`IntervalError`] for a cycle that is none.
-    pub fn settings(&self) -> Result<Settings, IntervalError> {
-        let every = Settings::every(self.cycle)?;
-        Ok(Settings {
+    pub fn settings(&self) -> Result<LoopSettings, IntervalError> {
+        let every = LoopSettings::every(self.cycle)?;
+        Ok(LoopSettings {
             mode: self.mode,
             overrun: self.overrun,
             shutdown_cycles: self.safety.shutdown_cycles(self.cycle),

@@ -4,7 +4,7 @@ use super::trajectory::{Point, Quintic, Sine, Trajectory, Trapezoid};
 
 /// A piece of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Piece {
+pub enum ProgramPiece {
     /// A smooth way.
     Quintic(Quintic),
     /// A fast way.
@@ -15,7 +15,7 @@ pub enum Piece {
     Hold(f64, f64),
 }
 
-impl Piece {
+impl ProgramPiece {
     /// The greatest distance from 0, in rad.
     fn farthest(&self) -> f64 {
         match self {
@@ -30,7 +30,7 @@ impl Piece {
     }
 }
 
-impl Trajectory for Piece {
+impl Trajectory for ProgramPiece {
     fn at(&self, seconds: f64) -> Point {
         match self {
             Self::Quintic(it) => it.at(seconds),
@@ -53,20 +53,20 @@ impl Trajectory for Piece {
 /// Pieces, each from rest to rest, one after another; and over again where it repeats.
 ///
 /// ```
-/// use kadenz_ethercat::motion::program::{Piece, Program};
+/// use kadenz_ethercat::motion::program::{ProgramPiece, Program};
 /// use kadenz_ethercat::motion::trajectory::{Limits, Quintic, Trajectory};
 ///
 /// let limits = Limits { velocity: 1.0, acceleration: 10.0 };
-/// let there = Piece::Quintic(Quintic::between(0.0, 1.0, limits));
-/// let back = Piece::Quintic(Quintic::between(1.0, 0.0, limits));
-/// let program = Program::new(0.0, vec![there, Piece::Hold(1.0, 0.5), back], true);
+/// let there = ProgramPiece::Quintic(Quintic::between(0.0, 1.0, limits));
+/// let back = ProgramPiece::Quintic(Quintic::between(1.0, 0.0, limits));
+/// let program = Program::new(0.0, vec![there, ProgramPiece::Hold(1.0, 0.5), back], true);
 /// assert_eq!(program.at(2.0).position, 1.0);
 /// assert_eq!(program.at(4.25).position, 0.0);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     start: f64,
-    pieces: Vec<Piece>,
+    pieces: Vec<ProgramPiece>,
     /// When each begins.
     begins: Vec<f64>,
     duration: f64,
@@ -76,9 +76,9 @@ pub struct Program {
 impl Program {
     /// From a position on.
     #[must_use]
-    pub fn new(start: f64, pieces: Vec<Piece>, repeat: bool) -> Self {
+    pub fn new(start: f64, pieces: Vec<ProgramPiece>, repeat: bool) -> Self {
         let mut duration = 0.0;
-        let begin = |piece: &Piece| {
+        let begin = |piece: &ProgramPiece| {
             let begin = duration;
             duration += piece.duration();
             begin
@@ -111,7 +111,7 @@ impl Program {
     /// The greatest distance from 0 that it goes to, in rad.
     #[must_use]
     pub fn farthest(&self) -> f64 {
-        let pieces = self.pieces.iter().map(Piece::farthest);
+        let pieces = self.pieces.iter().map(ProgramPiece::farthest);
         pieces.fold(self.start.abs(), f64::max)
     }
 }

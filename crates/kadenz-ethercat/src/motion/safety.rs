@@ -24,7 +24,7 @@ pub struct Policy {
 
 impl Policy {
     /// How many cycles of that length a loop goes on after its flag, so that all axes come to rest
-    /// ([`Settings::shutdown_cycles`](crate::control::cyclic::Settings::shutdown_cycles)): as long as they may brake, and a
+    /// ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)): as long as they may brake, and a
     /// second for what comes between.
     #[must_use]
     pub fn shutdown_cycles(&self, cycle: Duration) -> u64 {

@@ -7,7 +7,7 @@ use super::axis::{Control, Reading};
 use super::pid::Gains;
 use super::*;
 use crate::control::cyclic::{
-    CycleContext, CycleReport, Ended, EndedBy, Loop, Mode, Overrun, Settings, Timekeeper,
+    CycleContext, CycleReport, Ended, EndedBy, Loop, LoopMode, LoopSettings, Overrun, Timekeeper,
     VirtualTime, operate,
 };
 use crate::main_device::acyclic::AcyclicQueue;
@@ -42,7 +42,7 @@ struct Bench {
     link: Link<WirePort>,
     cycle: Cycle,
     runners: Vec<AxisRunner>,
-    settings: Settings,
+    settings: LoopSettings,
     /// Which control words are noted.
     watched: usize,
     /// Those that were sent to it, each as often as another was sent between.
@@ -164,7 +164,7 @@ impl Bench {
         time: &mut impl Timekeeper<WirePort>,
         mut meddle: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
-        let settings = Settings {
+        let settings = LoopSettings {
             cycles: Some(cycles),
             ..self.settings
         };

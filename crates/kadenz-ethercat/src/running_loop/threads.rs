@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::fault_codes::FaultCodes;
 use crate::control::actuators::Actuators;
 use crate::control::cyclic::{
-    Controller, CycleReport, Ended, Loop, Observer, Phase, Settings, Timekeeper,
+    Controller, CycleReport, Ended, Loop, LoopSettings, Observer, Phase, Timekeeper,
 };
 use crate::control::health::Health;
 use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
@@ -74,7 +74,7 @@ pub struct LoopThreads {
 impl LoopThreads {
     /// For a loop with these settings, whose acyclic questions are asked so often. Allocates.
     #[must_use]
-    pub fn new(settings: &Settings, retry: RetryPolicy) -> Self {
+    pub fn new(settings: &LoopSettings, retry: RetryPolicy) -> Self {
         let cycles = u32::try_from(settings.shutdown_cycles).unwrap_or(u32::MAX);
         Self {
             queue: Arc::default(),
@@ -97,7 +97,7 @@ impl LoopThreads {
     pub fn run_loop<P: Port>(
         &self,
         prepared: &mut Prepared<P>,
-        settings: &Settings,
+        settings: &LoopSettings,
         time: &mut impl Timekeeper<P>,
         phase: &mut (impl Phase + ?Sized),
         controller: &mut (impl Controller + ?Sized),

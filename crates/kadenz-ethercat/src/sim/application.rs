@@ -22,14 +22,14 @@ pub struct Model {
 
 /// A change of state that a MainDevice asks for. It is legal: the controller has refused the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct StateChange {
     /// The state that stands.
     pub from: State,
     /// The one that is asked for.
     pub to: State,
 }
 
-impl Change {
+impl StateChange {
     /// Whether it goes up: something new is to work.
     #[must_use]
     pub fn goes_up(self) -> bool {
@@ -43,7 +43,7 @@ impl Change {
     }
 }
 
-/// What an application says to a [`Change`].
+/// What an application says to a [`StateChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The new state stands at once.
@@ -65,7 +65,7 @@ pub enum Signal {
 
 /// Why an application may not touch a SyncManager's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AccessError {
+pub enum PdiAccessError {
     /// The controller has no such SyncManager.
     #[error("there is no SyncManager {0}")]
     Absent(u8),
@@ -82,7 +82,7 @@ pub enum AccessError {
 
 /// Why a mailbox message is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum PdiSendError {
     /// As many as fit are waiting for the MainDevice to read them; the message is lost.
     #[error("{0} messages wait already")]
     Full(usize),
@@ -125,22 +125,22 @@ pub trait Pdi {
     /// Copies the newest outputs whole, as much as `into` has room for, and gives their length.
     ///
     /// # Errors
-    /// [`AccessError`]; `into` stays as it was.
-    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, AccessError>;
+    /// [`PdiAccessError`]; `into` stays as it was.
+    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, PdiAccessError>;
 
     /// Makes inputs stand from now on. A shorter slice leaves the bytes behind it as they were in that
     /// buffer; what is longer is cut.
     ///
     /// # Errors
-    /// [`AccessError`].
-    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), AccessError>;
+    /// [`PdiAccessError`].
+    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), PdiAccessError>;
 
     /// Queues a mailbox message, its six bytes of header included, to be read by the MainDevice not
     /// before `after` nanoseconds from now. Messages stay in order; a bounded number waits.
     ///
     /// # Errors
-    /// [`SendError`]; then the message is gone.
-    fn send(&mut self, message: &[u8], after: u64) -> Result<(), SendError>;
+    /// [`PdiSendError`]; then the message is gone.
+    fn send(&mut self, message: &[u8], after: u64) -> Result<(), PdiSendError>;
 
     /// How many more messages [`send`](Self::send) takes.
     fn room(&self) -> usize;
@@ -182,7 +182,7 @@ pub trait Application: Any + Send {
 
     /// A MainDevice asks for another state. To check: mailboxes before PREOP, process data before SAFEOP,
     /// outputs before OP. A change downwards should be accepted.
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision;
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision;
 
     /// A state stands: asked for and accepted, or left unasked. `from` and `to` are never equal.
     fn changed(&mut self, from: State, to: State, pdi: &mut dyn Pdi) {
@@ -248,7 +248,7 @@ pub trait Application: Any + Send {
 pub struct Passive;
 
 impl Application for Passive {
-    fn change(&mut self, _change: Change, _pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, _change: StateChange, _pdi: &mut dyn Pdi) -> Decision {
         Decision::Accept
     }
 }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn up_is_where_something_new_works() {
-        let change = |from, to| Change { from, to };
+        let change = |from, to| StateChange { from, to };
         assert!(change(State::Init, State::Bootstrap).goes_up());
         assert!(change(State::SafeOp, State::Op).goes_up());
         assert!(!change(State::Op, State::PreOp).goes_up());

@@ -1,7 +1,7 @@
 //! A segment as a TOML file: which devices, where, how good, and what goes wrong when.
 //!
-//! Reading gives a [`Plan`], in which everything exists; [`Plan::build`] makes the segment of it, and
-//! [`Plan::to_toml`] the file.
+//! Reading gives a [`SegmentPlan`], in which everything exists; [`SegmentPlan::build`] makes the segment of it, and
+//! [`SegmentPlan::to_toml`] the file.
 
 mod build;
 mod check;
@@ -52,14 +52,14 @@ pub enum Kind {
     /// A force and torque sensor.
     Force,
     /// A device that stamps events and commands; a file gives it the defaults.
-    Stamp(stamp::Settings),
+    Stamp(stamp::StampSettings),
     /// What an ESI file describes; it holds its outputs.
-    Described(Box<Described>),
+    Described(Box<EsiDevice>),
 }
 
 /// A device of an ESI file. All that are of its kind share what it is.
 #[derive(Debug, Clone)]
-pub struct Described {
+pub struct EsiDevice {
     /// The file, as the segment's file names it.
     pub file: String,
     /// The revision that was asked for; `None` for the last one described.
@@ -118,7 +118,7 @@ pub struct Eeprom {
 /// Where a device is plugged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parent {
-    /// The device before it, by its place in [`Plan::devices`].
+    /// The device before it, by its place in [`SegmentPlan::devices`].
     pub device: usize,
     /// The port there, 1 to 3; here it is port 0.
     pub port: u8,
@@ -126,7 +126,7 @@ pub struct Parent {
 
 /// A device in its place.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct PlannedDevice {
     /// Its name, no two alike.
     pub name: String,
     /// What it is.
@@ -151,7 +151,7 @@ pub struct Placed {
     pub eeprom: Eeprom,
 }
 
-impl Placed {
+impl PlannedDevice {
     /// A device with defaults: two ports, a metre of cable, a true clock.
     #[must_use]
     pub fn new(name: &str, kind: Kind, parent: Option<Parent>) -> Self {
@@ -240,7 +240,7 @@ impl Placed {
     }
 
     /// A device of an ESI file, with its serial number.
-    fn of_a_file(&self, described: &Described) -> Result<Model, SiiError> {
+    fn of_a_file(&self, described: &EsiDevice) -> Result<Model, SiiError> {
         let mut description = Description::clone(&described.description);
         description.fixed.identity.serial = self.serial;
         let mut objects = Dictionary::clone(&described.objects);
@@ -273,7 +273,7 @@ impl Placed {
 /// The cable that makes a ring of a segment: from a device back to the MainDevice's second interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ring {
-    /// The device, by its place in [`Plan::devices`].
+    /// The device, by its place in [`SegmentPlan::devices`].
     pub device: usize,
     /// Its port, 1 to 3.
     pub port: u8,
@@ -297,11 +297,11 @@ impl Ring {
 
 /// A segment as it is to be.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct SegmentPlan {
     /// Seed of all chance.
     pub seed: u64,
     /// The devices, each behind the one that it is plugged into.
-    pub devices: Vec<Placed>,
+    pub devices: Vec<PlannedDevice>,
     /// The cable back to the MainDevice's second interface, where it is a ring.
     pub ring: Option<Ring>,
     /// What goes wrong. Devices and cables are named by their places in `devices`, a cable by the device
@@ -309,7 +309,7 @@ pub struct Plan {
     pub faults: Vec<Planned>,
 }
 
-impl Plan {
+impl SegmentPlan {
     /// Reads a file, and the ESI files that it names, which lie beside it.
     ///
     /// # Errors
@@ -331,7 +331,7 @@ impl Plan {
     /// Reads a text; `load` gives the text of an ESI file of that name.
     ///
     /// ```
-    /// use kadenz_ethercat::sim::file::Plan;
+    /// use kadenz_ethercat::sim::file::SegmentPlan;
     ///
     /// let text = r#"
     ///     [[device]]
@@ -341,7 +341,7 @@ impl Plan {
     ///     name = "valves"
     ///     model = "el2889"
     /// "#;
-    /// let plan = Plan::parse("rack.toml", text, &mut |_| Err("no files here".to_owned()))?;
+    /// let plan = SegmentPlan::parse("rack.toml", text, &mut |_| Err("no files here".to_owned()))?;
     /// assert_eq!(plan.devices[1].parent.map(|it| it.port), Some(1));
     /// # Ok::<(), kadenz_ethercat::sim::file::FileError>(())
     /// ```
@@ -371,7 +371,7 @@ impl Plan {
 
 /// The device that a frame from the MainDevice's first interface comes to last; nothing is plugged into it.
 /// `None` where there are no devices.
-fn last(devices: &[Placed]) -> Option<usize> {
+fn last(devices: &[PlannedDevice]) -> Option<usize> {
     // A frame leaves a device by port 3, then 1, then 2.
     let order = |port: u8| [0, 2, 3, 1].get(usize::from(port)).copied();
     let behind = |device: usize| {

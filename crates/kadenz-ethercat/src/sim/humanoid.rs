@@ -4,7 +4,7 @@
 //! foot, two arms with a force sensor at each wrist and five fingers of two joints, a head. What it is made
 //! of in detail Yoon does not say; the tree is ours.
 
-use super::file::{Kind, MAX_DEVICES, Parent, Placed, Plan};
+use super::file::{Kind, MAX_DEVICES, Parent, PlannedDevice, SegmentPlan};
 use super::model::drive::{Motor, Parameters};
 
 /// Devices of the whole humanoid.
@@ -33,13 +33,13 @@ const FINGERS: [&str; 5] = ["thumb", "index", "middle", "ring", "little"];
 
 /// Collects devices, each behind another.
 struct Builder {
-    devices: Vec<Placed>,
+    devices: Vec<PlannedDevice>,
 }
 
 impl Builder {
     fn add(&mut self, name: &str, kind: Kind, parent: Option<Parent>) -> usize {
         let number = self.devices.len();
-        let mut placed = Placed::new(name, kind, parent).numbered(number, SEED);
+        let mut placed = PlannedDevice::new(name, kind, parent).numbered(number, SEED);
         // Quartzes differ; which is how does not matter, but it is the same each time.
         placed.drift_ppm = ((number * 37) % 41) as f64 - 20.0;
         self.devices.push(placed);
@@ -100,7 +100,7 @@ fn drive(motor: Motor) -> Kind {
 /// assert_eq!(plan.devices[0].name, "torso coupler");
 /// ```
 #[must_use]
-pub fn humanoid(devices: usize) -> Plan {
+pub fn humanoid(devices: usize) -> SegmentPlan {
     let wanted = devices.clamp(1, MAX_DEVICES);
     let mut all = Builder {
         devices: Vec::with_capacity(wanted.max(WHOLE)),
@@ -132,7 +132,7 @@ pub fn humanoid(devices: usize) -> Plan {
         );
     }
     all.devices.truncate(wanted);
-    Plan {
+    SegmentPlan {
         seed: SEED,
         devices: all.devices,
         ring: None,

@@ -1,7 +1,7 @@
 //! A virtual segment: SubDevices on a wire that is memory.
 //!
 //! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
-//! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
+//! - [`SubDeviceController`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
 //! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
 //! - [`model`] are devices ready for use, [`coe`] what their mailboxes serve.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
@@ -30,11 +30,11 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 pub use application::{
-    AccessError, Application, Change, Decision, Model, Passive, Pdi, SendError, Signal,
+    Application, Decision, Model, Passive, Pdi, PdiAccessError, PdiSendError, Signal, StateChange,
 };
-pub use controller::{Arrival, Controller, Settings};
+pub use controller::{Arrival, DeviceSettings, SubDeviceController};
 pub use ids::{CableId, DeviceId};
-pub use segment::{Cable, Counts, End, Loss, MAX_DEVICES, Passed, Segment, TopologyError};
+pub use segment::{Cable, CableError, Counts, End, Loss, MAX_DEVICES, Passed, Segment};
 pub use wire_port::WirePort;
 
 // Chance that can be repeated.

@@ -329,13 +329,13 @@ mod tests;
 #[cfg(test)]
 mod echo_tests {
     use super::*;
-    use crate::wire::{Address, Command, FrameWriter, mark_as_returned};
+    use crate::wire::{Command, DatagramAddress, FrameWriter, mark_as_returned};
 
     fn frame(source: u8, index: u8) -> [u8; 60] {
         let mut frame = [0; 60];
         let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
         writer
-            .push(Command::Brd, index, Address::broadcast(0), 1)
+            .push(Command::Brd, index, DatagramAddress::broadcast(0), 1)
             .unwrap();
         writer.finish();
         frame

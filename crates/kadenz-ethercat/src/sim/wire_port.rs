@@ -26,14 +26,14 @@ struct Slot {
 /// use kadenz_ethercat::sim::WirePort;
 /// use kadenz_ethercat::sim::{Model, Passive, Segment};
 /// use kadenz_ethercat::description::Hardware;
-/// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
+/// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};
 ///
 /// let model = Model { hardware: Hardware::et1100(), sii: Vec::new(), application: Box::new(Passive) };
 /// let mut port = WirePort::new(Segment::line([model], 1)?);
 ///
 /// let mut frame = [0_u8; 1514];
 /// let mut writer = FrameWriter::new(&mut frame, [0x10; 6])?;
-/// writer.push(Command::Brd, 0, Address::broadcast(register::TYPE), 1)?;
+/// writer.push(Command::Brd, 0, DatagramAddress::broadcast(register::TYPE), 1)?;
 /// let length = writer.finish();
 /// port.send(&frame[..length])?;
 /// assert_eq!(port.receive(&mut frame), None, "it is still under way");
@@ -212,7 +212,7 @@ mod tests {
     use crate::description::Hardware;
     use crate::sim::fault::{Fault, FrameFault};
     use crate::sim::{Model, Passive};
-    use crate::wire::{Address, Command, FrameWriter};
+    use crate::wire::{Command, DatagramAddress, FrameWriter};
 
     fn port() -> WirePort {
         let model = Model {
@@ -227,7 +227,7 @@ mod tests {
         let mut frame = [0; 60];
         let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
         writer
-            .push(Command::Brd, index, Address::broadcast(0), 1)
+            .push(Command::Brd, index, DatagramAddress::broadcast(0), 1)
             .unwrap();
         writer.finish();
         frame

@@ -14,9 +14,9 @@ pub struct Logical(pub u32);
 
 /// The address field: what the command takes it for is not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Address(u32);
+pub struct DatagramAddress(u32);
 
-impl Address {
+impl DatagramAddress {
     /// The field as it stands on the wire.
     #[must_use]
     pub const fn from_raw(raw: u32) -> Self {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_third_device_is_the_one_that_finds_zero() {
-        let sent = Address::position(Position(2), 0x0130);
+        let sent = DatagramAddress::position(Position(2), 0x0130);
         assert_eq!(sent.device(), 0xFFFE);
         assert_eq!(sent.passed().passed().device(), 0);
         assert_eq!(sent.passed().register(), 0x0130);
@@ -90,6 +90,9 @@ mod tests {
 
     #[test]
     fn a_logical_address_takes_all_four_bytes() {
-        assert_eq!(Address::logical(Logical(0x0102_0304)).raw(), 0x0102_0304);
+        assert_eq!(
+            DatagramAddress::logical(Logical(0x0102_0304)).raw(),
+            0x0102_0304
+        );
     }
 }

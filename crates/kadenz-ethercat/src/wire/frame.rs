@@ -1,6 +1,6 @@
 //! Ethernet frames that carry EtherCAT datagrams: read, changed in passing, written.
 
-use super::{Address, Command};
+use super::{Command, DatagramAddress};
 
 /// A hardware address.
 pub type Mac = [u8; 6];
@@ -102,7 +102,7 @@ pub struct Datagram<'a> {
     /// What the MainDevice knows it by.
     pub index: u8,
     /// For whom it is.
-    pub address: Address,
+    pub address: DatagramAddress,
     /// Whether it went round a segment that is a ring.
     pub circulated: bool,
     /// The events of all SubDevices that it passed, by OR.
@@ -141,7 +141,7 @@ impl<'a> Datagrams<'a> {
         Ok(Datagram {
             command: Command::from_number(datagram[0]).ok_or(FrameError::Command(datagram[0]))?,
             index: datagram[1],
-            address: Address::from_raw(u32::from_le_bytes([
+            address: DatagramAddress::from_raw(u32::from_le_bytes([
                 datagram[2],
                 datagram[3],
                 datagram[4],
@@ -195,8 +195,8 @@ impl DatagramMut<'_> {
 
     /// For whom it is.
     #[must_use]
-    pub fn address(&self) -> Address {
-        Address::from_raw(u32::from_le_bytes([
+    pub fn address(&self) -> DatagramAddress {
+        DatagramAddress::from_raw(u32::from_le_bytes([
             self.header[2],
             self.header[3],
             self.header[4],
@@ -215,7 +215,7 @@ impl DatagramMut<'_> {
     }
 
     /// Leaves another address behind.
-    pub fn set_address(&mut self, address: Address) {
+    pub fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
 
@@ -336,11 +336,11 @@ impl Slot {
 /// Writes a frame into the caller's buffer, one datagram after the other. Allocates nothing.
 ///
 /// ```
-/// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
+/// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};
 ///
 /// let mut buffer = [0_u8; 128];
 /// let mut writer = FrameWriter::new(&mut buffer, [0x10; 6])?;
-/// writer.push(Command::Brd, 7, Address::broadcast(register::AL_STATUS), 2)?;
+/// writer.push(Command::Brd, 7, DatagramAddress::broadcast(register::AL_STATUS), 2)?;
 /// let length = writer.finish();
 ///
 /// let datagram = Datagrams::of(&buffer[..length])?.next().expect("one was pushed")?;
@@ -394,7 +394,7 @@ impl<'b> FrameWriter<'b> {
         &mut self,
         command: Command,
         index: u8,
-        address: Address,
+        address: DatagramAddress,
         length: usize,
     ) -> Result<Slot, OverflowError> {
         let left = self.buffer.len() - self.end;

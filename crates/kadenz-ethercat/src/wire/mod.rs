@@ -17,7 +17,7 @@ pub mod sii;
 mod state;
 pub mod sync_manager;
 
-pub use address::{Address, Configured, Logical, Position};
+pub use address::{Configured, DatagramAddress, Logical, Position};
 pub use command::{Addressing, Command};
 pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
 pub use fmmu::Fmmu;

@@ -11,7 +11,7 @@ pub const PDI_CONTROL: u16 = 7;
 
 /// How a SyncManager guards its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum SyncManagerMode {
     /// Three buffers: either side always has one; the newest value wins.
     Buffered,
     /// One buffer: written, then read, then written.
@@ -20,7 +20,7 @@ pub enum Mode {
 
 /// Who writes and who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum SyncManagerDirection {
     /// The MainDevice reads: inputs, and mailboxes of answers.
     Read,
     /// The MainDevice writes: outputs, and mailboxes of requests.
@@ -29,9 +29,9 @@ pub enum Direction {
 
 /// A SyncManager's control byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Control(pub u8);
+pub struct SyncManagerControl(pub u8);
 
-impl Control {
+impl SyncManagerControl {
     /// A mailbox that the MainDevice writes, as SubDevices propose it.
     pub const MAILBOX_OUT: Self = Self(0x26);
     /// A mailbox that the MainDevice reads.
@@ -43,20 +43,20 @@ impl Control {
 
     /// The mode; `None` for the two numbers that are none.
     #[must_use]
-    pub const fn mode(self) -> Option<Mode> {
+    pub const fn mode(self) -> Option<SyncManagerMode> {
         match self.0 & 0x03 {
-            0 => Some(Mode::Buffered),
-            2 => Some(Mode::Mailbox),
+            0 => Some(SyncManagerMode::Buffered),
+            2 => Some(SyncManagerMode::Mailbox),
             _ => None,
         }
     }
 
     /// The direction; `None` for the two numbers that are none.
     #[must_use]
-    pub const fn direction(self) -> Option<Direction> {
+    pub const fn direction(self) -> Option<SyncManagerDirection> {
         match self.0 >> 2 & 0x03 {
-            0 => Some(Direction::Read),
-            1 => Some(Direction::Write),
+            0 => Some(SyncManagerDirection::Read),
+            1 => Some(SyncManagerDirection::Write),
             _ => None,
         }
     }
@@ -82,9 +82,9 @@ impl Control {
 
 /// A SyncManager's status byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Status(pub u8);
+pub struct SyncManagerStatus(pub u8);
 
-impl Status {
+impl SyncManagerStatus {
     /// Set when the buffer was written whole, until its first byte is read.
     pub const WRITTEN: u8 = 1 << 0;
     /// Set when the buffer was read whole, until its first byte is written.
@@ -117,10 +117,10 @@ pub struct SyncManager {
     pub start: u16,
     /// Bytes of one buffer. Buffered, two more lie behind the first.
     pub length: u16,
-    /// Mode, direction, events.
-    pub control: Control,
+    /// SyncManagerMode, direction, events.
+    pub control: SyncManagerControl,
     /// What happened; read only.
-    pub status: Status,
+    pub status: SyncManagerStatus,
     /// Bit 0 activates; bit 1 asks for the last message again by its change.
     pub activate: u8,
     /// Bit 0: the application has deactivated it; bit 1 answers the repeat request.
@@ -139,12 +139,12 @@ impl SyncManager {
 
     /// An active one.
     #[must_use]
-    pub const fn new(start: u16, length: u16, control: Control) -> Self {
+    pub const fn new(start: u16, length: u16, control: SyncManagerControl) -> Self {
         Self {
             start,
             length,
             control,
-            status: Status(0),
+            status: SyncManagerStatus(0),
             activate: Self::ACTIVE,
             pdi_control: 0,
         }
@@ -156,8 +156,8 @@ impl SyncManager {
         Self {
             start: u16::from_le_bytes([bytes[0], bytes[1]]),
             length: u16::from_le_bytes([bytes[2], bytes[3]]),
-            control: Control(bytes[4]),
-            status: Status(bytes[5]),
+            control: SyncManagerControl(bytes[4]),
+            status: SyncManagerStatus(bytes[5]),
             activate: bytes[6],
             pdi_control: bytes[7],
         }
@@ -200,30 +200,45 @@ mod tests {
 
     #[test]
     fn the_usual_four_say_what_they_are() {
-        let of = |control: Control| (control.mode(), control.direction());
+        let of = |control: SyncManagerControl| (control.mode(), control.direction());
         assert_eq!(
-            of(Control::MAILBOX_OUT),
-            (Some(Mode::Mailbox), Some(Direction::Write))
+            of(SyncManagerControl::MAILBOX_OUT),
+            (
+                Some(SyncManagerMode::Mailbox),
+                Some(SyncManagerDirection::Write)
+            )
         );
         assert_eq!(
-            of(Control::MAILBOX_IN),
-            (Some(Mode::Mailbox), Some(Direction::Read))
+            of(SyncManagerControl::MAILBOX_IN),
+            (
+                Some(SyncManagerMode::Mailbox),
+                Some(SyncManagerDirection::Read)
+            )
         );
         assert_eq!(
-            of(Control::OUTPUTS),
-            (Some(Mode::Buffered), Some(Direction::Write))
+            of(SyncManagerControl::OUTPUTS),
+            (
+                Some(SyncManagerMode::Buffered),
+                Some(SyncManagerDirection::Write)
+            )
         );
         assert_eq!(
-            of(Control::INPUTS),
-            (Some(Mode::Buffered), Some(Direction::Read))
+            of(SyncManagerControl::INPUTS),
+            (
+                Some(SyncManagerMode::Buffered),
+                Some(SyncManagerDirection::Read)
+            )
         );
-        assert!(Control::OUTPUTS.feeds_watchdog() && !Control::INPUTS.feeds_watchdog());
-        assert_eq!(of(Control(0x0F)), (None, None));
+        assert!(
+            SyncManagerControl::OUTPUTS.feeds_watchdog()
+                && !SyncManagerControl::INPUTS.feeds_watchdog()
+        );
+        assert_eq!(of(SyncManagerControl(0x0F)), (None, None));
     }
 
     #[test]
     fn registers_lie_where_the_standard_says() {
-        let mailbox = SyncManager::new(0x1000, 0x80, Control::MAILBOX_OUT);
+        let mailbox = SyncManager::new(0x1000, 0x80, SyncManagerControl::MAILBOX_OUT);
         assert_eq!(
             mailbox.to_bytes(),
             [0x00, 0x10, 0x80, 0x00, 0x26, 0x00, 0x01, 0x00]

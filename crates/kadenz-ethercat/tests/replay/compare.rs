@@ -1,6 +1,6 @@
 //! Two answers to one frame, datagram by datagram.
 
-use kadenz_ethercat::wire::{Address, Command, Datagrams};
+use kadenz_ethercat::wire::{Command, DatagramAddress, Datagrams};
 
 /// What a device made of a datagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Difference {
     pub(crate) frame: usize,
     pub(crate) command: Command,
     /// As it came back from the real device.
-    pub(crate) address: Address,
+    pub(crate) address: DatagramAddress,
     pub(crate) real: Answer,
     pub(crate) ours: Answer,
 }

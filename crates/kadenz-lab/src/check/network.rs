@@ -15,7 +15,9 @@ use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
-use crate::udp::probe::{self, Clocks, Destination, Device, Loop, Prepared, ProbePlan, Receiving};
+use crate::udp::probe::{
+    self, Clocks, Destination, Device, Loop, Prepared, ProbePlan, SocketReceiving,
+};
 use crate::udp::wiring::Wiring;
 
 /// The share of a check's time in which round trips are measured: one in so many.
@@ -103,7 +105,7 @@ impl Ready {
             payload_bytes: plan.payload_bytes,
             timeout: TIMEOUT,
             looping: Loop::Closed,
-            receiving: Receiving::Blocking,
+            receiving: SocketReceiving::Blocking,
             rehearses: false,
             device_stamps: false,
             device_resolution: Duration::from_micros(1),

@@ -17,7 +17,7 @@ const MAX_TIME_NS: i64 = 1 << 60;
 
 /// What a probe is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ProbeRole {
     /// To publish on the beat.
     Publisher,
     /// To stamp the messages that come.
@@ -28,7 +28,7 @@ pub enum Role {
     Cyclic,
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ProbeRole {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(match self {
             Self::Publisher => "publisher",
@@ -42,14 +42,14 @@ impl fmt::Display for Role {
 /// The first line to a probe: its role, and further words of `name=value`.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    role: Role,
+    role: ProbeRole,
     words: Vec<(&'static str, String)>,
 }
 
 impl Settings {
     /// Nothing but the role.
     #[must_use]
-    pub fn new(role: Role) -> Self {
+    pub fn new(role: ProbeRole) -> Self {
         Self {
             role,
             words: Vec::new(),
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_probe_is_told_everything_in_one_line() {
-        let settings = Settings::new(Role::OneShot)
+        let settings = Settings::new(ProbeRole::OneShot)
             .with("interval_ns", 1_000_000)
             .with("count", 5);
         assert_eq!(

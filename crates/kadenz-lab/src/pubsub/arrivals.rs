@@ -4,7 +4,7 @@ use kadenz_record::run::messages::Subscriber;
 use kadenz_udp::controller::{Arrival, TrackWord, Tracker};
 use kadenz_udp::wire::Sequence;
 
-use super::probe::Probe;
+use super::latency_probe::LatencyProbe;
 
 /// Words of a tracker's window: 65,536 messages.
 const WINDOW_WORDS: usize = 1024;
@@ -53,7 +53,7 @@ impl ArrivalCounts {
     }
 
     /// Takes a message; tells whether its times are to be recorded.
-    pub fn heard(&mut self, probe: &Probe) -> Heard {
+    pub fn heard(&mut self, probe: &LatencyProbe) -> Heard {
         let number = u64::try_from(probe.sequence);
         if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
             self.foreign += 1;
@@ -122,10 +122,10 @@ mod tests {
     use super::*;
 
     fn hear(arrivals: &mut ArrivalCounts, sequence: i64) -> Heard {
-        arrivals.heard(&Probe {
+        arrivals.heard(&LatencyProbe {
             run: 7,
             sequence,
-            ..Probe::default()
+            ..LatencyProbe::default()
         })
     }
 
@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn strangers_are_told_apart() {
         let mut arrivals = ArrivalCounts::new(7, 2);
-        let of_another_run = Probe {
+        let of_another_run = LatencyProbe {
             run: 8,
-            ..Probe::default()
+            ..LatencyProbe::default()
         };
         assert_eq!(arrivals.heard(&of_another_run), Heard::Ignored);
         assert_eq!(hear(&mut arrivals, i64::MAX), Heard::Ignored);

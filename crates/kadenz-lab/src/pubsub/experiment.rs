@@ -9,8 +9,8 @@ use kadenz_record::run::messages::{Messages, PUBLISH_LATENESS};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, MonotonicTime};
 
+use super::latency_probe::LatencyProbe;
 use super::listener::Listener;
-use super::probe::Probe;
 use super::publisher::{Published, greet, publish_on_beat};
 use super::series::{self, OF_PUBLISHER, Recorders};
 use super::source::{Attendant, Source};
@@ -43,7 +43,7 @@ pub fn latency(
 
 /// Who publishes.
 enum Publishing<'s> {
-    Thread(Publisher<Probe>),
+    Thread(Publisher<LatencyProbe>),
     Elsewhere(Box<dyn Source + 's>),
 }
 
@@ -62,7 +62,7 @@ impl<'s> Ready<'s> {
         stop: &Stop,
     ) -> Result<Self, MessagesError> {
         let size = plan.publish.message_bytes;
-        Probe::padding_of(size).ok_or(MessagesError::Size(size))?;
+        LatencyProbe::padding_of(size).ok_or(MessagesError::Size(size))?;
         if plan.subscribers == 0 {
             return Err(MessagesError::NoSubscriber);
         }
@@ -280,7 +280,7 @@ fn listening(
 fn publishing(
     measuring: &Measuring,
     plan: &LatencyPlan,
-    mut publisher: Publisher<Probe>,
+    mut publisher: Publisher<LatencyProbe>,
     ended: &Stop,
     told: SyncSender<Published>,
 ) -> Member {

@@ -12,7 +12,7 @@ pub const MIN: usize = 8 + 5 * 8 + 4;
 /// The padding holds one byte again and again, which a receiver looks at where it begins and where it
 /// ends: a message put together from two is told. Neither encoding nor decoding allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probe {
+pub struct LatencyProbe {
     /// Which measurement it belongs to.
     pub run: i64,
     /// Its number, counted from 0; below zero for messages that only show that the way is open, or
@@ -33,7 +33,7 @@ pub struct Probe {
 /// How much padding is written at once; longer ones would cost small messages the time to fill them.
 const CHUNK: usize = 256;
 
-impl Probe {
+impl LatencyProbe {
     /// How much padding makes a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
     #[must_use]
     pub fn padding_of(message_bytes: usize) -> Option<i32> {
@@ -45,7 +45,7 @@ impl Probe {
     }
 }
 
-impl Message for Probe {
+impl Message for LatencyProbe {
     const NAME: &'static str = "kadenz.latency_probe_t";
     // From lcm-gen 1.5.3.
     const FINGERPRINT: Fingerprint = Fingerprint(0xbd30_f24f_6a0e_a620);
@@ -104,14 +104,14 @@ struct latency_probe_t {
 mod tests {
     use super::*;
 
-    fn probe(message_bytes: usize) -> Probe {
-        Probe {
+    fn probe(message_bytes: usize) -> LatencyProbe {
+        LatencyProbe {
             run: 7,
             sequence: 300,
             intended_ns: 1,
             sent_ns: 2,
             before_ns: -1,
-            padding: Probe::padding_of(message_bytes).unwrap(),
+            padding: LatencyProbe::padding_of(message_bytes).unwrap(),
             damaged: false,
         }
     }
@@ -121,18 +121,18 @@ mod tests {
         for bytes in [MIN, MIN + 1, 200, 5000, 100_000] {
             let encoded = probe(bytes).encode().unwrap();
             assert_eq!(encoded.len(), bytes);
-            assert_eq!(Probe::decode(&encoded).unwrap(), probe(bytes));
+            assert_eq!(LatencyProbe::decode(&encoded).unwrap(), probe(bytes));
         }
-        assert_eq!(Probe::padding_of(MIN - 1), None);
+        assert_eq!(LatencyProbe::padding_of(MIN - 1), None);
     }
 
     #[test]
     fn a_message_put_together_from_two_is_damaged() {
         let mut encoded = probe(200).encode().unwrap();
         encoded[199] ^= 1;
-        assert!(Probe::decode(&encoded).unwrap().damaged);
+        assert!(LatencyProbe::decode(&encoded).unwrap().damaged);
         let length = MIN - 4;
         encoded[length..length + 4].copy_from_slice(&(-1_i32).to_be_bytes());
-        assert!(Probe::decode(&encoded).is_err());
+        assert!(LatencyProbe::decode(&encoded).is_err());
     }
 }

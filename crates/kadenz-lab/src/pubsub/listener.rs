@@ -10,7 +10,7 @@ use kadenz_record::run::model::Warning;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::arrivals::{ArrivalCounts, Heard};
-use super::probe::Probe;
+use super::latency_probe::LatencyProbe;
 use super::program::ProgramListener;
 use super::series::{self, Recorders, Stages};
 use super::{LatencyPlan, MessagesError, Receiving};
@@ -117,7 +117,7 @@ impl Listener {
 pub(super) struct BusListener {
     pub(super) name: String,
     pub(super) bus: Bus,
-    subscription: Subscription<Probe>,
+    subscription: Subscription<LatencyProbe>,
     /// Whether the kernel stamps what comes.
     stamped: bool,
     receiving: Receiving,
@@ -135,7 +135,7 @@ impl BusListener {
             room: plan.publish.message_bytes,
             ..SubscriptionOptions::default()
         };
-        let subscription = bus.subscribe_with::<Probe>(&plan.channel, &options)?;
+        let subscription = bus.subscribe_with::<LatencyProbe>(&plan.channel, &options)?;
         Ok(Self {
             name,
             bus,
@@ -149,7 +149,7 @@ impl BusListener {
     }
 
     pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> bool {
-        let mut probe = Probe::default();
+        let mut probe = LatencyProbe::default();
         // An error may pass: an interface that is just coming up. If it stays, nothing is heard.
         let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, BETWEEN_GREETINGS) else {
             return false;
@@ -164,7 +164,7 @@ impl BusListener {
             Receiving::Spinning => Duration::ZERO,
         };
         self.before = self.bus.inlet_counters();
-        let mut probe = Probe::default();
+        let mut probe = LatencyProbe::default();
         while !self.arrivals.is_complete() {
             match self.subscription.recv_into(&mut probe, timeout) {
                 Ok(Some(delivery)) => {

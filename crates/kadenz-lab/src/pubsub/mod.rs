@@ -21,8 +21,8 @@
 
 mod arrivals;
 mod experiment;
+mod latency_probe;
 mod listener;
-mod probe;
 pub mod program;
 mod publisher;
 mod series;
@@ -39,7 +39,7 @@ use crate::probes::{ProbeCommand, ProbeFailed};
 pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};
 pub use experiment::{can_spin, latency, run_number};
-pub use probe::{MIN, Probe};
+pub use latency_probe::{LatencyProbe, MIN};
 pub use publisher::{PublishPlan, Published, greet, publish_on_beat};
 pub use source::Source;
 

@@ -6,7 +6,7 @@ use kadenz_msg::bus::Publisher;
 use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock;
 
-use super::probe::Probe;
+use super::latency_probe::LatencyProbe;
 use crate::measuring_threads::{GRACE, LoopContext};
 
 /// What is published.
@@ -36,12 +36,12 @@ pub struct Published {
 }
 
 impl PublishPlan {
-    fn probe(&self) -> Probe {
-        Probe {
+    fn probe(&self) -> LatencyProbe {
+        LatencyProbe {
             run: self.run,
             before_ns: -1,
-            padding: Probe::padding_of(self.message_bytes).unwrap_or(0),
-            ..Probe::default()
+            padding: LatencyProbe::padding_of(self.message_bytes).unwrap_or(0),
+            ..LatencyProbe::default()
         }
     }
 
@@ -60,10 +60,10 @@ impl PublishPlan {
 /// Where the provider does not take it.
 pub fn greet(
     plan: &PublishPlan,
-    publisher: &mut Publisher<Probe>,
+    publisher: &mut Publisher<LatencyProbe>,
 ) -> Result<(), kadenz_msg::bus::SendError> {
     let now = clock::now().as_ns().cast_signed();
-    publisher.publish(&Probe {
+    publisher.publish(&LatencyProbe {
         sequence: -1,
         intended_ns: now,
         sent_ns: now,
@@ -79,7 +79,7 @@ pub fn greet(
 /// As [`Publisher::publish`]; beside it the sleeper's system call and two readings of the clock.
 pub fn publish_on_beat(
     plan: &PublishPlan,
-    publisher: &mut Publisher<Probe>,
+    publisher: &mut Publisher<LatencyProbe>,
     context: &mut LoopContext<'_>,
 ) -> Published {
     let mut beat = Beat::at(context.start, plan.interval);

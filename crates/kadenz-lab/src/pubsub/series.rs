@@ -12,7 +12,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::LatencyPlan;
-use super::probe::Probe;
+use super::latency_probe::LatencyProbe;
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 
 /// What one subscriber fills.
@@ -89,7 +89,12 @@ impl Recorders {
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
-    pub(super) fn record(&mut self, probe: &Probe, delivery: &Delivery, origin: MonotonicTime) {
+    pub(super) fn record(
+        &mut self,
+        probe: &LatencyProbe,
+        delivery: &Delivery,
+        origin: MonotonicTime,
+    ) {
         let there_ns = delivery.decoded.as_ns().cast_signed();
         let sent = self.times(probe, there_ns, origin);
         let Some(stages) = &mut self.stages else {
@@ -109,7 +114,12 @@ impl Recorders {
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
-    pub(super) fn times(&mut self, probe: &Probe, there_ns: i64, origin: MonotonicTime) -> Sample {
+    pub(super) fn times(
+        &mut self,
+        probe: &LatencyProbe,
+        there_ns: i64,
+        origin: MonotonicTime,
+    ) -> Sample {
         let origin_ns = origin.as_ns().cast_signed();
         let there_ns = there_ns.saturating_sub(origin_ns);
         // The message's own times are whatever somebody on the bus wrote there.

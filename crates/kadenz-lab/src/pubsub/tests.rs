@@ -206,12 +206,12 @@ fn no_time_that_somebody_writes_on_the_bus_overflows() {
     let (mut recorders, _) = made.unwrap();
     let running = run.start(Duration::from_millis(20)).unwrap();
     for ns in [i64::MIN, -1, i64::MAX] {
-        let written = Probe {
+        let written = LatencyProbe {
             sequence: 1,
             intended_ns: ns,
             sent_ns: ns.wrapping_neg(),
             before_ns: ns,
-            ..Probe::default()
+            ..LatencyProbe::default()
         };
         recorders.times(&written, clock::now().as_ns().cast_signed(), clock::now());
     }

@@ -14,7 +14,7 @@ use super::{CyclicMeter, CyclicPlan, OneShotMeter, OneShotPlan};
 use crate::measuring::ExperimentError;
 use crate::measuring_threads::{self, LoopContext, Watch};
 use crate::probes::program::{ProbeProgram, Wanted, noted};
-use crate::probes::protocol::{Line, Order, Role, Settings};
+use crate::probes::protocol::{Line, Order, ProbeRole, Settings};
 use crate::probes::{ProbeCommand, ProbeFailed};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
@@ -38,7 +38,7 @@ pub struct TimerProbe {
 }
 
 impl TimerProbe {
-    fn settings(&self, role: Role) -> Settings {
+    fn settings(&self, role: ProbeRole) -> Settings {
         let settings = Settings::new(role);
         match &self.url {
             Some(url) => settings.with("url", url),
@@ -59,7 +59,7 @@ pub fn oneshot_probe(
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
     let settings = probe
-        .settings(Role::OneShot)
+        .settings(ProbeRole::OneShot)
         .with("interval_ns", plan.timeout.as_nanos())
         .with("count", plan.repetitions);
     let program = ProbeProgram::start(&probe.command, &settings)?;
@@ -123,7 +123,7 @@ pub fn cyclic_probe(
     let wakes = plan.cycles.unwrap_or(u64::MAX);
     let wakes = wakes.saturating_add(plan.warm_up);
     let settings = probe
-        .settings(Role::Cyclic)
+        .settings(ProbeRole::Cyclic)
         .with("interval_ns", plan.interval.as_duration().as_nanos())
         .with("count", wakes);
     let program = ProbeProgram::start(&probe.command, &settings)?;

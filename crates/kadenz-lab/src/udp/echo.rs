@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use kadenz_rt::net::port::{Inbox, OpenPortError, PortOptions, Reception, UdpPort, Wait};
-use kadenz_udp::device::{Answer, Counts, Echo, Policy};
+use kadenz_udp::device::{Answer, Echo, EchoCounts, Policy};
 use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
 
 use super::Rehearsal;
@@ -65,7 +65,7 @@ pub struct EchoPlan {
 pub struct Echoed {
     /// By the protocol.
     #[cfg_attr(feature = "schema", serde(flatten))]
-    pub counts: Counts,
+    pub counts: EchoCounts,
     /// Answers that the system refused to send.
     pub unsent: u64,
     /// Questions that the kernel threw away, the receive buffer being full.

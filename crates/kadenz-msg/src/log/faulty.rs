@@ -9,7 +9,7 @@ use super::LogFile;
 
 /// What is asked of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum FileCall {
     /// To write so many bytes.
     Write(usize),
     /// To become so many bytes short.
@@ -35,23 +35,23 @@ pub enum Fault {
 }
 
 /// What says which fault comes; it may wait itself, which is a stall until a test has seen enough.
-pub type Faults = Box<dyn FnMut(Asked) -> Fault + Send>;
+pub type Faults = Box<dyn FnMut(FileCall) -> Fault + Send>;
 
 /// A file with faults.
 ///
 /// ```
-/// use kadenz_msg::log::mcap::{McapWriter, Options};
-/// use kadenz_msg::log::{Asked, Entry, Fault, FaultyFile, LogWriter as _, SmallDisk};
+/// use kadenz_msg::log::mcap::{McapWriter, McapOptions};
+/// use kadenz_msg::log::{FileCall, Entry, Fault, FaultyFile, LogWriter as _, SmallDisk};
 ///
 /// let disk = SmallDisk::with_room(1 << 20);
 /// // A signal comes before every other write, and no write is longer than seven bytes.
 /// let mut calls = 0;
-/// let faults = Box::new(move |_: Asked| {
+/// let faults = Box::new(move |_: FileCall| {
 ///     calls += 1;
 ///     if calls % 2 == 0 { Fault::Error(std::io::ErrorKind::Interrupted) } else { Fault::Short(7) }
 /// });
 /// let file = Box::new(FaultyFile::new(Box::new(disk.clone()), faults));
-/// let mut writer = McapWriter::new(file, &Options::default())?;
+/// let mut writer = McapWriter::new(file, &McapOptions::default())?;
 /// writer.write(&Entry::default())?;
 /// assert_eq!(Box::new(writer).finish()?, 0);
 /// assert!(disk.contents().ends_with(b"\x89MCAP0\r\n"));
@@ -71,7 +71,7 @@ impl FaultyFile {
 
     /// Asks what happens, and waits where that is to wait. How many bytes are written, and what fails
     /// afterwards.
-    fn ask(&mut self, asked: Asked) -> (usize, io::Result<()>) {
+    fn ask(&mut self, asked: FileCall) -> (usize, io::Result<()>) {
         match (self.faults)(asked) {
             Fault::None => (usize::MAX, Ok(())),
             Fault::Stall(time) => {
@@ -93,7 +93,7 @@ impl fmt::Debug for FaultyFile {
 
 impl Write for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (most, result) = self.ask(Asked::Write(bytes.len()));
+        let (most, result) = self.ask(FileCall::Write(bytes.len()));
         let part = &bytes[..most.min(bytes.len())];
         if result.is_err() {
             self.file.write_all(part)?;
@@ -109,12 +109,12 @@ impl Write for FaultyFile {
 
 impl LogFile for FaultyFile {
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.ask(Asked::Cut(length)).1?;
+        self.ask(FileCall::Cut(length)).1?;
         self.file.cut(length)
     }
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        self.ask(Asked::Read(into.len())).1?;
+        self.ask(FileCall::Read(into.len())).1?;
         self.file.read_at(offset, into)
     }
 

@@ -52,7 +52,7 @@ pub use channel_writer::ChannelWriter;
 pub use dictionary::{Dictionary, NoJson};
 pub use error::LogError;
 pub use event::append;
-pub use faulty::{Asked, Fault, Faults, FaultyFile};
+pub use faulty::{Fault, Faults, FaultyFile, FileCall};
 pub use file::{LogFile, SmallDisk};
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
@@ -213,7 +213,7 @@ pub fn write_to(file: Box<dyn LogFile>, format: Format) -> Result<Box<dyn LogWri
     match format {
         Format::EventLog => Ok(Box::new(event::EventWriter::new(file))),
         Format::Mcap => {
-            let writer = mcap::McapWriter::new(file, &mcap::Options::default())?;
+            let writer = mcap::McapWriter::new(file, &mcap::McapOptions::default())?;
             Ok(Box::new(writer))
         }
         other => Err(LogError::Unsupported {

@@ -6,13 +6,17 @@ use kadenz_rt::doctor::{Finding, Severity};
 use kadenz_rt::net::interface::InterfaceKind;
 use kadenz_rt::net::multicast::{LinkState, Situation};
 
-use crate::provider::udpm::{Asked, SelfTest};
+use crate::provider::udpm::{NetworkSettings, SelfTest};
 
 /// Below this an image of a camera does not fit.
 const SMALL_BUFFER: u64 = 2_000_000;
 
 /// One finding for each part of the way.
-pub(super) fn network(asked: &Asked, seen: &Situation, tested: &SelfTest) -> Vec<Finding> {
+pub(super) fn network(
+    asked: &NetworkSettings,
+    seen: &Situation,
+    tested: &SelfTest,
+) -> Vec<Finding> {
     let all = [
         Some(self_test(asked, tested)),
         route(asked, seen),
@@ -29,7 +33,7 @@ pub(super) fn network(asked: &Asked, seen: &Situation, tested: &SelfTest) -> Vec
     all.into_iter().flatten().collect()
 }
 
-fn self_test(asked: &Asked, tested: &SelfTest) -> Finding {
+fn self_test(asked: &NetworkSettings, tested: &SelfTest) -> Finding {
     let id = "multicast-self-test";
     let group = asked.group;
     match tested {
@@ -57,7 +61,7 @@ fn self_test(asked: &Asked, tested: &SelfTest) -> Finding {
     }
 }
 
-fn route(asked: &Asked, seen: &Situation) -> Option<Finding> {
+fn route(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     let id = "multicast-route";
     let group = seen.group;
     if asked.interface.is_some() {
@@ -89,7 +93,7 @@ fn all_groups(group: IpAddr) -> &'static str {
     }
 }
 
-fn interface(asked: &Asked, seen: &Situation) -> Finding {
+fn interface(asked: &NetworkSettings, seen: &Situation) -> Finding {
     let id = "multicast-interface";
     let Some(name) = &seen.interface else {
         return Finding::new(id, Severity::Note, "no interface is known to be looked at")
@@ -142,7 +146,7 @@ fn flag(seen: &Situation) -> Option<Finding> {
     Some(finding.remedy(format!("sudo ip link set {name} multicast on")))
 }
 
-fn ttl(asked: &Asked, seen: &Situation) -> Finding {
+fn ttl(asked: &NetworkSettings, seen: &Situation) -> Finding {
     let id = "multicast-ttl";
     let on_loopback = seen.state.is_some_and(|state| state.loopback);
     match asked.ttl {
@@ -164,7 +168,7 @@ fn ttl(asked: &Asked, seen: &Situation) -> Finding {
     }
 }
 
-fn several(asked: &Asked, seen: &Situation) -> Option<Finding> {
+fn several(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     if asked.interface.is_some() || seen.others.is_empty() || asked.ttl == 0 {
         return None;
     }
@@ -216,7 +220,7 @@ fn wireless(seen: &Situation) -> Option<Finding> {
     )))
 }
 
-fn buffer(asked: &Asked, seen: &Situation) -> Option<Finding> {
+fn buffer(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     let id = "multicast-receive-buffer";
     let most = seen.largest_receive_buffer?;
     let wanted = (asked.receive_buffer as u64).max(SMALL_BUFFER);
@@ -255,7 +259,7 @@ fn reverse_path(seen: &Situation) -> Option<Finding> {
     )))
 }
 
-fn firewall(asked: &Asked, seen: &Situation) -> Option<Finding> {
+fn firewall(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     let loaded = seen.firewall.as_ref()?;
     if asked.ttl == 0 {
         return None;

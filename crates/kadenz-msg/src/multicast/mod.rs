@@ -21,7 +21,7 @@ use kadenz_rt::net::multicast::{Situation, situation};
 use kadenz_rt::tuning::Measure;
 
 use crate::provider::parameters::Address;
-use crate::provider::udpm::{Asked, SelfTest, Udpm};
+use crate::provider::udpm::{NetworkSettings, SelfTest, Udpm};
 use crate::provider::{Provider as _, ProviderError};
 
 /// Examines the way of a `udpm://` URL's messages: what each part is, what it costs, and what mends it;
@@ -45,7 +45,7 @@ pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
     Ok(judge(&asked, &seen, &tested, &bus))
 }
 
-fn judge(asked: &Asked, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
+fn judge(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
     let mut findings = judge::network(asked, seen, tested);
     findings.extend(granted(bus));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

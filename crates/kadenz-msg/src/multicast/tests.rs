@@ -3,8 +3,8 @@ use kadenz_rt::net::multicast::LinkState;
 
 use super::*;
 
-fn asked(ttl: u8, interface: Option<&str>) -> Asked {
-    Asked {
+fn asked(ttl: u8, interface: Option<&str>) -> NetworkSettings {
+    NetworkSettings {
         group: "239.255.76.67:7667".parse().unwrap(),
         ttl,
         interface: interface.map(str::to_owned),
@@ -44,7 +44,7 @@ fn heard() -> SelfTest {
 }
 
 /// The worst finding, as `id severity`, and its remedy.
-fn worst(asked: &Asked, seen: &Situation, tested: &SelfTest) -> (String, String) {
+fn worst(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest) -> (String, String) {
     let mut findings = judge::network(asked, seen, tested);
     findings.sort_by_key(|it| std::cmp::Reverse(it.severity));
     let worst = &findings[0];

@@ -185,8 +185,8 @@ impl Address {
 
     /// Its parameters, to be asked for one by one.
     #[must_use]
-    pub fn parameters(&self) -> Parameters<'_> {
-        Parameters {
+    pub fn parameters(&self) -> UrlParameters<'_> {
+        UrlParameters {
             address: self,
             known: Vec::new(),
         }
@@ -209,15 +209,15 @@ impl Address {
     }
 }
 
-/// The parameters of a URL. Each is asked for by name and type; [`Parameters::finish`] then refuses
+/// The parameters of a URL. Each is asked for by name and type; [`UrlParameters::finish`] then refuses
 /// what nobody asked for, and lists what it might have been.
 #[derive(Debug)]
-pub struct Parameters<'a> {
+pub struct UrlParameters<'a> {
     address: &'a Address,
     known: Vec<&'static str>,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> UrlParameters<'a> {
     /// The text of a parameter; `None` where it is not given.
     pub fn text(&mut self, name: &'static str) -> Option<&'a str> {
         self.known.push(name);

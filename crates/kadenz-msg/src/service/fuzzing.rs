@@ -6,7 +6,7 @@
 use kadenz_rt::clock::MonotonicTime;
 
 use super::clock_offset::{Exchange, OffsetFit};
-use super::heartbeat::{Event, Life, Watch, WatchOptions};
+use super::heartbeat::{Event, HeartbeatOptions, HeartbeatWatch, Life};
 use super::messages::{Heartbeat, ParameterAnswer, ParameterQuery, Reply, Request};
 use crate::message::Message;
 
@@ -53,11 +53,11 @@ pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said<'_>> {
 
 /// Beats of anybody: what is known stays bounded, and each node's life is what its last beat says.
 pub fn heartbeats(bytes: &[u8]) {
-    let options = WatchOptions {
+    let options = HeartbeatOptions {
         most_nodes: 4,
-        ..WatchOptions::default()
+        ..HeartbeatOptions::default()
     };
-    let mut watch = Watch::new(options);
+    let mut watch = HeartbeatWatch::new(options);
     let mut told = std::collections::BTreeMap::new();
     for said in said(bytes) {
         if said.kind & 1 == 0 {

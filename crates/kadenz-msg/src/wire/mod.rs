@@ -26,7 +26,7 @@ pub mod tcpq;
 pub use fragments::{
     Fragment, Fragments, Header, Malformed, Packet, TooLong, fits_short, short_header,
 };
-pub use reassembly::{Added, Complete, Limits, Reassembly, ReassemblyCounters};
+pub use reassembly::{Added, Complete, Reassembly, ReassemblyCounters, ReassemblyLimits};
 
 /// `LC02`: a short message.
 pub const SHORT: u32 = 0x4c43_3032;

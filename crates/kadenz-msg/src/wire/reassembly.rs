@@ -11,7 +11,7 @@ use crate::channel::Channel;
 
 /// What may be held for messages of which parts are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReassemblyLimits {
     /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not
     /// taken.
     pub bytes: usize,
@@ -21,7 +21,7 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Default for Limits {
+impl Default for ReassemblyLimits {
     /// As LCM: 16 MB and 1000 messages. LCM knows no time; here it is 2 s.
     fn default() -> Self {
         Self {
@@ -84,7 +84,7 @@ const REMEMBERED: usize = 64;
 /// Makes messages of fragments of any size, in any order, of many senders at once.
 ///
 /// Memory is taken as fragments come, not as their headers promise, and all of it together stays within
-/// [`Limits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken: one datagram must not
+/// [`ReassemblyLimits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken: one datagram must not
 /// cost as much as a long message. It is used again: a steady stream of messages allocates nothing after the first.
 /// Where there is no room, the message that waits longest for its next fragment is given up.
 ///
@@ -92,7 +92,7 @@ const REMEMBERED: usize = 64;
 /// Real-time safe but where a message is larger than any before.
 #[derive(Debug)]
 pub struct Reassembly {
-    limits: Limits,
+    limits: ReassemblyLimits,
     /// The first `active` grow; the others are memory to be used again.
     slots: Vec<Slot>,
     active: usize,
@@ -104,7 +104,7 @@ pub struct Reassembly {
 impl Reassembly {
     /// An empty one.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: ReassemblyLimits) -> Self {
         Self {
             limits,
             slots: Vec::with_capacity(limits.messages.clamp(1, 1000)),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use kadenz_msg::service::heartbeat::{CHANNEL, Event, Life, WatchOptions};
+use kadenz_msg::service::heartbeat::{CHANNEL, Event, HeartbeatOptions, Life};
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::tuning::Tuning;
 
@@ -9,7 +9,7 @@ use crate::{LONG, SHORT, bus};
 #[test]
 fn a_program_that_beats_appears_dies_and_starts_again() {
     let bus = bus();
-    let mut nodes = bus.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut nodes = bus.watch_nodes(&HeartbeatOptions::default()).unwrap();
     let heart = bus.heart("arm", Duration::from_millis(100)).unwrap();
     let beating = heart.on_thread(Tuning::default()).unwrap();
     let next = |nodes: &mut kadenz_msg::service::heartbeat::Nodes| {
@@ -36,7 +36,7 @@ fn a_program_that_beats_appears_dies_and_starts_again() {
 #[test]
 fn nothing_happens_is_none_and_nonsense_on_the_channel_is_passed_over() {
     let bus = bus();
-    let mut nodes = bus.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut nodes = bus.watch_nodes(&HeartbeatOptions::default()).unwrap();
     bus.publish_bytes(CHANNEL, b"no beat").unwrap();
     assert_eq!(nodes.next_event(SHORT).unwrap(), None);
     let mut heart = bus.heart("arm", Duration::from_secs(60)).unwrap();
@@ -48,7 +48,7 @@ fn nothing_happens_is_none_and_nonsense_on_the_channel_is_passed_over() {
 #[test]
 fn who_waits_for_nothing_hears_all_beats_that_wait() {
     let bus = bus();
-    let mut nodes = bus.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut nodes = bus.watch_nodes(&HeartbeatOptions::default()).unwrap();
     let mut hearts = ["arm", "head"].map(|it| bus.heart(it, Duration::from_secs(60)).unwrap());
     for _ in 0..10 {
         hearts[0].beat().unwrap();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use kadenz_msg::bus::Bus;
 use kadenz_msg::message::Message;
 use kadenz_msg::service::clock_offset::ClockClient;
-use kadenz_msg::service::heartbeat::{Event, WatchOptions};
+use kadenz_msg::service::heartbeat::{Event, HeartbeatOptions};
 use kadenz_msg::service::messages::Heartbeat;
-use kadenz_msg::service::parameters::{ParameterClient, Parameters, Value};
+use kadenz_msg::service::parameters::{ParameterClient, Parameters, Setting};
 use kadenz_msg::service::types_on_wire::TypeFinder;
 use kadenz_rt::tuning::Tuning;
 
@@ -55,7 +55,7 @@ fn the_clock_of_the_same_host_has_no_offset() {
 #[test]
 fn nodes_parameters_and_types_are_found() {
     let (ours, theirs) = programs(7803);
-    let mut nodes = ours.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut nodes = ours.watch_nodes(&HeartbeatOptions::default()).unwrap();
     let mut heart = theirs.heart("arm", Duration::from_millis(100)).unwrap();
     heart.beat().unwrap();
     let happened = nodes.next_event(LONG).unwrap().unwrap();
@@ -65,7 +65,7 @@ fn nodes_parameters_and_types_are_found() {
     let gain = parameters.number("gain", 0.5, 0.0..=1.0, "").unwrap();
     let _served = parameters.serve(&theirs, "arm", Tuning::default()).unwrap();
     let mut others = ParameterClient::new(&ours, "arm").unwrap();
-    others.set("gain", &Value::Number(0.25), LONG).unwrap();
+    others.set("gain", &Setting::Number(0.25), LONG).unwrap();
     assert_eq!(gain.get(), 0.25);
 
     // The heart's publisher has made its type known.

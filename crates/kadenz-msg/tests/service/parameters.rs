@@ -4,7 +4,7 @@ use std::time::Duration;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::service::messages::{ParameterAnswer, ParameterQuery, ParameterValue};
 use kadenz_msg::service::parameters::{
-    MAX_PARAMETERS, ParameterClient, ParameterError, Parameters, Value,
+    MAX_PARAMETERS, ParameterClient, ParameterError, Parameters, Setting,
 };
 use kadenz_msg::service::request::CallError;
 use kadenz_rt::tuning::Tuning;
@@ -26,11 +26,11 @@ fn others_see_name_value_range_and_description() {
     let list = others.list(LONG).unwrap();
     let names: Vec<_> = list.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["enabled", "gain", "mode", "poles"]);
-    assert_eq!(list[0].value, Some(Value::Bool(true)));
+    assert_eq!(list[0].value, Some(Setting::Bool(true)));
     assert_eq!((&list[0].least, &list[0].most), (&None, &None));
-    assert_eq!(list[1].most, Some(Value::Number(1.0)));
-    assert_eq!(list[2].value, Some(Value::Text("idle".into())));
-    assert_eq!(list[2].most, Some(Value::Integer(10)));
+    assert_eq!(list[1].most, Some(Setting::Number(1.0)));
+    assert_eq!(list[2].value, Some(Setting::Text("idle".into())));
+    assert_eq!(list[2].most, Some(Setting::Integer(10)));
     assert_eq!(others.get("poles", LONG).unwrap(), list[3]);
     assert_eq!(list[3].description, "pole pairs");
 }
@@ -46,13 +46,13 @@ fn what_is_set_is_read_by_the_owner_who_is_told_once() {
     let mut served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     assert!(!served.changed());
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
-    let told = others.set("poles", &Value::Integer(9), LONG).unwrap();
-    assert_eq!(told.value, Some(Value::Integer(9)));
-    others.set("gain", &Value::Integer(1), LONG).unwrap();
+    let told = others.set("poles", &Setting::Integer(9), LONG).unwrap();
+    assert_eq!(told.value, Some(Setting::Integer(9)));
+    others.set("gain", &Setting::Integer(1), LONG).unwrap();
     others
-        .set("mode", &Value::Text("run".into()), LONG)
+        .set("mode", &Setting::Text("run".into()), LONG)
         .unwrap();
-    others.set("enabled", &Value::Bool(true), LONG).unwrap();
+    others.set("enabled", &Setting::Bool(true), LONG).unwrap();
     assert!(served.changed());
     assert!(!served.changed(), "told once");
     assert_eq!((poles.get(), gain.get(), enabled.get()), (9, 1.0, true));
@@ -85,29 +85,37 @@ fn a_set_that_is_refused_says_why_and_changes_nothing() {
     parameters.text("mode", "idle", 10, "").unwrap();
     let mut served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
-    let mut refused = |name: &str, value: Value, why: &str| {
+    let mut refused = |name: &str, value: Setting, why: &str| {
         let error = others.set(name, &value, LONG).unwrap_err();
         assert!(matches!(error, CallError::Refused { .. }), "{error}");
         assert!(error.to_string().contains(why), "{error}");
     };
-    refused("poles", Value::Integer(51), "it may be 1 to 50, not 51");
+    refused("poles", Setting::Integer(51), "it may be 1 to 50, not 51");
     refused(
         "poles",
-        Value::Number(2.0),
+        Setting::Number(2.0),
         "it is an integer, not a number",
     );
-    refused("gain", Value::Number(f64::NAN), "it may be 0 to 1, not NaN");
     refused(
         "gain",
-        Value::Text("1".into()),
+        Setting::Number(f64::NAN),
+        "it may be 0 to 1, not NaN",
+    );
+    refused(
+        "gain",
+        Setting::Text("1".into()),
         "it is a number, not a text",
     );
     refused(
         "mode",
-        Value::Text("x".repeat(11)),
+        Setting::Text("x".repeat(11)),
         "it may have 10 bytes, not 11",
     );
-    refused("pole", Value::Integer(1), "there is no parameter \"pole\"");
+    refused(
+        "pole",
+        Setting::Integer(1),
+        "there is no parameter \"pole\"",
+    );
     assert!(others.get("pole", LONG).is_err());
     let mut by_hand = set_mode("a?b");
     let place = by_hand.iter().position(|it| *it == b'?').unwrap();
@@ -196,8 +204,10 @@ fn a_text_is_whole_while_it_is_set_and_numbers_are_never_mixed() {
                 0 => ("bbbbbbbbbbbbbbbb", -1e300),
                 _ => ("aaaaaaaa", 1.0),
             };
-            others.set("text", &Value::Text(text.into()), LONG).unwrap();
-            others.set("n", &Value::Number(number), LONG).unwrap();
+            others
+                .set("text", &Setting::Text(text.into()), LONG)
+                .unwrap();
+            others.set("n", &Setting::Number(number), LONG).unwrap();
         }
     });
     let mut read = String::new();

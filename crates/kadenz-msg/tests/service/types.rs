@@ -22,7 +22,7 @@ struct heartbeat { int64_t instance; int32_t number; int64_t started_us; string 
 fn our_own_messages_are_what_the_generator_makes_of_their_lcm_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let types = Types::from_files([root.join("lcm/kadenz.lcm")]).unwrap();
-    let options = rust::Options {
+    let options = rust::RustOptions {
         crate_path: "crate".to_owned(),
     };
     let files = rust::generate(&types, &options).unwrap();

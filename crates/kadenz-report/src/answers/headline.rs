@@ -11,7 +11,7 @@ use crate::verdict::{Standing, Verdict, messages, packets};
 
 /// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HeadlineAnswer {
     /// Every deadline that decides was kept.
     Yes,
     /// One was missed, or could not be kept: beats were given up, packets or messages lost.
@@ -26,7 +26,7 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// What is answered.
-    pub answer: Answer,
+    pub answer: HeadlineAnswer,
     /// "No: 1 kHz / 400 us missed 1.03 % on AMD EPYC, a virtual machine (kvm)".
     pub words: String,
 }
@@ -40,10 +40,10 @@ impl Headline {
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
-    /// use kadenz_report::answers::{Answer, Headline};
+    /// use kadenz_report::answers::{HeadlineAnswer, Headline};
     ///
     /// let headline = Headline::of(&Summary::default());
-    /// assert_eq!(headline.answer, Answer::NotAsked);
+    /// assert_eq!(headline.answer, HeadlineAnswer::NotAsked);
     /// assert_eq!(headline.words, "No deadline was stated");
     /// ```
     #[must_use]
@@ -51,7 +51,7 @@ impl Headline {
         let deciding = deciding(summary);
         let Some(asked) = deciding.first() else {
             return Self {
-                answer: Answer::NotAsked,
+                answer: HeadlineAnswer::NotAsked,
                 words: "No deadline was stated".to_owned(),
             };
         };
@@ -59,13 +59,19 @@ impl Headline {
         let missed = deciding.iter().any(|(_, it)| it.misses > 0);
         let few = |(_, it): &Judged<'_>| it.standing == Standing::TooFew;
         let (answer, words) = match not_done(summary, &deciding) {
-            _ if missed => (Answer::No, format!("No: {}", misses(&deciding))),
-            Some(why) => (Answer::No, format!("No: {why} at {}", question(asked))),
+            _ if missed => (HeadlineAnswer::No, format!("No: {}", misses(&deciding))),
+            Some(why) => (
+                HeadlineAnswer::No,
+                format!("No: {why} at {}", question(asked)),
+            ),
             None if deciding.iter().any(few) => {
                 let what = question(asked);
-                (Answer::TooFew, format!("Too few samples to say: {what}"))
+                (
+                    HeadlineAnswer::TooFew,
+                    format!("Too few samples to say: {what}"),
+                )
             }
-            None => (Answer::Yes, kept(&deciding)),
+            None => (HeadlineAnswer::Yes, kept(&deciding)),
         };
         Self {
             answer,
@@ -297,9 +303,9 @@ mod tests {
     #[test]
     fn too_few_samples_and_beats_that_were_given_up_are_no_yes() {
         let few = run("timer-cyclic", vec![series("wakeup", 100, 0)]);
-        assert_eq!(Headline::of(&few).answer, Answer::TooFew);
+        assert_eq!(Headline::of(&few).answer, HeadlineAnswer::TooFew);
         let mut given_up = run(EXPERIMENT, vec![series(REALTIME, 60_000, 0)]);
-        assert_eq!(Headline::of(&given_up).answer, Answer::Yes);
+        assert_eq!(Headline::of(&given_up).answer, HeadlineAnswer::Yes);
         given_up.warnings.push(Warning {
             id: BEATS_NOT_RUN.into(),
             ..Warning::default()

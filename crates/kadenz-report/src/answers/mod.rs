@@ -6,5 +6,5 @@ mod headline;
 pub mod testbed;
 mod words;
 
-pub use headline::{Answer, Headline, machine};
+pub use headline::{Headline, HeadlineAnswer, machine};
 pub use words::answer;

@@ -10,7 +10,7 @@ use kadenz_record::samples::reader::ReadSamplesError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-use super::Format;
+use super::ExportFormat;
 
 /// Why a run was not exported.
 #[derive(Debug, Error)]
@@ -57,7 +57,7 @@ pub enum ExportError {
     )]
     SeveralSeries {
         /// The format asked for.
-        format: Format,
+        format: ExportFormat,
         /// The series of the run.
         series: Vec<String>,
     },

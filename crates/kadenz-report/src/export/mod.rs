@@ -18,7 +18,7 @@
 //! let csv = folder.path().join("wakeups.csv");
 //! std::fs::write(&csv, "time_ns,value_ns\n0,52000\n1000000,61000\n")?;
 //! let run = folder.path().join("run");
-//! import::import(&csv, import::Format::Csv, &run)?;
+//! import::import(&csv, import::ImportFormat::Csv, &run)?;
 //!
 //! let out = folder.path().join("wakeups.hgrm");
 //! export::export(&run, Some("values"), "hgrm".parse()?, &out)?;
@@ -53,7 +53,7 @@ use self::series::SeriesReader;
 
 /// A file format that a run can be exported to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ExportFormat {
     /// HdrHistogram interval log 1.3.
     Hlog,
     /// Percentile distribution as HdrHistogram prints it, values in the given unit.
@@ -66,7 +66,7 @@ pub enum Format {
     Gnuplot,
 }
 
-impl Format {
+impl ExportFormat {
     /// Every format.
     pub const ALL: [Self; 7] = [
         Self::Hlog,
@@ -96,7 +96,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ExportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Hlog => "hlog",
@@ -116,19 +116,19 @@ impl fmt::Display for Format {
     "{name:?} is not a valid format to export to; known are hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, \
      csv, parquet, gnuplot"
 )]
-pub struct ParseFormatError {
+pub struct ParseExportFormatError {
     name: String,
 }
 
-impl FromStr for Format {
-    type Err = ParseFormatError;
+impl FromStr for ExportFormat {
+    type Err = ParseExportFormatError;
 
-    /// Takes what [`Format`] displays as.
+    /// Takes what [`ExportFormat`] displays as.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL
             .into_iter()
             .find(|format| format.to_string() == name);
-        found.ok_or_else(|| ParseFormatError {
+        found.ok_or_else(|| ParseExportFormatError {
             name: name.to_owned(),
         })
     }
@@ -155,7 +155,7 @@ pub struct Exported {
 pub fn export(
     run: &Path,
     series: Option<&str>,
-    format: Format,
+    format: ExportFormat,
     out: &Path,
 ) -> Result<Exported, ExportError> {
     let reader = RunReader::open(run)?;
@@ -184,7 +184,7 @@ pub fn export(
 /// Writes a file for each series into a folder, which is made where it is missing.
 fn write_folder(
     chosen: &[SeriesReader<'_>],
-    format: Format,
+    format: ExportFormat,
     out: &Path,
     exported: &mut Exported,
 ) -> Result<(), ExportError> {
@@ -235,7 +235,7 @@ impl Drop for NewFile {
 
 fn write_file(
     series: &[SeriesReader<'_>],
-    format: Format,
+    format: ExportFormat,
     out: &Path,
     exported: &mut Exported,
 ) -> Result<NewFile, ExportError> {
@@ -264,18 +264,18 @@ fn write_file(
 
 fn write(
     series: &[SeriesReader<'_>],
-    format: Format,
+    format: ExportFormat,
     path: &Path,
     out: &mut (dyn Write + Send),
     notes: &mut Vec<String>,
 ) -> Result<(), ExportError> {
     match (format, series) {
-        (Format::Hlog, series) => hlog::write(series, out, notes),
-        (Format::Gnuplot, series) => gnuplot::write(series, path, out),
+        (ExportFormat::Hlog, series) => hlog::write(series, out, notes),
+        (ExportFormat::Gnuplot, series) => gnuplot::write(series, path, out),
         (_, []) => Ok(()),
-        (Format::Hgrm(unit), [one, ..]) => hgrm::write(one, unit, out),
-        (Format::Csv, [one, ..]) => csv::write(one, out, notes),
-        (Format::Parquet, [one, ..]) => parquet::write(one, out, notes),
+        (ExportFormat::Hgrm(unit), [one, ..]) => hgrm::write(one, unit, out),
+        (ExportFormat::Csv, [one, ..]) => csv::write(one, out, notes),
+        (ExportFormat::Parquet, [one, ..]) => parquet::write(one, out, notes),
     }
 }
 

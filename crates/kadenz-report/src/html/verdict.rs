@@ -4,7 +4,7 @@ use super::compared;
 use super::doubt::{self, Doubt};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
-use crate::answers::{Answer, Headline, answer};
+use crate::answers::{Headline, HeadlineAnswer, answer};
 use crate::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use crate::numbers;
 use crate::summary::Summary;
@@ -77,9 +77,9 @@ fn headline(out: &mut Markup, page: &Page<'_>) -> String {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
     let look = look(match headline.answer {
-        Answer::Yes => Standing::Kept,
-        Answer::No => Standing::Missed,
-        Answer::TooFew | Answer::NotAsked => Standing::TooFew,
+        HeadlineAnswer::Yes => Standing::Kept,
+        HeadlineAnswer::No => Standing::Missed,
+        HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => Standing::TooFew,
     });
     h1(out, look.class, look.icon, &printed(&headline.words));
     String::new()

@@ -8,7 +8,7 @@ use kadenz_record::hlog::writer::AppendError;
 use kadenz_record::samples::writer::WriteSamplesError;
 use thiserror::Error;
 
-use super::Format;
+use super::ImportFormat;
 
 /// Why a file was not imported.
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
         /// The format it was read as.
-        format: Format,
+        format: ImportFormat,
         /// What is wrong with it.
         source: ReadError,
     },

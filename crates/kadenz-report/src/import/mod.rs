@@ -9,14 +9,14 @@
 //! that hold only a histogram give an interval log of one interval. Files may be gzipped.
 //!
 //! ```
-//! use kadenz_report::import::{self, Format};
+//! use kadenz_report::import::{self, ImportFormat};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let csv = folder.path().join("wakeups.csv");
 //! std::fs::write(&csv, "time_ns,value_ns\n0,52000\n1000000,61000\n")?;
 //!
 //! let format = import::detect(&csv)?;
-//! assert_eq!(format, Format::Csv);
+//! assert_eq!(format, ImportFormat::Csv);
 //! let run = import::import(&csv, format, &folder.path().join("run"))?;
 //! assert_eq!(run.experiment, "import");
 //! assert_eq!(run.series[0].counts.max_ns, Some(61_000));
@@ -56,16 +56,16 @@ use self::source::Source;
 
 /// A file format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ImportFormat {
     /// HdrHistogram interval log, V0 to V2, as jHiccup and others write it.
     Hlog,
     /// `cyclictest --json`.
     CyclictestJson,
     /// What `cyclictest -h` prints or `--histfile` writes.
     CyclictestText,
-    /// As [`Format::CyclictestText`], in microseconds as a user states.
+    /// As [`ImportFormat::CyclictestText`], in microseconds as a user states.
     CyclictestMicroseconds,
-    /// As [`Format::CyclictestText`], in nanoseconds as a user states: `cyclictest -N`.
+    /// As [`ImportFormat::CyclictestText`], in nanoseconds as a user states: `cyclictest -N`.
     CyclictestNanoseconds,
     /// `irtt client -o`.
     Irtt,
@@ -79,7 +79,7 @@ pub enum Format {
     Csv,
 }
 
-impl Format {
+impl ImportFormat {
     /// Every format, in the order in which [`detect`] tries them.
     pub const ALL: [Self; 10] = [
         Self::CyclictestJson,
@@ -131,7 +131,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ImportFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -140,23 +140,23 @@ impl fmt::Display for Format {
 /// A name that is no format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name:?} is not a valid format to import; known are {known}", known = known())]
-pub struct ParseFormatError {
+pub struct ParseImportFormatError {
     name: String,
 }
 
-impl FromStr for Format {
-    type Err = ParseFormatError;
+impl FromStr for ImportFormat {
+    type Err = ParseImportFormatError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| ParseFormatError {
+        found.ok_or_else(|| ParseImportFormatError {
             name: name.to_owned(),
         })
     }
 }
 
 fn known() -> String {
-    Format::ALL.map(Format::name).join(", ")
+    ImportFormat::ALL.map(ImportFormat::name).join(", ")
 }
 
 /// Reads one format.
@@ -200,7 +200,7 @@ pub enum DetectError {
 ///
 /// # Errors
 /// [`DetectError`] when the file cannot be read or no importer knows it.
-pub fn detect(path: &Path) -> Result<Format, DetectError> {
+pub fn detect(path: &Path) -> Result<ImportFormat, DetectError> {
     let open = |source| DetectError::Open {
         path: path.to_owned(),
         source,
@@ -208,7 +208,7 @@ pub fn detect(path: &Path) -> Result<Format, DetectError> {
     let head = Source::open(path)
         .and_then(|mut source| source.head())
         .map_err(open)?;
-    let found = Format::ALL
+    let found = ImportFormat::ALL
         .into_iter()
         .find(|format| format.importer().recognises(&head));
     found.ok_or_else(|| DetectError::Unknown {
@@ -223,7 +223,7 @@ pub fn detect(path: &Path) -> Result<Format, DetectError> {
 /// # Errors
 /// [`ImportError`] when the file cannot be read as `format`, naming line or field and cause, or the
 /// folder cannot be written.
-pub fn import(path: &Path, format: Format, out: &Path) -> Result<Run, ImportError> {
+pub fn import(path: &Path, format: ImportFormat, out: &Path) -> Result<Run, ImportError> {
     let open = |source| ImportError::Open {
         path: path.to_owned(),
         source,

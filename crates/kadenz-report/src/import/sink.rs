@@ -9,7 +9,7 @@ use kadenz_record::run::labels::{VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
-use super::{Format, ReadError, StoreError};
+use super::{ImportFormat, ReadError, StoreError};
 
 /// More series than any program writes; a file that has more is not what it seems.
 pub(super) const MAX_SERIES: usize = 900;
@@ -128,7 +128,7 @@ impl Collected {
     ///
     /// # Errors
     /// As [`Importer::read`](super::Importer::read).
-    pub fn read(format: Format, source: &mut dyn BufRead) -> Result<Self, ReadError> {
+    pub fn read(format: ImportFormat, source: &mut dyn BufRead) -> Result<Self, ReadError> {
         let mut sink = Self::default();
         format.importer().read(source, &mut sink)?;
         Ok(sink)

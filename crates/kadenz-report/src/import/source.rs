@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use jiff::Timestamp;
 use kadenz_record::run::model::{Kind, Run, Series};
 
-use super::{Format, ReadError};
+use super::{ImportFormat, ReadError};
 
 /// How much of a file is looked at to tell its format.
 const HEAD: usize = 64 << 10;
@@ -98,7 +98,7 @@ impl BufRead for Source {
 }
 
 /// Says in `run` where it comes from.
-pub(super) fn describe(run: &mut Run, path: &Path, format: Format) {
+pub(super) fn describe(run: &mut Run, path: &Path, format: ImportFormat) {
     let name = path
         .file_name()
         .unwrap_or(path.as_os_str())

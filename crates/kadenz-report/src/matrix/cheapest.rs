@@ -3,7 +3,7 @@
 
 use kadenz_record::run::check::{ORDINARY, REALTIME};
 
-use super::{Bought, Combination, Load, Matrix, Measure, Standing, words};
+use super::{Bought, Combination, Load, Matrix, Measure, RecommendationStanding, words};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict;
 
@@ -77,8 +77,8 @@ impl Cheapest {
         let seen = Kept::of(check)?;
         let recommended = matrix.recommendation.combination;
         let found = match matrix.recommendation.standing {
-            Standing::Keeps | Standing::SoFar { .. } => recommended,
-            Standing::NoneKeeps | Standing::Unknown => None,
+            RecommendationStanding::Keeps | RecommendationStanding::SoFar { .. } => recommended,
+            RecommendationStanding::NoneKeeps | RecommendationStanding::Unknown => None,
         };
         let kept = seen.combination();
         // The check rests on more samples than a cell: what costs as much or more is no news.

@@ -4,7 +4,7 @@
 use super::cell::Cell;
 use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
-use super::{Combination, Load, Matrix, Standing, paper, words};
+use super::{Combination, Load, Matrix, RecommendationStanding, paper, words};
 use crate::document::{Cell as TableCell, Column, Document, Table};
 use crate::figures::{bound, significant};
 use crate::statistics::Percent;
@@ -129,12 +129,12 @@ fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
 }
 
 /// What the combination is that a recommendation names.
-pub(crate) fn chosen(standing: Standing) -> &'static str {
+pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
     match standing {
-        Standing::Keeps => "recommended",
-        Standing::SoFar { .. } => "kept it so far",
-        Standing::NoneKeeps => "closest",
-        Standing::Unknown => "",
+        RecommendationStanding::Keeps => "recommended",
+        RecommendationStanding::SoFar { .. } => "kept it so far",
+        RecommendationStanding::NoneKeeps => "closest",
+        RecommendationStanding::Unknown => "",
     }
 }
 

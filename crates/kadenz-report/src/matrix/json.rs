@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::contribution::Contribution;
 use super::doubt::{CONFIDENCE, Ratio};
 use super::ranking::{PaperPair, Ranked, Ranking};
-use super::recommend::{Recommendation, Standing};
+use super::recommend::{Recommendation, RecommendationStanding};
 use super::{Combination, Load, Matrix, Measure, Periods, words};
 use crate::document::Version;
 use crate::statistics::Percentile;
@@ -110,16 +110,16 @@ struct RecommendationOutput<'a> {
 impl<'a> RecommendationOutput<'a> {
     fn new(recommendation: &'a Recommendation) -> Self {
         let (standing, samples_missing) = match recommendation.standing {
-            Standing::Keeps => ("keeps", Some(0)),
-            Standing::SoFar { more } => ("so_far", Some(more)),
-            Standing::NoneKeeps => ("none_keeps", None),
-            Standing::Unknown => ("unknown", None),
+            RecommendationStanding::Keeps => ("keeps", Some(0)),
+            RecommendationStanding::SoFar { more } => ("so_far", Some(more)),
+            RecommendationStanding::NoneKeeps => ("none_keeps", None),
+            RecommendationStanding::Unknown => ("unknown", None),
         };
         let permanent = recommendation.permanent.as_ref();
         Self {
             standing,
             cell: recommendation.combination,
-            keeps: recommendation.standing == Standing::Keeps,
+            keeps: recommendation.standing == RecommendationStanding::Keeps,
             samples_missing,
             sentence: recommendation.sentences.join(" "),
             command: permanent.map(|it| it.command.as_str()),

@@ -39,7 +39,7 @@ pub use kadenz_record::run::tune::EXPERIMENT;
 pub use period::{PeriodRow, Periods};
 pub use permanent::Permanent;
 pub use ranking::{PaperPair, Ranked, Ranking, Reproduced};
-pub use recommend::{Recommendation, Standing};
+pub use recommend::{Recommendation, RecommendationStanding};
 
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};

@@ -13,7 +13,7 @@ use kadenz_record::run::matrix::{Combination, Load};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
     /// What may be said.
-    pub standing: Standing,
+    pub standing: RecommendationStanding,
     /// The combination it is about; absent where nothing can be said.
     pub combination: Option<Combination>,
     /// The answer in words: a paragraph, then one for each thing to know besides.
@@ -24,7 +24,7 @@ pub struct Recommendation {
 
 /// What may be said of a deadline by a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RecommendationStanding {
     /// The combination keeps it, by as many samples as the claim needs.
     Keeps,
     /// The combination kept it so far; under some load this many samples more carry the claim.
@@ -135,13 +135,13 @@ impl<'a> Question<'a> {
         let chosen = self.deadline_ns.and_then(|_| choose(&candidates));
         let Some((standing, best)) = chosen else {
             return Recommendation {
-                standing: Standing::Unknown,
+                standing: RecommendationStanding::Unknown,
                 combination: None,
                 sentences: words::unknown(self, &candidates),
                 permanent: None,
             };
         };
-        let of_use = standing != Standing::NoneKeeps;
+        let of_use = standing != RecommendationStanding::NoneKeeps;
         Recommendation {
             standing,
             combination: Some(best.combination),
@@ -153,19 +153,21 @@ impl<'a> Question<'a> {
 
 /// The first that keeps the deadline, else the first that kept it so far, else the one that comes
 /// closest; of candidates from the cheapest to the dearest.
-fn choose<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Option<(Standing, &'b Candidate<'a>)> {
+fn choose<'a, 'b>(
+    candidates: &'b [Candidate<'a>],
+) -> Option<(RecommendationStanding, &'b Candidate<'a>)> {
     let keeps = candidates.iter().find(|c| c.keeping == Keeping::Keeps);
     if let Some(candidate) = keeps {
-        return Some((Standing::Keeps, candidate));
+        return Some((RecommendationStanding::Keeps, candidate));
     }
     let so_far = |candidate: &'b Candidate<'a>| match candidate.keeping {
-        Keeping::SoFar { more } => Some((Standing::SoFar { more }, candidate)),
+        Keeping::SoFar { more } => Some((RecommendationStanding::SoFar { more }, candidate)),
         _ => None,
     };
     candidates.iter().find_map(so_far).or_else(|| {
         let missing = candidates.iter().filter(|c| c.keeping == Keeping::Misses);
         let closest = missing.min_by(|a, b| by_shortfall(a.shortfall(), b.shortfall()))?;
-        Some((Standing::NoneKeeps, closest))
+        Some((RecommendationStanding::NoneKeeps, closest))
     })
 }
 

@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::contribution::Contribution;
 use super::doubt::Ratio;
 use super::ranking::{PaperPair, Ranking, Reproduced};
-use super::recommend::{Candidate, Keeping, Question, Standing};
+use super::recommend::{Candidate, Keeping, Question, RecommendationStanding};
 use crate::compare::times;
 use crate::numbers;
 use crate::verdict::{Assumption, Verdict, describe};
@@ -20,20 +20,20 @@ const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, a
 /// The answer, and what else is to be known.
 pub(super) fn recommendation(
     question: &Question<'_>,
-    standing: Standing,
+    standing: RecommendationStanding,
     best: &Candidate<'_>,
     candidates: &[Candidate<'_>],
 ) -> Vec<String> {
     let mut sentences = vec![match standing {
-        Standing::Keeps => keeps(question, best),
-        Standing::SoFar { more } => so_far(question, best, more),
-        Standing::NoneKeeps => none_keeps(question, best, candidates),
-        Standing::Unknown => String::new(),
+        RecommendationStanding::Keeps => keeps(question, best),
+        RecommendationStanding::SoFar { more } => so_far(question, best, more),
+        RecommendationStanding::NoneKeeps => none_keeps(question, best, candidates),
+        RecommendationStanding::Unknown => String::new(),
     }];
-    if standing != Standing::NoneKeeps && best.combination.has(Measure::Idle) {
+    if standing != RecommendationStanding::NoneKeeps && best.combination.has(Measure::Idle) {
         sentences.push(IDLE_COST.to_owned());
     }
-    if standing == Standing::Keeps {
+    if standing == RecommendationStanding::Keeps {
         sentences.extend(cheaper_so_far(best, candidates));
     }
     sentences.extend(left_out(question, candidates));

@@ -5,7 +5,7 @@ use super::finding::{Unknown, costs, fine, note};
 use super::{Finding, Look, Machine, Root};
 use crate::host::ReadFactError;
 use crate::shield;
-use crate::shield::journal::{FILE_NAME, FOLDER, Journal, Owner};
+use crate::shield::journal::{FILE_NAME, FOLDER, Journal, ShieldOwner};
 
 const REMEDY: &str = "sudo kadenz doctor --restore";
 
@@ -130,7 +130,7 @@ fn boot(root: &Root) -> Option<String> {
 }
 
 /// The process of that number started when the owner did: numbers are used again.
-fn lives(root: &Root, owner: &Owner) -> bool {
+fn lives(root: &Root, owner: &ShieldOwner) -> bool {
     lives_since(root, owner.pid, owner.start)
 }
 

@@ -23,7 +23,7 @@ pub const VERSION: u32 = 1;
 
 /// Whose shield it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct ShieldOwner {
     /// Version of the format.
     pub version: u32,
     /// Its process.
@@ -113,7 +113,7 @@ pub enum Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Absent when its line is damaged; then nothing had been changed yet.
-    pub owner: Option<Owner>,
+    pub owner: Option<ShieldOwner>,
     /// In the order in which they were made.
     pub changes: Vec<Change>,
     /// Lines that could not be understood: the last one when its writer died, or more.
@@ -208,12 +208,12 @@ impl Writer {
     }
 
     /// Begins anew, with the owner's line.
-    pub(super) fn begin(&mut self, owner: &Owner) -> Result<(), OwnFileError> {
+    pub(super) fn begin(&mut self, owner: &ShieldOwner) -> Result<(), OwnFileError> {
         self.write_first(owner)
             .map_err(refused("write", &self.path))
     }
 
-    fn write_first(&mut self, owner: &Owner) -> io::Result<()> {
+    fn write_first(&mut self, owner: &ShieldOwner) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&line(owner)?)?;

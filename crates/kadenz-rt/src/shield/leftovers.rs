@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::journal::{Journal, Opened, Owner, Writer};
+use super::journal::{Journal, Opened, ShieldOwner, Writer};
 use super::kernel::Kernel;
 use super::undo::{self, Restored};
 use super::{boot, journal_folder};
@@ -13,7 +13,7 @@ use crate::tuning::Measure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
     /// Whose it is, where that can be read.
-    pub owner: Option<Owner>,
+    pub owner: Option<ShieldOwner>,
     /// Whether that process lives; then nothing is left over yet.
     pub alive: bool,
     /// How many changes it names.

@@ -50,7 +50,7 @@ pub use permitted::is_permitted;
 pub use undo::{Restored, Unrestored};
 
 use crate::tuning::{CpuSet, Measure};
-use journal::{FOLDER, FOLDER_VARIABLE, Journal, Opened, Owner, VERSION, Writer};
+use journal::{FOLDER, FOLDER_VARIABLE, Journal, Opened, ShieldOwner, VERSION, Writer};
 use kernel::{Hierarchy, Place, ThreadFacts};
 use plan::Plan;
 use undo::RollbackLog;
@@ -182,9 +182,9 @@ fn busy(journal: Journal) -> RaiseShieldError {
     }
 }
 
-fn owner(kernel: &dyn Kernel, cpus: &CpuSet) -> Owner {
+fn owner(kernel: &dyn Kernel, cpus: &CpuSet) -> ShieldOwner {
     let pid = kernel.this_process();
-    Owner {
+    ShieldOwner {
         version: VERSION,
         pid,
         start: ThreadFacts::read(kernel, pid).map_or(0, |facts| facts.start),

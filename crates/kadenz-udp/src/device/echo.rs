@@ -33,7 +33,7 @@ pub enum Why {
 /// What an [`Echo`] did so far. The numbers stay at their largest value instead of starting anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub struct Counts {
+pub struct EchoCounts {
     /// Questions answered.
     pub answered: u64,
     /// Datagrams of other programs, and broken ones.
@@ -46,7 +46,7 @@ pub struct Counts {
     pub too_fast: u64,
 }
 
-impl Counts {
+impl EchoCounts {
     fn count(&mut self, answer: Answer) {
         let counter = match answer {
             Answer::Reply(_) => &mut self.answered,
@@ -81,7 +81,7 @@ pub struct Echo {
     token: Option<Token>,
     rate: Option<RateLimit>,
     name: Name,
-    counts: Counts,
+    counts: EchoCounts,
 }
 
 impl Echo {
@@ -92,7 +92,7 @@ impl Echo {
             token: policy.token,
             rate: policy.rate.map(RateLimit::new),
             name: policy.name,
-            counts: Counts::default(),
+            counts: EchoCounts::default(),
         }
     }
 
@@ -137,7 +137,7 @@ impl Echo {
 
     /// What it did so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> EchoCounts {
         self.counts
     }
 

@@ -2,4 +2,4 @@
 
 mod echo;
 
-pub use echo::{Answer, Counts, Echo, PerSecond, Policy, RateLimit, Why};
+pub use echo::{Answer, Echo, EchoCounts, PerSecond, Policy, RateLimit, Why};

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use kadenz_ethercat::control::phase::Settings as PhaseSettings;
+use kadenz_ethercat::control::phase::PhaseSettings;
 use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::main_device::bring_up::{self, UntilStopped, is_ended, retry};
 use kadenz_ethercat::main_device::clocks::{
@@ -290,7 +290,7 @@ fn follow(
     plan: &Plan<'_>,
     notes: &mut Vec<String>,
 ) -> Brought<((Station, Width), Clocks)> {
-    let mut clocks = clocks::measure(registers, devices, &clocks::Settings::default())?;
+    let mut clocks = clocks::measure(registers, devices, &clocks::ClockSettings::default())?;
     let reference = clocks.reference();
     let found = clocks
         .devices()

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
+use kadenz_ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
 use kadenz_ethercat::control::supervisor::Setup;
 use kadenz_ethercat::main_device::configure::ConfigureError;
 use kadenz_ethercat::main_device::device::SubDevice;
@@ -15,7 +15,7 @@ use kadenz_ethercat::port::Port;
 #[cfg(target_os = "linux")]
 use kadenz_ethercat::running_loop::control_socket::{ControlServer, ControlServerError};
 use kadenz_ethercat::sim::WirePort;
-use kadenz_ethercat::sim::file::Plan as SegmentPlan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Tuning;
@@ -75,7 +75,7 @@ type Chooser = Box<
 pub(super) struct Plan<'a> {
     pub(super) name: String,
     pub(super) interval: Interval,
-    pub(super) mode: Mode,
+    pub(super) mode: LoopMode,
     pub(super) overrun: Overrun,
     pub(super) shutdown: Duration,
     pub(super) warm_up: Duration,
@@ -119,7 +119,7 @@ impl Events {
 
 impl Plan<'_> {
     /// How the loop runs. It goes on for as long as the user says, or axes need to come to rest.
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> LoopSettings {
         let cycle = self.cycle();
         let said = u64::try_from(self.shutdown.as_nanos() / cycle.as_nanos()).unwrap_or(u64::MAX);
         let safety = match &self.motion {
@@ -128,7 +128,7 @@ impl Plan<'_> {
             None => None,
         };
         let axes = safety.map_or(0, |it| it.shutdown_cycles(cycle));
-        Settings {
+        LoopSettings {
             interval: self.interval,
             mode: self.mode,
             spin: Duration::ZERO,
@@ -157,7 +157,7 @@ impl<'a> NetworkBuilder<'a> {
         let plan = Plan {
             name: name.to_owned(),
             interval: "1kHz".parse::<Rate>()?.interval(),
-            mode: Mode::Pipelined,
+            mode: LoopMode::Pipelined,
             overrun: Overrun::Skip,
             shutdown: SHUTDOWN,
             warm_up: Duration::ZERO,
@@ -210,8 +210,8 @@ impl<'a> NetworkBuilder<'a> {
         }
     }
 
-    /// When answers are taken in; without this in the next cycle ([`Mode::Pipelined`]).
-    pub fn mode(mut self, mode: Mode) -> Self {
+    /// When answers are taken in; without this in the next cycle ([`LoopMode::Pipelined`]).
+    pub fn mode(mut self, mode: LoopMode) -> Self {
         self.plan.mode = mode;
         self
     }

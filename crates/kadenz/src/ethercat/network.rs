@@ -6,9 +6,7 @@ use std::time::Duration;
 use kadenz_ethercat::control::cyclic::EndedBy;
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::Notices;
-use kadenz_ethercat::control::supervisor::{
-    DeviceTable, SegmentSupervisor, Settings as SupervisorSettings,
-};
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, SupervisorSettings};
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::RetryPolicy;
@@ -17,7 +15,7 @@ use kadenz_ethercat::motion::MotionHandle;
 use kadenz_ethercat::port::{self, Port};
 use kadenz_ethercat::running_loop::threads::{LoopThreads, Prepared};
 use kadenz_ethercat::sim::WirePort;
-use kadenz_ethercat::sim::file::Plan as SimPlan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_record::run::folder::RunningRun;
@@ -136,7 +134,7 @@ impl Network<'static> {
         };
         match of.parse() {
             Ok(devices) => Self::sim(devices),
-            Err(_) => Self::simulated(&SimPlan::read(std::path::Path::new(of))?),
+            Err(_) => Self::simulated(&SegmentPlan::read(std::path::Path::new(of))?),
         }
     }
 
@@ -152,7 +150,7 @@ impl Network<'static> {
     ///
     /// # Errors
     /// [`OpenNetworkError`] where it cannot be made.
-    pub fn simulated(plan: &SimPlan) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
+    pub fn simulated(plan: &SegmentPlan) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
         let port = WirePort::new(plan.build()?);
         let name = format!("sim:{}", plan.devices.len());
         NetworkBuilder::new(&name, Connection::Sim(Box::new(port)))

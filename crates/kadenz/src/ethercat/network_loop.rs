@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{
-    Controller as _, CycleContext, CycleReport, Ended, Free, Observer as _, Phase, Settings,
+    Controller as _, CycleContext, CycleReport, Ended, Free, LoopSettings, Observer as _, Phase,
     Timekeeper,
 };
-use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
+use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
 use kadenz_ethercat::control::supervisor::DeviceTable;
 use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::motion::{AxisGroup, AxisRunner, Policy};
@@ -25,7 +25,7 @@ use super::recorder::{Following, NetworkRecorder};
 
 /// How the loop runs, and the axes that it moves.
 pub(super) struct LoopParts {
-    pub(super) settings: Settings,
+    pub(super) settings: LoopSettings,
     pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
     /// How the beat follows the reference clock, where it does.
@@ -92,7 +92,7 @@ impl NetworkLoop {
         mut law: impl FnMut(&mut Io<'_, '_>) -> Flow,
     ) {
         let start = start.unwrap_or_else(clock::now);
-        let settings = Settings {
+        let settings = LoopSettings {
             start: Some(start),
             ..self.parts.settings
         };

@@ -299,7 +299,7 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
 
 #[cfg(test)]
 mod tests {
-    use kadenz_ethercat::control::cyclic::Mode;
+    use kadenz_ethercat::control::cyclic::LoopMode;
     use kadenz_ethercat::main_device::layout::Layout;
     use kadenz_ethercat::main_device::link::LinkCounts;
     use kadenz_record::run::folder::RunWriter;
@@ -322,7 +322,7 @@ mod tests {
             sent: at,
             ended: at,
             before: None,
-            mode: Mode::Pipelined,
+            mode: LoopMode::Pipelined,
             outcome: None,
             overrun: false,
             skipped,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::wire::rtp::rtcp::{Reports, Said, said};
-use crate::wire::rtp::{Counts, Packet, Reorder, ReorderLimits, is_rtcp};
+use crate::wire::rtp::{Packet, Reorder, ReorderCounts, ReorderLimits, is_rtcp};
 use crate::wire::rtsp::{Granted, Transport};
 use crate::wire::sdp::{Encoding, Video};
 use crate::wire::video::{Depacketizer, Encoded};
@@ -66,7 +66,7 @@ impl Flow {
     }
 
     /// What became of the packets.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> ReorderCounts {
         self.reorder.counts()
     }
 

@@ -13,8 +13,8 @@ use self::flow::Flow;
 use super::connection::Connection;
 use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
-use crate::wire::rtp::Counts;
-use crate::wire::rtsp::{Client, Event, Message, Reader, RtspError, Transport};
+use crate::wire::rtp::ReorderCounts;
+use crate::wire::rtsp::{Client, Message, MessageReader, RtspError, RtspEvent, Transport};
 use crate::wire::sdp::Encoding;
 use crate::wire::url::CameraUrl;
 use crate::wire::video::Encoded;
@@ -28,7 +28,7 @@ pub struct RtspSource {
     url: CameraUrl,
     options: NetworkOptions,
     connection: Connection,
-    reader: Reader,
+    reader: MessageReader,
     /// When the last bytes came over the connection.
     arrival: MonotonicTime,
     client: Client,
@@ -73,7 +73,7 @@ impl RtspSource {
 
     /// What became of the stream's packets so far.
     #[must_use]
-    pub fn packets(&self) -> Counts {
+    pub fn packets(&self) -> ReorderCounts {
         self.flow.as_ref().map(Flow::counts).unwrap_or_default()
     }
 
@@ -99,7 +99,7 @@ impl RtspSource {
             url,
             options,
             connection,
-            reader: Reader::default(),
+            reader: MessageReader::default(),
             arrival: now,
             client,
             datagrams,
@@ -174,9 +174,9 @@ impl RtspSource {
         }
     }
 
-    fn happened(&mut self, event: Option<Event>) {
+    fn happened(&mut self, event: Option<RtspEvent>) {
         match (event, self.client.video()) {
-            (Some(Event::SetUp(granted)), Some(video)) => {
+            (Some(RtspEvent::SetUp(granted)), Some(video)) => {
                 if granted.transport == Transport::Tcp {
                     self.datagrams = None;
                 }
@@ -187,7 +187,7 @@ impl RtspSource {
                 let (reordering, now) = (self.options.reordering, clock::now());
                 self.flow = Some(Flow::new(video, granted, our_ssrc, reordering, now));
             }
-            (Some(Event::Redirected(location)), _) => self.redirection = Some(location),
+            (Some(RtspEvent::Redirected(location)), _) => self.redirection = Some(location),
             _ => {}
         }
     }
@@ -354,7 +354,7 @@ impl Drop for RtspSource {
 
 fn next_message<'a>(
     url: &CameraUrl,
-    reader: &'a mut Reader,
+    reader: &'a mut MessageReader,
 ) -> Result<Option<Message<'a>>, SourceError> {
     let remedy = "see that the URL's host and port are those of an RTSP server";
     reader

@@ -182,11 +182,11 @@ fn datagrams_are_put_in_order() {
     let mut source = RtspSource::open(&(url + "?kadenz-transport=udp"), &options()).unwrap();
     let keys: Vec<bool> = (0..4).map(|_| unit(&mut source).1).collect();
     assert_eq!(keys, [true, false, false, false]);
-    let expected = Counts {
+    let expected = ReorderCounts {
         received: 4,
         duplicated: 1,
         reordered: 1,
-        ..Counts::default()
+        ..ReorderCounts::default()
     };
     assert_eq!(source.packets(), expected);
     assert_eq!(source.description(), "H.264 by RTSP over UDP");

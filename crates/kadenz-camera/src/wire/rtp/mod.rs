@@ -3,7 +3,7 @@
 mod reorder;
 pub mod rtcp;
 
-pub use reorder::{Counts, Reorder, ReorderLimits, Sequenced};
+pub use reorder::{Reorder, ReorderCounts, ReorderLimits, Sequenced};
 
 /// A packet of RTP, taken apart (RFC 3550, section 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

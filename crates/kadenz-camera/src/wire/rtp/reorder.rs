@@ -39,7 +39,7 @@ impl ReorderLimits {
 
 /// What became of the packets of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ReorderCounts {
     /// Given on.
     pub received: u64,
     /// Never came, or too late.
@@ -92,7 +92,7 @@ pub struct Reorder {
     lost_before: u64,
     is_restart: bool,
     highest: u64,
-    counts: Counts,
+    counts: ReorderCounts,
 }
 
 impl Reorder {
@@ -114,13 +114,13 @@ impl Reorder {
             lost_before: 0,
             is_restart: false,
             highest: 0,
-            counts: Counts::default(),
+            counts: ReorderCounts::default(),
         }
     }
 
     /// What became of the packets so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReorderCounts {
         self.counts
     }
 

@@ -51,7 +51,7 @@ pub enum RtspError {
 
 /// What came of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum RtspEvent {
     /// The camera sends elsewhere: a URL, or a path.
     Redirected(String),
     /// The stream is set up; packets may come from now on.
@@ -203,7 +203,7 @@ impl Client {
         head: &Head,
         body: &[u8],
         now: MonotonicTime,
-    ) -> Result<Option<Event>, RtspError> {
+    ) -> Result<Option<RtspEvent>, RtspError> {
         let number = head.field("CSeq").and_then(|it| it.parse::<u32>().ok());
         let is_it = |it: &mut Pending| number.is_none_or(|number| number == it.sequence);
         let Some(pending) = self.pending.take_if(is_it) else {
@@ -218,7 +218,7 @@ impl Client {
             (401, method) => self.challenged(method, pending.is_repeated, head, now),
             (300..=399, _) if head.field("Location").is_some() => Ok(head
                 .field("Location")
-                .map(|it| Event::Redirected(it.to_owned()))),
+                .map(|it| RtspEvent::Redirected(it.to_owned()))),
             // Not every camera sends over UDP; over TCP all do.
             (461, Method::SetUp) if self.transport == Transport::Udp => {
                 self.transport = Transport::Tcp;
@@ -237,12 +237,12 @@ impl Client {
     }
 
     /// Answers a request of the camera's.
-    pub fn request(&mut self, head: &Head) -> Option<Event> {
+    pub fn request(&mut self, head: &Head) -> Option<RtspEvent> {
         self.output
             .extend_from_slice(message::answer(head).as_bytes());
         let is_redirection = head.first_line().starts_with("REDIRECT ");
         let location = head.field("Location").filter(|_| is_redirection)?;
-        Some(Event::Redirected(location.to_owned()))
+        Some(RtspEvent::Redirected(location.to_owned()))
     }
 
     /// Does what is due at a time: a sign of life.
@@ -288,7 +288,7 @@ impl Client {
         head: &Head,
         body: &[u8],
         now: MonotonicTime,
-    ) -> Result<Option<Event>, RtspError> {
+    ) -> Result<Option<RtspEvent>, RtspError> {
         match method {
             Method::Describe => {
                 let video = Video::of_sdp(body)?;
@@ -307,11 +307,11 @@ impl Client {
                 self.transport = granted.transport;
                 self.begin_session(head);
                 self.ask(Method::Play, false, now);
-                Ok(Some(Event::SetUp(granted)))
+                Ok(Some(RtspEvent::SetUp(granted)))
             }
             Method::Play => {
                 self.is_playing = true;
-                Ok(Some(Event::Playing))
+                Ok(Some(RtspEvent::Playing))
             }
             Method::Options => {
                 let public = head
@@ -343,7 +343,7 @@ impl Client {
         is_repeated: bool,
         head: &Head,
         now: MonotonicTime,
-    ) -> Result<Option<Event>, RtspError> {
+    ) -> Result<Option<RtspEvent>, RtspError> {
         if self.url.credentials().is_none() {
             return Err(RtspError::NoPassword);
         }

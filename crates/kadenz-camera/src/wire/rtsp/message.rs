@@ -50,13 +50,13 @@ pub enum Message<'a> {
 
 /// A stream of bytes that is cut into messages. It holds at most some 128 KiB, taken at the start.
 #[derive(Debug)]
-pub struct Reader {
+pub struct MessageReader {
     bytes: Box<[u8]>,
     begin: usize,
     end: usize,
 }
 
-impl Default for Reader {
+impl Default for MessageReader {
     fn default() -> Self {
         Self {
             bytes: vec![0; CAPACITY].into(),
@@ -66,8 +66,8 @@ impl Default for Reader {
     }
 }
 
-impl Reader {
-    /// Room for bytes that come next; never empty, once [`Reader::message`] has given `None`.
+impl MessageReader {
+    /// Room for bytes that come next; never empty, once [`MessageReader::message`] has given `None`.
     pub fn room(&mut self) -> &mut [u8] {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn all(bytes: &[u8], pieces: &[usize]) -> Result<Vec<String>, MessageError> {
-        let (mut reader, mut seen, mut rest) = (Reader::default(), Vec::new(), bytes);
+        let (mut reader, mut seen, mut rest) = (MessageReader::default(), Vec::new(), bytes);
         for piece in pieces.iter().copied().chain([usize::MAX]) {
             let mut now;
             (now, rest) = rest.split_at(piece.min(rest.len()));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kadenz_ethercat::main_device::clocks::{
-    self, Alignment, Bounds, Clocks, Epoch, Settings, Width, since_2000,
+    self, Alignment, Bounds, ClockSettings, Clocks, Epoch, Width, since_2000,
 };
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers, Target};
@@ -131,7 +131,7 @@ fn measure(
     devices: &[SubDevice],
     options: &Options,
 ) -> anyhow::Result<ClockReport> {
-    let clocks = clocks::measure(registers, devices, &Settings::default())?;
+    let clocks = clocks::measure(registers, devices, &ClockSettings::default())?;
     let alignment = match options.align {
         true => Some(align(registers, &clocks, options.time)?),
         false => None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::control::cyclic::Mode;
+use kadenz_ethercat::control::cyclic::LoopMode;
 use kadenz_ethercat::control::latency::{
     Experiment, Latencies, Sends, Summary, measure, measure_on, paper,
 };
@@ -170,7 +170,7 @@ fn rows(cycles: u64) -> [Row; 5] {
         ..papers
     };
     let synchronous = Experiment {
-        mode: Mode::Synchronous {
+        mode: LoopMode::Synchronous {
             wait: Duration::from_micros(900),
         },
         ..at_once
@@ -263,8 +263,8 @@ impl LoopLatency {
         Self {
             name: row.name,
             mode: match experiment.mode {
-                Mode::Pipelined => "pipelined",
-                Mode::Synchronous { .. } => "synchronous",
+                LoopMode::Pipelined => "pipelined",
+                LoopMode::Synchronous { .. } => "synchronous",
             },
             sends: match experiment.sends {
                 Sends::AtOnce => "at-once",

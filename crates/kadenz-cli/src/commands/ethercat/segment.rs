@@ -10,7 +10,7 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::survey::{self, Surveyed};
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::sim::WirePort;
-use kadenz_ethercat::sim::file::{MAX_DEVICES, Plan};
+use kadenz_ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
 use kadenz_ethercat::sim::humanoid::humanoid;
 
 /// Where the segment is.
@@ -74,10 +74,10 @@ impl FromStr for Virtual {
 
 impl Virtual {
     /// What is to be built.
-    pub(crate) fn plan(&self) -> anyhow::Result<Plan> {
+    pub(crate) fn plan(&self) -> anyhow::Result<SegmentPlan> {
         match self {
             Self::Humanoid(devices) => Ok(humanoid(*devices)),
-            Self::File(path) => Ok(Plan::read(Path::new(path))?),
+            Self::File(path) => Ok(SegmentPlan::read(Path::new(path))?),
         }
     }
 }

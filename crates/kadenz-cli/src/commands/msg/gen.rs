@@ -106,7 +106,7 @@ fn code(types: &Types, options: &Options) -> anyhow::Result<generate::Generated>
     use generate::Language as Other;
     let language = match options.lang {
         Language::Rust => {
-            let mut with = rust::Options::default();
+            let mut with = rust::RustOptions::default();
             if let Some(path) = &options.crate_path {
                 with.crate_path.clone_from(path);
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::msg::service::heartbeat::{Event, Life, Node, Nodes, WatchOptions};
+use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Life, Node, Nodes};
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_rt::clock;
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let bus = options.bus.open()?;
-    let mut nodes = bus.watch_nodes(&WatchOptions::default())?;
+    let mut nodes = bus.watch_nodes(&HeartbeatOptions::default())?;
     let until = clock::now() + options.duration.0;
     while !stop.requested() && clock::now() < until {
         let wait = until.remaining(clock::now()).min(POLL_INTERVAL);

@@ -1,7 +1,7 @@
 //! `kadenz msg param`: the parameters of running programs.
 
 use clap::{Args, Subcommand};
-use kadenz::msg::service::parameters::{Kind, ParameterClient, ParameterInfo, Value};
+use kadenz::msg::service::parameters::{Kind, ParameterClient, ParameterInfo, Setting};
 use kadenz::msg::service::request::CallError;
 use kadenz_report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -121,8 +121,8 @@ impl Set {
         let mut client = self.asking.client()?;
         let timeout = self.asking.timeout.0;
         let now = client.get(&self.name, timeout)?;
-        let kind = now.value.as_ref().map_or(Kind::Text, Value::kind);
-        let Some(value) = Value::parse(&self.value, kind) else {
+        let kind = now.value.as_ref().map_or(Kind::Text, Setting::kind);
+        let Some(value) = Setting::parse(&self.value, kind) else {
             anyhow::bail!("{} is {kind}, and {:?} is none", self.name, self.value);
         };
         let set: Result<ParameterInfo, CallError> = client.set(&self.name, &value, timeout);

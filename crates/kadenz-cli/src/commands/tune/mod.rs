@@ -17,7 +17,7 @@ use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::{EndedBy, Run};
 use kadenz_report::document::{Answer, Document, Version};
 use kadenz_report::html;
-use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
+use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal;
@@ -230,9 +230,9 @@ fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
 /// which none does leaves the question open.
 fn judge(matrix: &Matrix, cells_left_out: bool) -> Outcome {
     match matrix.recommendation.standing {
-        Standing::Keeps | Standing::SoFar { .. } => Outcome::Kept,
-        Standing::NoneKeeps if !cells_left_out => Outcome::Missed,
-        Standing::NoneKeeps | Standing::Unknown => Outcome::Incomplete,
+        RecommendationStanding::Keeps | RecommendationStanding::SoFar { .. } => Outcome::Kept,
+        RecommendationStanding::NoneKeeps if !cells_left_out => Outcome::Missed,
+        RecommendationStanding::NoneKeeps | RecommendationStanding::Unknown => Outcome::Incomplete,
     }
 }
 

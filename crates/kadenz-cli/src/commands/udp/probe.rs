@@ -8,7 +8,9 @@ use kadenz_lab::measuring::Measuring;
 use kadenz_lab::testbed::inside::Questions;
 use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
-use kadenz_lab::udp::probe::{Clocks, Destination, Device, Loop, ProbePlan, Receiving, probe};
+use kadenz_lab::udp::probe::{
+    Clocks, Destination, Device, Loop, ProbePlan, SocketReceiving, probe,
+};
 use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
 use kadenz_rt::beat::Rate;
 use kadenz_rt::net::port::PortOptions;
@@ -326,13 +328,13 @@ impl ProbeOptions {
         })
     }
 
-    fn receiving(&self, devices: usize) -> Receiving {
+    fn receiving(&self, devices: usize) -> SocketReceiving {
         match self.receive {
-            _ if self.socket.busy_poll => Receiving::BusyPoll,
-            Some(ReceiveOption::Spin) => Receiving::Spinning,
-            Some(ReceiveOption::Block) => Receiving::Blocking,
-            None if devices == 1 => Receiving::Spinning,
-            None => Receiving::Blocking,
+            _ if self.socket.busy_poll => SocketReceiving::BusyPoll,
+            Some(ReceiveOption::Spin) => SocketReceiving::Spinning,
+            Some(ReceiveOption::Block) => SocketReceiving::Blocking,
+            None if devices == 1 => SocketReceiving::Spinning,
+            None => SocketReceiving::Blocking,
         }
     }
 
@@ -379,9 +381,9 @@ impl ProbeOptions {
         }
         session.set("loop", format!("{:?}", plan.looping).to_lowercase());
         let receiving = match plan.receiving {
-            Receiving::Blocking => "block",
-            Receiving::Spinning => "spin",
-            Receiving::BusyPoll => "busy-poll",
+            SocketReceiving::Blocking => "block",
+            SocketReceiving::Spinning => "spin",
+            SocketReceiving::BusyPoll => "busy-poll",
         };
         session.set("receive", receiving);
         session.set("rehearse", plan.rehearses);

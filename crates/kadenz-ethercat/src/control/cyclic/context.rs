@@ -6,7 +6,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::Begun;
-use super::settings::{Overrun, Settings};
+use super::settings::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 
@@ -54,7 +54,7 @@ pub struct CycleContext<'m> {
 }
 
 /// Deadlines missed before a cycle. One that is caught up with counts by itself.
-fn missed(begun: &Begun, settings: &Settings) -> u64 {
+fn missed(begun: &Begun, settings: &LoopSettings) -> u64 {
     let due = &begun.due;
     match settings.overrun {
         // Nothing is left out there, however late a cycle begins.
@@ -71,7 +71,7 @@ impl<'m> CycleContext<'m> {
     pub(super) fn new(
         cycle: &'m mut Cycle,
         begun: &Begun,
-        settings: &Settings,
+        settings: &LoopSettings,
         outcome: Option<Outcome>,
     ) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl<'m> CycleContext<'m> {
     }
 
     /// Whether the loop is to end, and only waits until everything rests; see
-    /// [`Settings::shutdown_cycles`].
+    /// [`LoopSettings::shutdown_cycles`].
     #[must_use]
     pub const fn is_ending(&self) -> bool {
         self.ending
@@ -231,7 +231,7 @@ impl<'m> CycleContext<'m> {
         &mut self.cycle.outputs_mut()[range]
     }
 
-    /// Ends the loop after this cycle. In [`Mode::Synchronous`](super::Mode::Synchronous) what was written
+    /// Ends the loop after this cycle. In [`LoopMode::Synchronous`](super::LoopMode::Synchronous) what was written
     /// is still sent.
     pub const fn stop(&mut self) {
         self.stop = true;

@@ -3,7 +3,7 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //! use std::time::Duration;
-//! use kadenz_ethercat::control::cyclic::{CycleReport, Loop, CycleContext, Settings, VirtualTime};
+//! use kadenz_ethercat::control::cyclic::{CycleReport, Loop, CycleContext, LoopSettings, VirtualTime};
 //! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
 //! # use kadenz_ethercat::main_device::exchange::{RetryPolicy, Registers, BlockingExchange};
 //! # use kadenz_ethercat::main_device::link::Link;
@@ -20,7 +20,7 @@
 //!
 //! let mut whole = 0;
 //! let ended = bus.run(
-//!     &Settings { cycles: Some(100), ..Settings::every(Duration::from_millis(1))? },
+//!     &LoopSettings { cycles: Some(100), ..LoopSettings::every(Duration::from_millis(1))? },
 //!     &mut VirtualTime,
 //!     // The controller: here device 1's first output follows the number of the cycle.
 //!     &mut |context: &mut CycleContext<'_>| context.outputs_of(1)[0] = context.number() as u8,
@@ -30,12 +30,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A cycle of [`Mode::Pipelined`] takes in what came back of the cycle before, lets the controller compute,
+//! A cycle of [`LoopMode::Pipelined`] takes in what came back of the cycle before, lets the controller compute,
 //! sends, and sleeps: as in Yoon (figure 4) nobody waits for the wire, and no interrupt is needed. The
 //! paper's request sends what was computed a cycle before; this one sends it at once.
 //!
 //! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it
-//! waits for nothing but the beat, and in [`Mode::Synchronous`] for the answers, up to a limit. No loss of
+//! waits for nothing but the beat, and in [`LoopMode::Synchronous`] for the answers, up to a limit. No loss of
 //! frames, of the link or of devices ends it: the [`CycleReport`] tells of them.
 
 mod context;
@@ -64,7 +64,7 @@ pub use publisher::{
     CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
 };
 pub use report::{CycleReport, Observer};
-pub use settings::{Ended, EndedBy, Mode, Overrun, Settings};
+pub use settings::{Ended, EndedBy, LoopMode, LoopSettings, Overrun};
 pub use time::{RealTime, Timekeeper, VirtualTime};
 
 use pulse::{Due, Pulse};
@@ -115,7 +115,7 @@ impl<P: Port> Loop<'_, P> {
     /// Runs until it is stopped, by its own beat. See [`run_locked`](Self::run_locked).
     pub fn run(
         &mut self,
-        settings: &Settings,
+        settings: &LoopSettings,
         time: &mut impl Timekeeper<P>,
         controller: &mut (impl Controller + ?Sized),
         observer: &mut (impl Observer + ?Sized),
@@ -128,7 +128,7 @@ impl<P: Port> Loop<'_, P> {
     /// (`kadenz_rt::tuning`).
     pub fn run_locked(
         &mut self,
-        settings: &Settings,
+        settings: &LoopSettings,
         time: &mut impl Timekeeper<P>,
         phase: &mut (impl Phase + ?Sized),
         controller: &mut (impl Controller + ?Sized),
@@ -179,13 +179,13 @@ impl<P: Port> Loop<'_, P> {
     /// A cycle; and whether the controller wants to go on.
     fn once(
         &mut self,
-        settings: &Settings,
+        settings: &LoopSettings,
         begun: &Begun,
         controller: &mut (impl Controller + ?Sized),
     ) -> (CycleReport<'_>, bool) {
         let synchronous = match settings.mode {
-            Mode::Synchronous { wait } => Some(wait),
-            Mode::Pipelined => None,
+            LoopMode::Synchronous { wait } => Some(wait),
+            LoopMode::Pipelined => None,
         };
         let mut outcome = None;
         let mut sent = begun.woken;
@@ -242,8 +242,8 @@ impl<P: Port> Loop<'_, P> {
     }
 
     /// Sends what the controller wrote last, where that was not sent yet, and takes in what is still out.
-    fn part(&mut self, settings: &Settings) {
-        if matches!(settings.mode, Mode::Synchronous { .. }) {
+    fn part(&mut self, settings: &LoopSettings) {
+        if matches!(settings.mode, LoopMode::Synchronous { .. }) {
             self.cycle.send(self.link);
         }
         let latest = self.link.now() + settings.interval.as_duration();

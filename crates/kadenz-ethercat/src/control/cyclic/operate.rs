@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Controller, CycleContext, CycleReport, Loop, Overrun, Settings, Timekeeper};
+use super::{Controller, CycleContext, CycleReport, Loop, LoopSettings, Overrun, Timekeeper};
 use crate::main_device::exchange::{
     BlockingExchange, ExchangeError, Registers, RetryPolicy, Target,
 };
@@ -42,15 +42,15 @@ pub enum NotInOp {
 pub fn operate<P: Port>(
     bus: &mut Loop<'_, P>,
     devices: u16,
-    settings: &Settings,
+    settings: &LoopSettings,
     time: &mut impl Timekeeper<P>,
 ) -> Result<(), NotInOp> {
-    let settings = Settings {
+    let settings = LoopSettings {
         overrun: Overrun::Skip,
         start: None,
         ..*settings
     };
-    let some = Settings {
+    let some = LoopSettings {
         cycles: Some(BEFORE),
         ..settings
     };
@@ -66,7 +66,7 @@ pub fn operate<P: Port>(
         seen: (AlStatus(0), 0),
         end: bus.link.now() + longest(State::Op),
     };
-    let all = Settings {
+    let all = LoopSettings {
         cycles: None,
         ..settings
     };

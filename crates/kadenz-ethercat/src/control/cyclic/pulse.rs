@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::settings::{Ended, EndedBy, Overrun, Settings};
+use super::settings::{Ended, EndedBy, LoopSettings, Overrun};
 
 /// A cycle that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    pub(super) fn new(settings: &Settings, start: MonotonicTime) -> Self {
+    pub(super) fn new(settings: &LoopSettings, start: MonotonicTime) -> Self {
         Self {
             beat: Beat::at(start, settings.interval),
             policy: settings.overrun,

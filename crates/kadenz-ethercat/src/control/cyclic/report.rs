@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::settings::Mode;
+use super::settings::LoopMode;
 use crate::main_device::cycle::Outcome;
 use crate::main_device::layout::Layout;
 use crate::main_device::link::LinkCounts;
@@ -61,7 +61,7 @@ pub struct CycleReport<'c> {
     /// When the cycle before began.
     pub before: Option<MonotonicTime>,
     /// When answers are taken in.
-    pub mode: Mode,
+    pub mode: LoopMode,
     /// What became of the frames that were taken in here: those of the cycle before when pipelined, of
     /// this one when synchronous. `None` where there were none before.
     pub outcome: Option<Outcome>,
@@ -105,8 +105,8 @@ impl CycleReport<'_> {
     pub fn exchange_ns(&self) -> i64 {
         let taken = self.received.since(self.woken);
         match self.mode {
-            Mode::Synchronous { .. } => taken,
-            Mode::Pipelined => taken + self.sent.since(self.controlled),
+            LoopMode::Synchronous { .. } => taken,
+            LoopMode::Pipelined => taken + self.sent.since(self.controlled),
         }
     }
 

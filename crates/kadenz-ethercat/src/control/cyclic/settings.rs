@@ -8,7 +8,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 /// When the answers of a cycle are taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum LoopMode {
     /// In the next cycle, as in Yoon: nothing waits for the wire. What the controller sees is a
     /// cycle old, what it writes goes out at once.
     #[default]
@@ -23,11 +23,11 @@ pub enum Mode {
 
 /// How the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct LoopSettings {
     /// Time between two beats.
     pub interval: Interval,
     /// When answers are taken in.
-    pub mode: Mode,
+    pub mode: LoopMode,
     /// How long before each beat a [`RealTime`](super::RealTime) stops sleeping and begins to spin; zero
     /// for no spinning.
     pub spin: Duration,
@@ -44,7 +44,7 @@ pub struct Settings {
     pub shutdown_cycles: u64,
 }
 
-impl Settings {
+impl LoopSettings {
     /// Pipelined, 50 us of spinning, beats that were missed are skipped.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Settings {
     pub fn every(interval: Duration) -> Result<Self, IntervalError> {
         Ok(Self {
             interval: Interval::try_from(interval)?,
-            mode: Mode::Pipelined,
+            mode: LoopMode::Pipelined,
             spin: Duration::from_micros(50),
             overrun: Overrun::Skip,
             start: None,

@@ -42,7 +42,7 @@ impl Bench {
         operate(
             &mut bench.bus(),
             devices,
-            &Settings::every(MS).unwrap(),
+            &LoopSettings::every(MS).unwrap(),
             &mut VirtualTime,
         )
         .unwrap();
@@ -65,16 +65,16 @@ impl Bench {
     }
 }
 
-fn cycles(count: u64) -> Settings {
-    Settings {
+fn cycles(count: u64) -> LoopSettings {
+    LoopSettings {
         cycles: Some(count),
-        ..Settings::every(MS).unwrap()
+        ..LoopSettings::every(MS).unwrap()
     }
 }
 
-fn synchronous(count: u64) -> Settings {
-    Settings {
-        mode: Mode::Synchronous { wait: MS / 2 },
+fn synchronous(count: u64) -> LoopSettings {
+    LoopSettings {
+        mode: LoopMode::Synchronous { wait: MS / 2 },
         ..cycles(count)
     }
 }
@@ -113,7 +113,7 @@ fn both_modes_exchange_everything_every_cycle() {
             },
         );
         assert_eq!((ended.by, ended.cycles), (EndedBy::Count, 200));
-        let pipelined = settings.mode == Mode::Pipelined;
+        let pipelined = settings.mode == LoopMode::Pipelined;
         assert_eq!(whole, 200 - u32::from(pipelined), "{last:?}");
     }
     let counts = bench.link.counts();
@@ -160,7 +160,7 @@ fn no_fault_of_a_frame_ends_the_loop_and_each_is_told_in_one_outcome() {
                     }
                 },
             );
-            let expected = if settings.mode == Mode::Pipelined {
+            let expected = if settings.mode == LoopMode::Pipelined {
                 2
             } else {
                 1
@@ -181,7 +181,7 @@ fn a_stall_is_caught_up_skipped_or_ends_the_loop_as_the_user_chose() {
             late: &[(5, 2500)],
         };
         let mut beats = Vec::new();
-        let settings = Settings {
+        let settings = LoopSettings {
             overrun,
             ..cycles(10)
         };
@@ -231,7 +231,7 @@ fn a_controller_ends_the_loop_and_its_last_outputs_are_sent() {
             .bus()
             .run(&settings, &mut VirtualTime, &mut controller, &mut ());
         assert_eq!((ended.by, ended.cycles), (EndedBy::Controller, 7));
-        let extra = u64::from(settings.mode != Mode::Pipelined);
+        let extra = u64::from(settings.mode != LoopMode::Pipelined);
         assert_eq!(bench.link.counts().sent - sent, 7 + extra);
         assert_eq!(bench.link.counts().lost, 0);
     }
@@ -241,9 +241,9 @@ fn a_controller_ends_the_loop_and_its_last_outputs_are_sent() {
 fn after_the_flag_a_controller_has_time_to_bring_everything_to_rest() {
     let mut bench = Bench::new(3);
     bench.stop.store(true, Ordering::Relaxed);
-    let settings = Settings {
+    let settings = LoopSettings {
         shutdown_cycles: 50,
-        ..Settings::every(MS).unwrap()
+        ..LoopSettings::every(MS).unwrap()
     };
     let mut ending = 0;
     let mut controller = |context: &mut CycleContext<'_>| ending += u32::from(context.is_ending());
@@ -252,7 +252,7 @@ fn after_the_flag_a_controller_has_time_to_bring_everything_to_rest() {
         .run(&settings, &mut VirtualTime, &mut controller, &mut ());
     assert_eq!((ended.by, ended.cycles, ending), (EndedBy::Flag, 50, 50));
     let ended = bench.bus().run(
-        &Settings::every(MS).unwrap(),
+        &LoopSettings::every(MS).unwrap(),
         &mut VirtualTime,
         &mut (),
         &mut (),

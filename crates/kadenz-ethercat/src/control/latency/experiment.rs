@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use kadenz_rt::beat::IntervalError;
 
-use super::{Answer, Latencies, Meter};
+use super::{Latencies, LatencyController, Meter};
 use crate::control::cyclic::{
-    CycleReport, Loop, Mode, NotInOp, Observer as _, Settings, VirtualTime, operate,
+    CycleReport, Loop, LoopMode, LoopSettings, NotInOp, Observer as _, VirtualTime, operate,
 };
 use crate::control::phase::{self, Follow};
 use crate::main_device::acyclic::AcyclicQueue;
@@ -16,7 +16,7 @@ use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncErro
 use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::sim::WirePort;
-use crate::sim::file::{BuildError, Kind, Plan};
+use crate::sim::file::{BuildError, Kind, SegmentPlan};
 use crate::sim::humanoid::humanoid;
 use crate::sim::model::stamp;
 
@@ -38,7 +38,7 @@ pub struct Experiment {
     /// Time between two beats.
     pub interval: Duration,
     /// When the loop takes in answers.
-    pub mode: Mode,
+    pub mode: LoopMode,
     /// When it sends what was computed.
     pub sends: Sends,
     /// What the device's microcontroller works from being woken until it acts and samples.
@@ -60,7 +60,7 @@ impl Experiment {
         Self {
             devices: 59,
             interval: Duration::from_millis(1),
-            mode: Mode::Pipelined,
+            mode: LoopMode::Pipelined,
             sends: Sends::NextCycle,
             work: Duration::from_micros(340),
             sync0: None,
@@ -107,7 +107,7 @@ const BEFORE: u64 = 1_000;
 pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
     let mut plan = humanoid(experiment.devices.into());
     if let Some(last) = plan.devices.last_mut() {
-        last.kind = Kind::Stamp(stamp::Settings::default());
+        last.kind = Kind::Stamp(stamp::StampSettings::default());
         "stamp".clone_into(&mut last.name);
     }
     measure_on(experiment, plan)
@@ -118,11 +118,14 @@ pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
 ///
 /// # Errors
 /// [`ExperimentError`], for one when no device stamps.
-pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, ExperimentError> {
+pub fn measure_on(
+    experiment: &Experiment,
+    plan: SegmentPlan,
+) -> Result<Latencies, ExperimentError> {
     let interval_ns = u64::try_from(experiment.interval.as_nanos()).unwrap_or(u64::MAX);
-    let mut settings = Settings {
+    let mut settings = LoopSettings {
         mode: experiment.mode,
-        ..Settings::every(experiment.interval)?
+        ..LoopSettings::every(experiment.interval)?
     };
     let mut link = segment(experiment, interval_ns, plan)?;
     let mut way = BlockingExchange {
@@ -135,7 +138,7 @@ pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, Expe
         .iter()
         .position(|it| it.identity.product == stamp::STAMP);
     let device = stamps.ok_or(ExperimentError::NoStamp)?;
-    let clocks = clocks::measure(&mut registers, &devices, &clocks::Settings::default())?;
+    let clocks = clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default())?;
     clocks.set(&mut registers, Epoch::Own)?;
     clocks.align(&mut registers, &Bounds::default(), &mut |_| {})?;
     if let Some(shift) = experiment.sync0 {
@@ -153,8 +156,11 @@ pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, Expe
         stop: &stop,
     };
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
-    let mut phase = Follow::new(phase::Settings::every(interval_ns), |_: &phase::Step| ());
-    let mut answer = Answer::of(device, experiment.sends);
+    let mut phase = Follow::new(
+        phase::PhaseSettings::every(interval_ns),
+        |_: &phase::Step| (),
+    );
+    let mut answer = LatencyController::of(device, experiment.sends);
     let mut latencies = Latencies::with_room(interval_ns, experiment.cycles as usize / 4 + 16);
     settings.cycles = Some(BEFORE.saturating_add(experiment.cycles));
     let mut meter = Meter::of(device, &mut latencies);
@@ -177,14 +183,14 @@ pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, Expe
 fn segment(
     experiment: &Experiment,
     interval_ns: u64,
-    mut plan: Plan,
+    mut plan: SegmentPlan,
 ) -> Result<Link<WirePort>, ExperimentError> {
     let mut kinds = plan.devices.iter_mut().map(|it| &mut it.kind);
     let stamps = kinds.find_map(|it| match it {
         Kind::Stamp(settings) => Some(settings),
         _ => None,
     });
-    *stamps.ok_or(ExperimentError::NoStamp)? = stamp::Settings {
+    *stamps.ok_or(ExperimentError::NoStamp)? = stamp::StampSettings {
         work_ns: u64::try_from(experiment.work.as_nanos()).unwrap_or(u64::MAX),
         least_gap_ns: interval_ns.saturating_mul(8),
         more_gap_ns: interval_ns.saturating_mul(5),

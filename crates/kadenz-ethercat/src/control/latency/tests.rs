@@ -132,7 +132,7 @@ fn latencies_follow_from_the_devices_moment_as_the_table_says() {
 fn who_waits_for_the_answers_is_a_cycle_ahead_of_the_paper() {
     let d = 0.6;
     let synchronous = Experiment {
-        mode: Mode::Synchronous {
+        mode: LoopMode::Synchronous {
             wait: Duration::from_micros(900),
         },
         sends: Sends::AtOnce,

@@ -2,17 +2,17 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::{Observation, Regulator, Settings, Step};
-use crate::control::cyclic::{CycleReport, Mode, Phase};
+use super::{Observation, PhaseSettings, Regulator, Step};
+use crate::control::cyclic::{CycleReport, LoopMode, Phase};
 
 /// Keeps a loop's beats with the reference clock of a [`Cycle`](crate::main_device::cycle::Cycle) that has
 /// one. What it does is told each cycle, on the real-time thread: for series of offset and drift.
 ///
 /// ```
-/// use kadenz_ethercat::control::phase::{Follow, Settings, Step};
+/// use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
 ///
 /// let mut offsets = Vec::with_capacity(1_000);
-/// let phase = Follow::new(Settings::every(1_000_000), |step: &Step| offsets.push(step.offset_ns));
+/// let phase = Follow::new(PhaseSettings::every(1_000_000), |step: &Step| offsets.push(step.offset_ns));
 /// // Loop::run_locked(..., &mut phase, ...)
 /// # let _ = phase;
 /// ```
@@ -26,7 +26,7 @@ pub struct Follow<T> {
 
 impl<T: FnMut(&Step)> Follow<T> {
     /// A phase that has seen nothing yet.
-    pub const fn new(settings: Settings, tell: T) -> Self {
+    pub const fn new(settings: PhaseSettings, tell: T) -> Self {
         Self {
             regulator: Regulator::new(settings),
             out: None,
@@ -51,8 +51,8 @@ impl<T: FnMut(&Step)> Phase for Follow<T> {
         let now = (report.intended, report.sent);
         // The frames that were taken in: this cycle's, or those of the cycle before.
         let of = match report.mode {
-            Mode::Synchronous { .. } => Some(now),
-            Mode::Pipelined => self.out.replace(now),
+            LoopMode::Synchronous { .. } => Some(now),
+            LoopMode::Pipelined => self.out.replace(now),
         };
         let time = report.outcome.and_then(|it| it.system_time_ns);
         let step = match (of, time) {

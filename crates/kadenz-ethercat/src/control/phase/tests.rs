@@ -4,9 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::control::cyclic::{
-    CycleReport, Loop, Mode, Settings as LoopSettings, Timekeeper, VirtualTime,
-};
+use crate::control::cyclic::{CycleReport, Loop, LoopMode, LoopSettings, Timekeeper, VirtualTime};
 use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Epoch};
@@ -37,7 +35,7 @@ struct Model {
 impl Model {
     fn new(drift_ppm: f64, ahead_ns: f64, jitter_ns: u64) -> Self {
         Self {
-            regulator: Regulator::new(Settings::every(MS)),
+            regulator: Regulator::new(PhaseSettings::every(MS)),
             random: Random::new(11),
             drift_ppm,
             ahead_ns,
@@ -158,11 +156,11 @@ fn corrections_are_bounded() {
 
 #[test]
 fn a_time_of_32_bits_comes_round_unseen() {
-    let mut wide = Regulator::new(Settings {
+    let mut wide = Regulator::new(PhaseSettings {
         interval_ns: 700_001,
-        ..Settings::every(700_001)
+        ..PhaseSettings::every(700_001)
     });
-    let mut narrow = Regulator::new(Settings {
+    let mut narrow = Regulator::new(PhaseSettings {
         width: Width::Bits32,
         ..*wide.settings()
     });
@@ -182,7 +180,7 @@ fn a_time_of_32_bits_comes_round_unseen() {
 
 #[test]
 fn hostile_times_break_nothing() {
-    let mut regulator = Regulator::new(Settings::every(0));
+    let mut regulator = Regulator::new(PhaseSettings::every(0));
     for (at, system_time_ns) in [(0, u64::MAX), (u64::MAX, 0), (5, 1 << 63)] {
         let step = regulator.observe(Observation {
             intended: MonotonicTime::from_ns(at),
@@ -219,7 +217,8 @@ fn humanoid_with_clocks(drift_ppm: f64) -> (Link<WirePort>, Cycle) {
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
-    let measured = clocks::measure(&mut registers, &devices, &clocks::Settings::default()).unwrap();
+    let measured =
+        clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
     measured.set(&mut registers, Epoch::Own).unwrap();
     measured
         .align(&mut registers, &Bounds::default(), &mut |_| {})
@@ -241,7 +240,7 @@ impl Timekeeper<WirePort> for Late {
 
 /// Runs cycles locked; the offsets of the last thousand beats from whole cycles of the reference's time,
 /// by the segment's own view, and what the phase told last.
-fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: Mode) -> (Vec<i64>, Step) {
+fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: LoopMode) -> (Vec<i64>, Step) {
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let settings = LoopSettings {
         mode,
@@ -250,7 +249,7 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: Mode) -> (Vec<
     };
     let mut beats = Vec::new();
     let mut last = Step::default();
-    let mut phase = Follow::new(Settings::every(MS), |step: &Step| last = *step);
+    let mut phase = Follow::new(PhaseSettings::every(MS), |step: &Step| last = *step);
     let mut bus = Loop {
         link,
         cycle,
@@ -288,8 +287,8 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: Mode) -> (Vec<
 fn a_loop_stays_with_a_reference_that_drifts() {
     for drift_ppm in [-100.0, 100.0, 30.0] {
         for mode in [
-            Mode::Pipelined,
-            Mode::Synchronous {
+            LoopMode::Pipelined,
+            LoopMode::Synchronous {
                 wait: Duration::from_micros(800),
             },
         ] {
@@ -313,7 +312,7 @@ fn a_wire_that_loses_frames_does_not_unlock_it() {
     let faults = link.port_mut().segment_mut().faults();
     faults.add(When::Chance(0.1), lose).unwrap();
     faults.add(When::Chance(0.05), late).unwrap();
-    let (offsets, last) = run_locked(&mut link, &mut cycle, Mode::Pipelined);
+    let (offsets, last) = run_locked(&mut link, &mut cycle, LoopMode::Pipelined);
     let worst = offsets.iter().map(|it| it.abs()).max().unwrap();
     assert!(worst < 2_000 && last.locked, "{worst} ns, {last:?}");
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::lock;
 use crate::main_device::device::SubDevice;
-use crate::main_device::dictionary::{self, DictionaryError, Entry};
+use crate::main_device::dictionary::{self, DictionaryEntry, DictionaryError};
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
@@ -303,7 +303,7 @@ impl DeviceTable {
         exchange: &mut dyn Exchange,
         device: usize,
         address: Address,
-    ) -> Result<Entry, ObjectError> {
+    ) -> Result<DictionaryEntry, ObjectError> {
         self.with_mail(exchange, device, |registers, mail| {
             dictionary::entry(registers, mail, address)
         })

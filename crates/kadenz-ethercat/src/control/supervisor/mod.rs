@@ -2,7 +2,7 @@
 //!
 //! It is an ordinary thread whose questions the loop carries, at most one a cycle, so it neither stops nor
 //! delays process data. The loop's [`Health`] tells it cheaply that something is wrong; then, and every
-//! [`Settings::look_every`] besides, it looks at every position: who stands there, in which state, with
+//! [`SupervisorSettings::look_every`] besides, it looks at every position: who stands there, in which state, with
 //! which links. What it sees it believes only when it saw it twice, since a working counter may be skewed
 //! or a bit flipped.
 //!
@@ -96,7 +96,7 @@ const AROUND: usize = ETHERNET_HEADER + 2 + 24;
 
 /// How the supervisor does its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct SupervisorSettings {
     /// How often every device is looked at when the loop says that all is well.
     pub look_every: Duration,
     /// How often counters of errors are read.
@@ -108,16 +108,16 @@ pub struct Settings {
     pub frame_bytes: usize,
 }
 
-impl Settings {
+impl SupervisorSettings {
     /// For a loop of that cycle: a frame of questions takes the wire for an eighth of it at most, and leaves
     /// the rest to the process data.
     ///
     /// ```
     /// use std::time::Duration;
     ///
-    /// use kadenz_ethercat::control::supervisor::Settings;
+    /// use kadenz_ethercat::control::supervisor::SupervisorSettings;
     ///
-    /// let bytes = |us| Settings::for_cycle(Duration::from_micros(us)).frame_bytes;
+    /// let bytes = |us| SupervisorSettings::for_cycle(Duration::from_micros(us)).frame_bytes;
     /// // All that a frame carries, and what takes 31 us at 100 Mbit/s.
     /// assert_eq!((bytes(1_000), bytes(250)), (1_498, 350));
     /// ```
@@ -133,7 +133,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for SupervisorSettings {
     /// For cycles of 1 ms.
     fn default() -> Self {
         Self::for_cycle(Duration::from_millis(1))
@@ -193,7 +193,7 @@ pub struct SegmentSupervisor {
     device_table: Arc<DeviceTable>,
     notices: Arc<Notices>,
     health: Arc<Health>,
-    settings: Settings,
+    settings: SupervisorSettings,
     pool: SetupPool,
     watched: Vec<Watched>,
     strangers: Vec<presence::Stranger>,
@@ -222,7 +222,7 @@ enum Looked {
 /// The loop that carries the questions has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the loop has ended; start it again, and then the supervisor")]
-pub struct Ended;
+pub struct SupervisorEnded;
 
 impl SegmentSupervisor {
     /// A supervisor of devices whose process data is laid out so. They may be as
@@ -240,7 +240,7 @@ impl SegmentSupervisor {
             device_table,
             notices: Arc::new(Notices::new()),
             health,
-            settings: Settings::default(),
+            settings: SupervisorSettings::default(),
             strangers: Vec::new(),
             before: None,
             wire: true,
@@ -255,7 +255,7 @@ impl SegmentSupervisor {
 
     /// The same with other settings.
     #[must_use]
-    pub fn with_settings(self, settings: Settings) -> Self {
+    pub fn with_settings(self, settings: SupervisorSettings) -> Self {
         Self { settings, ..self }
     }
 
@@ -287,8 +287,12 @@ impl SegmentSupervisor {
     /// Does its work until `stop` is set or the loop ends. Waits.
     ///
     /// # Errors
-    /// [`Ended`] when the loop carries no more questions.
-    pub fn run(&mut self, exchange: &mut dyn Exchange, stop: &AtomicBool) -> Result<(), Ended> {
+    /// [`SupervisorEnded`] when the loop carries no more questions.
+    pub fn run(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        stop: &AtomicBool,
+    ) -> Result<(), SupervisorEnded> {
         while !stop.load(Ordering::Relaxed) {
             let pause = self.step(exchange)?;
             if !pause.is_zero() {
@@ -301,8 +305,8 @@ impl SegmentSupervisor {
     /// One look, and what is to be done upon it: some questions. How long to pause until the next.
     ///
     /// # Errors
-    /// [`Ended`] when the loop carries no more questions.
-    pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, Ended> {
+    /// [`SupervisorEnded`] when the loop carries no more questions.
+    pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, SupervisorEnded> {
         let now = exchange.now();
         self.tell_frames(now);
         if now < self.look && self.is_well() && self.pool.is_idle() {
@@ -314,7 +318,7 @@ impl SegmentSupervisor {
         self.look = now + self.settings.look_every;
         match looked {
             Ok(looked) => Ok(self.pause(looked)),
-            Err(ExchangeError::Ended) => Err(Ended),
+            Err(ExchangeError::Ended) => Err(SupervisorEnded),
             // A damaged answer, and nothing else: asked again.
             Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
             // Questions may be unlucky while process data still comes back.

@@ -22,7 +22,7 @@ const DEVICES: usize = 10;
 
 /// Clocks that the first one leads; those of the others are set whenever they come back.
 fn aligned(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
-    let clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    let clocks = clocks::measure(registers, devices, &clocks::ClockSettings::default()).unwrap();
     let epoch = Epoch::Now(1_000_000_000_000_000);
     clocks.set(registers, epoch).unwrap();
     let bounds = Bounds::default();

@@ -11,7 +11,7 @@ use crate::main_device::mailbox::Mail;
 use crate::wire::Configured;
 use crate::wire::coe::Emergency;
 use crate::wire::register::{LOST_LINKS, RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SIZE};
-use crate::wire::sync_manager::{self, Status};
+use crate::wire::sync_manager::{self, SyncManagerStatus};
 
 /// What goes on and on is told once in that time, with how often it was.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -107,7 +107,9 @@ impl SegmentSupervisor {
         }
         batch.send(exchange)?;
         for (device, number) in asked {
-            let full = batch.answer(number).is_some_and(|[it]| Status(it).full());
+            let full = batch
+                .answer(number)
+                .is_some_and(|[it]| SyncManagerStatus(it).full());
             let emergencies = self.device_table.try_with(device, |it| {
                 if full {
                     let drain = |mut mail: Mail<'_>| mail.drain(&mut Registers::by(exchange));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::control::cyclic::Mode;
+use crate::control::cyclic::LoopMode;
 use crate::main_device::layout::Layout;
 use kadenz_rt::clock::MonotonicTime;
 
@@ -20,7 +20,7 @@ fn report<'c>(number: u64, late_us: i64, layout: &'c Layout) -> CycleReport<'c> 
         sent: at(late_us + 15),
         ended: at(late_us + 16),
         before: (number > 1).then(|| at(-1000)),
-        mode: Mode::Pipelined,
+        mode: LoopMode::Pipelined,
         outcome: (number > 1).then_some(Outcome {
             sent: 1,
             answered: 1,
@@ -40,7 +40,7 @@ fn report<'c>(number: u64, late_us: i64, layout: &'c Layout) -> CycleReport<'c> 
 }
 
 fn timing(cycles: u64) -> Timing {
-    let timing = Timing::new(&Settings::every(Duration::from_millis(1)).unwrap());
+    let timing = Timing::new(&LoopSettings::every(Duration::from_millis(1)).unwrap());
     let layout = Layout::of(&[], 100).unwrap();
     let mut observer = &timing;
     for number in 1..=cycles {

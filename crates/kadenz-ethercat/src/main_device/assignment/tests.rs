@@ -5,7 +5,7 @@ use crate::main_device::link::Link;
 use crate::main_device::mapping;
 use crate::sim::WirePort;
 use crate::sim::model::drive::{Drive, Parameters};
-use crate::sim::{Application, Change, Decision, Model, Pdi, Segment, Time};
+use crate::sim::{Application, Decision, Model, Pdi, Segment, StateChange, Time};
 use crate::wire::State;
 use crate::wire::coe::{Abort, Message, Request, Response};
 use crate::wire::mailbox::{self, Header, Protocol};
@@ -32,7 +32,7 @@ impl Application for Silent {
         self.device.power_on(pdi);
     }
 
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         self.device.change(change, pdi)
     }
 

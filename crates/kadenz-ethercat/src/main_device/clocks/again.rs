@@ -6,7 +6,9 @@ use super::{ClockError, Clocks, DeviceClock, Width, set_one, start_sync};
 use crate::main_device::exchange::{ExchangeError, FrameBuffer, Registers, Target};
 use crate::main_device::states;
 use crate::wire::register::{AL_STATUS, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT};
-use crate::wire::{Address, AlStatus, Command, Configured, OverflowError, Position, Slot, State};
+use crate::wire::{
+    AlStatus, Command, Configured, DatagramAddress, OverflowError, Position, Slot, State,
+};
 
 /// How far ahead the pulses of one that came back start: while a loop runs, each of the questions that tell
 /// it takes a cycle or more.
@@ -140,7 +142,7 @@ fn look(
         let mut slots = Vec::new();
         for station in std::iter::once(first).chain(others) {
             let mut push = |register, length| {
-                let address = Address::configured(station, register);
+                let address = DatagramAddress::configured(station, register);
                 writer.push(Command::Fprd, 0, address, length)
             };
             let status = push(AL_STATUS, 2)?;

@@ -4,7 +4,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::delays::{Delays, Passage};
 use super::topology::{self, Topology, TopologyError};
-use super::{ClockError, Clocks, DeviceClock, Settings, width};
+use super::{ClockError, ClockSettings, Clocks, DeviceClock, width};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{Registers, Target};
 use crate::wire::register::{DC_RECEIVE_TIME, DL_CONTROL, DL_STATUS};
@@ -62,7 +62,7 @@ struct Told {
 pub(super) fn measure(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
-    settings: &Settings,
+    settings: &ClockSettings,
 ) -> Result<Clocks, ClockError> {
     let mut told = look(registers, devices)?;
     let all: Vec<_> = told.iter().map(|it| (it.links, it.entry)).collect();
@@ -111,7 +111,7 @@ fn take_rounds(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     told: &mut [Told],
-    settings: &Settings,
+    settings: &ClockSettings,
 ) -> Result<MonotonicTime, ClockError> {
     let mut taken = registers.exchange().now();
     for round in 0..settings.rounds.max(1) {
@@ -163,7 +163,7 @@ fn compute(
     topology: &Topology,
     told: &[Told],
     taken: MonotonicTime,
-    settings: &Settings,
+    settings: &ClockSettings,
 ) -> Result<Clocks, TopologyError> {
     let reference = told.iter().position(|it| it.clock);
     let speeds: Vec<_> = told

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Bounds, Clocks, Epoch, Settings, Sync, measure, start_sync};
+use super::{Bounds, ClockSettings, Clocks, Epoch, Sync, measure, start_sync};
 use crate::description::Description;
 use crate::description::{Hardware, PortKind};
 use crate::main_device::device::SubDevice;
@@ -74,10 +74,10 @@ fn segment(nodes: &[Node]) -> Segment {
             sii: sii(hardware),
             application: Box::new(Passive),
         };
-        let settings = crate::sim::Settings {
+        let settings = crate::sim::DeviceSettings {
             drift_ppm: node.drift_ppm,
             clock_start: at as u64 * 3_123_456_789,
-            ..crate::sim::Settings::default()
+            ..crate::sim::DeviceSettings::default()
         };
         let device = segment.add(model, settings).unwrap();
         let before = match node.parent {
@@ -124,7 +124,9 @@ impl Bench {
     }
 
     fn measured(&mut self) -> Clocks {
-        self.ask(|registers, devices| measure(registers, devices, &Settings::default()).unwrap())
+        self.ask(|registers, devices| {
+            measure(registers, devices, &ClockSettings::default()).unwrap()
+        })
     }
 
     fn segment(&mut self) -> &mut Segment {
@@ -236,7 +238,7 @@ fn a_ring_is_measured_as_the_line_that_it_is_and_is_a_ring_again() {
     let delays: Vec<_> = clocks.devices().iter().map(|it| it.delay_ns).collect();
     assert_eq!(delays, [0, 300, 1_000, 1_450]);
     let mut frame = [0; 64];
-    let address = crate::wire::Address::broadcast(0);
+    let address = crate::wire::DatagramAddress::broadcast(0);
     let mut writer = crate::wire::FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
     writer
         .push(crate::wire::Command::Brd, 0, address, 1)

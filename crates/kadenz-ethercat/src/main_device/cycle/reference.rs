@@ -10,7 +10,8 @@ use kadenz_rt::clock::MonotonicTime;
 
 use crate::wire::register::{AL_STATUS, DC_SYSTEM_TIME};
 use crate::wire::{
-    Address, AlStatus, Command, Configured, DatagramsMut, FrameWriter, OverflowError, Slot, State,
+    AlStatus, Command, Configured, DatagramAddress, DatagramsMut, FrameWriter, OverflowError, Slot,
+    State,
 };
 
 /// Whether others are told the reference's time.
@@ -41,7 +42,7 @@ impl Reference {
         writer: &mut FrameWriter<'_>,
         station: Configured,
     ) -> Result<Self, OverflowError> {
-        let address = Address::configured(station, DC_SYSTEM_TIME);
+        let address = DatagramAddress::configured(station, DC_SYSTEM_TIME);
         Ok(Self {
             station,
             slot: writer.push(Command::Frmw, 0, address, 8)?,
@@ -63,7 +64,7 @@ impl Reference {
             .and_then(|mut all| all.next()?.ok());
         if let Some(mut datagram) = first {
             datagram.set_command(command);
-            datagram.set_address(Address::configured(self.station, register));
+            datagram.set_address(DatagramAddress::configured(self.station, register));
         }
         frame[self.slot.range()].copy_from_slice(&time.to_le_bytes());
     }

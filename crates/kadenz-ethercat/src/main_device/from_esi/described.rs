@@ -14,7 +14,7 @@ use crate::wire::sii::{
     Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse,
     coe_details,
 };
-use crate::wire::sync_manager::Control;
+use crate::wire::sync_manager::SyncManagerControl;
 
 /// What a controller has registers for (ETG.1000.4, table 58).
 const MAX_SYNC_MANAGERS: usize = 16;
@@ -245,7 +245,7 @@ impl Described {
             let default = self.sync_managers.get(usize::from(piece.number));
             if let Some(default) = default.filter(|it| it.control != 0) {
                 let length = piece.manager.length;
-                let control = Control(default.control);
+                let control = SyncManagerControl(default.control);
                 let start = match default.area.start {
                     0 => piece.manager.start,
                     told => told,
@@ -267,12 +267,12 @@ impl Described {
                 continue;
             }
             let (pieces, usual) = match carried.direction {
-                Direction::Outputs => (&mut data.outputs, Control::OUTPUTS),
-                Direction::Inputs => (&mut data.inputs, Control::INPUTS),
+                Direction::Outputs => (&mut data.outputs, SyncManagerControl::OUTPUTS),
+                Direction::Inputs => (&mut data.inputs, SyncManagerControl::INPUTS),
             };
             let control = match default.control {
                 0 => usual,
-                own => Control(own),
+                own => SyncManagerControl(own),
             };
             pieces.push(Piece {
                 number: carried.number,

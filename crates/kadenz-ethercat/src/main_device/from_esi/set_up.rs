@@ -1,6 +1,6 @@
 //! What a file wants a device to be told in PREOP.
 
-use super::super::assignment::{self, Entry};
+use super::super::assignment::{self, AssignedEntry};
 use super::super::configure::ConfigureError;
 use super::super::device::SubDevice;
 use super::super::exchange::Registers;
@@ -154,8 +154,8 @@ impl Writer<'_, '_, '_> {
 }
 
 /// What a PDO is to map.
-fn mapping(pdo: &Pdo) -> Vec<Entry> {
-    let entries = pdo.entries.iter().map(|it| Entry {
+fn mapping(pdo: &Pdo) -> Vec<AssignedEntry> {
+    let entries = pdo.entries.iter().map(|it| AssignedEntry {
         address: Address::new(it.index, it.sub),
         bits: it.bits,
     });

@@ -7,7 +7,7 @@ use super::*;
 use crate::main_device::exchange::{
     BlockingExchange, Exchange as _, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
 };
-use crate::wire::{Address, Command, FrameWriter, mark_as_returned};
+use crate::wire::{Command, DatagramAddress, FrameWriter, mark_as_returned};
 
 /// What became of frames, by hand: the test is the wire.
 #[derive(Debug, Default, Clone)]
@@ -85,10 +85,10 @@ fn frame() -> Vec<u8> {
     let mut buffer = [0; 60];
     let mut writer = FrameWriter::new(&mut buffer, [0; 6]).unwrap();
     writer
-        .push(Command::Brd, 0, Address::broadcast(0x0130), 2)
+        .push(Command::Brd, 0, DatagramAddress::broadcast(0x0130), 2)
         .unwrap();
     writer
-        .push(Command::Lrw, 0, Address::from_raw(0), 4)
+        .push(Command::Lrw, 0, DatagramAddress::from_raw(0), 4)
         .unwrap();
     let length = writer.finish();
     buffer[..length].to_vec()
@@ -231,7 +231,7 @@ fn a_lost_question_is_asked_again_and_at_last_given_up() {
     hand.0.borrow_mut().lose = 3;
     let mut buffer = FrameBuffer::default();
     buffer
-        .write(|it| it.push(Command::Brd, 0, Address::broadcast(0), 1))
+        .write(|it| it.push(Command::Brd, 0, DatagramAddress::broadcast(0), 1))
         .unwrap();
     assert!(matches!(
         waiting.exchange(&mut buffer),

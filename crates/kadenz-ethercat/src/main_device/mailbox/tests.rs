@@ -20,7 +20,7 @@ use crate::sim::WirePort;
 use crate::sim::coe::Dictionary;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
 use crate::sim::model::{Behaviour, Device};
-use crate::sim::{Application, Change, Decision, DeviceId, Model, Pdi, Segment, Time};
+use crate::sim::{Application, Decision, DeviceId, Model, Pdi, Segment, StateChange, Time};
 use crate::wire::coe::{Abort, Access, Address, DataType, ListType};
 use crate::wire::sii::Identity;
 use crate::wire::{Command, Datagrams, DatagramsMut, State};
@@ -281,7 +281,7 @@ impl Application for Talkative {
         self.device.power_on(pdi);
     }
 
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         self.device.change(change, pdi)
     }
 

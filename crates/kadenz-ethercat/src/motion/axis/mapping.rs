@@ -1,6 +1,6 @@
 //! Which object lies where in a device's process data, as the device tells.
 
-use crate::main_device::assignment::{self, Entry};
+use crate::main_device::assignment::{self, AssignedEntry};
 use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
@@ -68,7 +68,7 @@ fn objects(
     for piece in pieces {
         let mut at = start;
         let pdos = assignment::read(registers, device, piece.number, direction)?;
-        for Entry { address, bits } in pdos.into_iter().flat_map(|it| it.entries) {
+        for AssignedEntry { address, bits } in pdos.into_iter().flat_map(|it| it.entries) {
             all.push(Mapped { address, bits, at });
             at += usize::from(bits);
         }

@@ -12,7 +12,7 @@ pub use units::{Stated, Units};
 
 use std::f64::consts::TAU;
 
-use crate::wire::cia402::{Controlword, DriveState, Goal, Mode, Statusword};
+use crate::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 
 /// What is asked of a drive every cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -29,11 +29,11 @@ pub enum Control {
 impl Control {
     /// Its mode of operation.
     #[must_use]
-    pub const fn mode(self) -> Mode {
+    pub const fn mode(self) -> OperationMode {
         match self {
-            Self::Position => Mode::CyclicPosition,
-            Self::Velocity => Mode::CyclicVelocity,
-            Self::Torque => Mode::CyclicTorque,
+            Self::Position => OperationMode::CyclicPosition,
+            Self::Velocity => OperationMode::CyclicVelocity,
+            Self::Torque => OperationMode::CyclicTorque,
         }
     }
 

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::text::{Axis, Cycles, File};
 use super::{FileError, MAX_AXES};
-use crate::control::cyclic::{Mode, Overrun};
+use crate::control::cyclic::{LoopMode, Overrun};
 use crate::motion::axis::{Control, Stated};
 use crate::motion::pid::Gains;
 use crate::motion::plan::{AxisPlan, Plan, Which};
@@ -66,11 +66,11 @@ impl Reader<'_> {
         Ok(Duration::from_micros(*cycle.get_ref()))
     }
 
-    fn mode(&self, written: &File, cycle: Duration) -> Result<Mode, FileError> {
+    fn mode(&self, written: &File, cycle: Duration) -> Result<LoopMode, FileError> {
         let word = written.mode.as_ref();
         let wait = written.wait_us.as_ref();
         match (word.map(|it| it.get_ref().as_str()), wait) {
-            (None | Some("pipelined"), None) => Ok(Mode::Pipelined),
+            (None | Some("pipelined"), None) => Ok(LoopMode::Pipelined),
             (None | Some("pipelined"), Some(wait)) => {
                 let cause = "a pipelined loop waits for nothing";
                 Err(self.error(
@@ -79,7 +79,7 @@ impl Reader<'_> {
                     "remove wait_us, or write mode = \"synchronous\"",
                 ))
             }
-            (Some("synchronous"), None) => Ok(Mode::Synchronous { wait: cycle / 2 }),
+            (Some("synchronous"), None) => Ok(LoopMode::Synchronous { wait: cycle / 2 }),
             (Some("synchronous"), Some(us)) => {
                 let wait = Duration::from_micros(*us.get_ref());
                 if wait.is_zero() || wait >= cycle {
@@ -90,7 +90,7 @@ impl Reader<'_> {
                         "write more than 0 and less than the cycle",
                     ));
                 }
-                Ok(Mode::Synchronous { wait })
+                Ok(LoopMode::Synchronous { wait })
             }
             (Some(other), _) => {
                 let cause = format!("there is no mode \"{other}\"");

@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::text::{Axis, Move};
 use super::{FileError, MAX_MOVES};
-use crate::motion::program::{Piece, Program};
+use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic, Sine, Trapezoid};
 use crate::text_file::Reader;
 
@@ -39,7 +39,7 @@ impl Reader<'_> {
                 return Err(self.error(Some(written.span()), cause, remedy));
             }
             let piece = self.piece(written, position, limits)?;
-            endless = matches!(piece, Piece::Sine(Sine { periods: None, .. }));
+            endless = matches!(piece, ProgramPiece::Sine(Sine { periods: None, .. }));
             if let Some(to) = written.get_ref().to {
                 position = to;
             }
@@ -59,7 +59,7 @@ impl Reader<'_> {
         written: &Spanned<Move>,
         from: f64,
         limits: Limits,
-    ) -> Result<Piece, FileError> {
+    ) -> Result<ProgramPiece, FileError> {
         let (it, at) = (written.get_ref(), written.span());
         let limits = Limits {
             velocity: it.velocity.unwrap_or(limits.velocity),
@@ -71,9 +71,11 @@ impl Reader<'_> {
                 self.strangers(it.frequency_hz.is_some() || it.periods.is_some(), &at)?;
                 match it.by.as_ref().map(|it| it.get_ref().as_str()) {
                     None | Some("quintic") => {
-                        Ok(Piece::Quintic(Quintic::between(from, to, limits)))
+                        Ok(ProgramPiece::Quintic(Quintic::between(from, to, limits)))
                     }
-                    Some("trapezoid") => Ok(Piece::Trapezoid(Trapezoid::between(from, to, limits))),
+                    Some("trapezoid") => Ok(ProgramPiece::Trapezoid(Trapezoid::between(
+                        from, to, limits,
+                    ))),
                     Some(other) => {
                         let cause = format!("no way is named \"{other}\"");
                         Err(self.error(
@@ -86,7 +88,7 @@ impl Reader<'_> {
             }
             (None, Some(seconds), None) if (0.0..=86_400.0).contains(&seconds) => {
                 self.strangers(it.by.is_some() || it.frequency_hz.is_some(), &at)?;
-                Ok(Piece::Hold(from, seconds))
+                Ok(ProgramPiece::Hold(from, seconds))
             }
             (None, None, Some(amplitude)) => self.sine(written, from, amplitude, limits),
             _ => {
@@ -111,7 +113,7 @@ impl Reader<'_> {
         middle: f64,
         amplitude: f64,
         limits: Limits,
-    ) -> Result<Piece, FileError> {
+    ) -> Result<ProgramPiece, FileError> {
         let (it, at) = (written.get_ref(), written.span());
         self.strangers(it.by.is_some(), &at)?;
         let sine = Sine {
@@ -138,6 +140,6 @@ impl Reader<'_> {
             );
             return Err(self.error(Some(at), cause, "write a smaller one, or higher limits"));
         }
-        Ok(Piece::Sine(sine))
+        Ok(ProgramPiece::Sine(sine))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::control::cyclic::{Mode, Overrun};
+use crate::control::cyclic::{LoopMode, Overrun};
 use crate::motion::axis::{Control, Stated};
 use crate::motion::plan::Which;
 use crate::motion::trajectory::Trajectory;
@@ -51,7 +51,7 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     let wait = Duration::from_micros(200);
     assert_eq!(
         (plan.cycle, plan.mode),
-        (Duration::from_micros(500), Mode::Synchronous { wait })
+        (Duration::from_micros(500), LoopMode::Synchronous { wait })
     );
     assert_eq!(plan.overrun, Overrun::Stop);
     assert_eq!((plan.safety.lost, plan.safety.late), (Some(3), None));
@@ -83,7 +83,7 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     let least = parsed("[[axis]]\nposition = 4\n").unwrap();
     assert_eq!(
         (least.cycle, least.mode),
-        (Duration::from_millis(1), Mode::Pipelined)
+        (Duration::from_millis(1), LoopMode::Pipelined)
     );
     assert_eq!(least.settings().unwrap().shutdown_cycles, 2000);
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::models::{OwnWill, drive, willed};
 use super::*;
-use crate::motion::program::{Piece, Program};
+use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
 use crate::sim::model::drive::{Motor, Parameters};
 
@@ -30,7 +30,7 @@ fn bench(will: &OwnWill, deceleration: f64, option: u8) -> Bench {
             acceleration: 2.0,
         };
         for axis in &mut plan.axes {
-            let there = Piece::Quintic(Quintic::between(0.0, 3.0, limits));
+            let there = ProgramPiece::Quintic(Quintic::between(0.0, 3.0, limits));
             axis.program = Program::new(0.0, vec![there], false);
         }
     };

@@ -45,8 +45,8 @@ fn velocity_and_torque_follow_too_by_a_regulator_of_ours() {
     ];
     for (control, gains) in gains {
         for mode in [
-            Mode::Pipelined,
-            Mode::Synchronous {
+            LoopMode::Pipelined,
+            LoopMode::Synchronous {
                 wait: Duration::from_micros(500),
             },
         ] {

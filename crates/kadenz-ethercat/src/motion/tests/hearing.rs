@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::model::drive::Parameters;
 use crate::wire::register::{FMMU, FMMU_SIZE};
-use crate::wire::{Address as Place, Command, FrameWriter, Position};
+use crate::wire::{Command, DatagramAddress as Place, FrameWriter, Position};
 
 /// A device that takes no part in some cycles: its process data is mapped nowhere then.
 struct Deaf {

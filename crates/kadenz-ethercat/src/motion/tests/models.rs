@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::sim::coe::Dictionary;
 use crate::sim::model::drive::{Drive, Parameters, description};
 use crate::sim::model::{Behaviour, Device, Moment};
-use crate::sim::{Application, Change, Decision, Model, Pdi, Signal, Time};
+use crate::sim::{Application, Decision, Model, Pdi, Signal, StateChange, Time};
 use crate::wire::State;
 use crate::wire::cia402::object;
 use crate::wire::coe::{Abort, Address, Emergency};
@@ -94,7 +94,7 @@ impl Application for Slow {
         self.device.power_on(pdi);
     }
 
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         let decision = self.device.change(change, pdi);
         if change.to != State::Op || decision != Decision::Accept {
             return decision;

@@ -3,7 +3,7 @@
 use super::models::drive;
 use super::*;
 use crate::motion::axis::Stated;
-use crate::motion::program::{Piece, Program};
+use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
 use crate::sim::model::drive::{Motor, Parameters};
 
@@ -38,7 +38,7 @@ fn bench(
                 velocity: 1.0,
                 acceleration: 2.0,
             };
-            let there = Piece::Quintic(Quintic::between(0.0, THERE, limits));
+            let there = ProgramPiece::Quintic(Quintic::between(0.0, THERE, limits));
             plan.axes.truncate(1);
             plan.axes[0].program = Program::new(0.0, vec![there], false);
             change(&mut plan.axes[0]);

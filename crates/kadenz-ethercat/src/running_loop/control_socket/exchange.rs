@@ -7,7 +7,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::client::{Client, ClientError};
 use super::question::{Answer, Question};
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
-use crate::wire::{Address, Command, Configured, DatagramMut, DatagramsMut};
+use crate::wire::{Command, Configured, DatagramAddress, DatagramMut, DatagramsMut};
 
 /// A device's registers by a loop's control socket: what asks by [`Registers`] works through a loop too.
 ///
@@ -43,7 +43,7 @@ impl<'c> LoopExchange<'c> {
     fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> Result<u16, ExchangeError> {
         let address = datagram.address();
         let register = address.register();
-        let is_its = address == Address::configured(self.station, register);
+        let is_its = address == DatagramAddress::configured(self.station, register);
         let question = match datagram.command() {
             Some(Command::Fprd) if is_its => Question::RegisterRead {
                 device: self.device,

@@ -1,7 +1,7 @@
 //! The objects of a running loop's device, as if it were on a segment of one's own.
 
 use super::client::{Client, ClientError};
-use crate::main_device::dictionary::{Entry, Object};
+use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
 use crate::main_device::objects::{AccessError, Objects};
 use crate::wire::coe::Address;
 
@@ -24,11 +24,11 @@ impl Objects for LoopObjects<'_> {
         Ok(self.client.list_objects(self.device)?)
     }
 
-    fn object(&mut self, index: u16) -> Result<Object, AccessError> {
+    fn object(&mut self, index: u16) -> Result<DictionaryObject, AccessError> {
         Ok(self.client.describe_object(self.device, index)?)
     }
 
-    fn entry(&mut self, address: Address) -> Result<Entry, AccessError> {
+    fn entry(&mut self, address: Address) -> Result<DictionaryEntry, AccessError> {
         Ok(self.client.describe_entry(self.device, address)?)
     }
 

@@ -59,7 +59,7 @@ pub use client::{Client, ClientError, Heard, Hearing};
 pub use exchange::LoopExchange;
 pub use loop_objects::LoopObjects;
 pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
-pub use question::{Answer, Layout, Question, Reply};
+pub use question::{Answer, ProcessImageLayout, Question, Reply};
 pub use requests::Posted;
 pub use seats::MAX_CLIENTS;
 pub use server::{ControlServer, ControlServerError, ServerContext};

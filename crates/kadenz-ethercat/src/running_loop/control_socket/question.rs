@@ -149,7 +149,7 @@ pub enum Question {
 /// What lies where in the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Layout {
+pub struct ProcessImageLayout {
     /// The shared memory on which it is posted; `None` where it is behind a lock, or there is none.
     pub memory: Option<String>,
     /// Time between two posts.
@@ -172,12 +172,12 @@ pub enum Answer {
         pid: u32,
         /// Kadenz's version.
         version: String,
-        /// The shared memory on which the loop posts process data; see [`Layout`].
+        /// The shared memory on which the loop posts process data; see [`ProcessImageLayout`].
         #[serde(default)]
         memory: Option<String>,
     },
     /// What lies where.
-    Layout(Layout),
+    Layout(ProcessImageLayout),
     /// What the loop read and wrote last.
     Post {
         /// Which post it is, from 1.

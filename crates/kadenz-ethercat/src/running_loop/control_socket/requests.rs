@@ -1,11 +1,11 @@
 //! What a client requests, each with the type of its answer.
 
 use super::client::{Client, ClientError};
-use super::question::{Answer, Layout, Question};
+use super::question::{Answer, ProcessImageLayout, Question};
 use crate::control::health::Vitals;
 use crate::control::supervisor::DeviceStatus;
 use crate::control::timing::Snapshot;
-use crate::main_device::dictionary::{Entry, Object};
+use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
 use crate::motion::Status;
 use crate::wire::State;
 use crate::wire::coe::{Access, Address, DataType, ObjectCode};
@@ -71,7 +71,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn layout(&mut self) -> Result<Layout, ClientError> {
+    pub fn layout(&mut self) -> Result<ProcessImageLayout, ClientError> {
         request!(self, Question::Layout {}, Answer::Layout(it) => it)
     }
 
@@ -156,8 +156,12 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn describe_object(&mut self, device: usize, index: u16) -> Result<Object, ClientError> {
-        request!(self, Question::SdoObject { device, index }, Answer::Object { name, code, data_type, highest_sub } => Object { index, data_type: DataType(data_type), highest_sub, code: ObjectCode::from_number(code), name })
+    pub fn describe_object(
+        &mut self,
+        device: usize,
+        index: u16,
+    ) -> Result<DictionaryObject, ClientError> {
+        request!(self, Question::SdoObject { device, index }, Answer::Object { name, code, data_type, highest_sub } => DictionaryObject { index, data_type: DataType(data_type), highest_sub, code: ObjectCode::from_number(code), name })
     }
 
     /// What an entry of an object is, by the dictionary of its device.
@@ -168,8 +172,8 @@ impl Client {
         &mut self,
         device: usize,
         address: Address,
-    ) -> Result<Entry, ClientError> {
-        request!(self, Question::SdoInfo { device, index: address.index, sub: address.sub }, Answer::Entry { name, data_type, bits, access } => Entry { address, data_type: DataType(data_type), bits, access: Access(access), name })
+    ) -> Result<DictionaryEntry, ClientError> {
+        request!(self, Question::SdoInfo { device, index: address.index, sub: address.sub }, Answer::Entry { name, data_type, bits, access } => DictionaryEntry { address, data_type: DataType(data_type), bits, access: Access(access), name })
     }
 
     /// The unit of an entry, as people write it; `None` where the device tells none.

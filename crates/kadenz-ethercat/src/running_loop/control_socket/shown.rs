@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::question::{Answer, Layout};
+use super::question::{Answer, ProcessImageLayout};
 use super::server::ServerContext;
 use crate::control::actuators::Change;
 use crate::control::catalogue::{Catalogue, Item};
@@ -67,8 +67,8 @@ pub struct Shown<'c> {
 }
 
 impl Shown<'_> {
-    pub(super) fn layout(&self) -> Layout {
-        Layout {
+    pub(super) fn layout(&self) -> ProcessImageLayout {
+        ProcessImageLayout {
             memory: self.image.memory(),
             interval_ns: u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX),
             catalogue: self.catalogue.clone(),

@@ -9,10 +9,10 @@ use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
 use crate::wire::register::AL_STATUS;
 
-fn threads(shutdown_cycles: u64) -> (LoopThreads, Settings) {
-    let settings = Settings {
+fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
+    let settings = LoopSettings {
         shutdown_cycles,
-        ..Settings::every(Duration::from_millis(1)).unwrap()
+        ..LoopSettings::every(Duration::from_millis(1)).unwrap()
     };
     (
         LoopThreads::new(&settings, RetryPolicy::default()),

@@ -11,7 +11,7 @@ use crate::wire::sii::{Identity, SyncManagerUse};
 /// Where a number is, found once and used often. Good for the dictionary that gave it, as long as no
 /// object is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
+pub struct DictionarySlot {
     pub(super) start: u32,
     bytes: u8,
     signed: bool,
@@ -155,10 +155,10 @@ impl Dictionary {
 
     /// Where a number of up to eight bytes is.
     #[must_use]
-    pub fn slot(&self, address: Address) -> Option<Slot> {
+    pub fn slot(&self, address: Address) -> Option<DictionarySlot> {
         let entry = self.entry(address).ok()?;
         let bytes = u8::try_from(entry.length).ok().filter(|it| *it <= 8)?;
-        Some(Slot {
+        Some(DictionarySlot {
             start: u32::try_from(entry.start).ok()?,
             bytes,
             signed: entry.signed(),
@@ -167,7 +167,7 @@ impl Dictionary {
 
     /// The number there. Allocates nothing.
     #[must_use]
-    pub fn get(&self, slot: Slot) -> i64 {
+    pub fn get(&self, slot: DictionarySlot) -> i64 {
         let start = slot.start as usize;
         let Some(bytes) = self.values.get(start..start + usize::from(slot.bytes)) else {
             return 0;
@@ -179,7 +179,7 @@ impl Dictionary {
     }
 
     /// Puts a number there; bits that do not fit are cut. Allocates nothing.
-    pub fn set(&mut self, slot: Slot, number: i64) {
+    pub fn set(&mut self, slot: DictionarySlot, number: i64) {
         let start = slot.start as usize;
         let length = usize::from(slot.bytes);
         if let Some(bytes) = self.values.get_mut(start..start + length) {

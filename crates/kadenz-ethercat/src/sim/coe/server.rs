@@ -33,7 +33,7 @@ enum Transfer {
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct CoeAnswer {
     /// Bytes of the answer in the caller's buffer; 0 for none.
     pub length: usize,
     /// The entry that was written, of complete access with the first sub-index.
@@ -43,11 +43,11 @@ pub struct Answer {
 /// Serves a dictionary. Holds no more memory than the longest object and a list of all indices.
 ///
 /// ```
-/// use kadenz_ethercat::sim::coe::{Dictionary, Server};
+/// use kadenz_ethercat::sim::coe::{Dictionary, CoeServer};
 /// use kadenz_ethercat::wire::{State, coe::{Address, Message, Request}, mailbox::{self, Counter, Header, Protocol}};
 ///
 /// let mut dictionary = Dictionary::standard(0x192, Default::default(), "Drive", ("1", "1"), &[]);
-/// let mut server = Server::new(true);
+/// let mut server = CoeServer::new(true);
 /// let mut message = [0; 64];
 /// mailbox::write(&mut message, Protocol::Coe, Counter::from_bits(1), |room| {
 ///     Request::Upload { address: Address::new(0x1000, 0), complete: false }.write(room)
@@ -60,7 +60,7 @@ pub struct Answer {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Server {
+pub struct CoeServer {
     complete_access: bool,
     transfer: Transfer,
     list: information::Pieces,
@@ -72,7 +72,7 @@ pub struct Server {
 /// A device's own objection to a value that the dictionary's rules let pass.
 pub type Objection<'o> = &'o mut dyn FnMut(&Dictionary, Address, &[u8]) -> Result<(), Abort>;
 
-impl Server {
+impl CoeServer {
     /// Of a device that knows complete access, or does not.
     #[must_use]
     pub fn new(complete_access: bool) -> Self {
@@ -105,7 +105,7 @@ impl Server {
         message: &[u8],
         room: &mut [u8],
         objection: Objection<'_>,
-    ) -> Answer {
+    ) -> CoeAnswer {
         let mut written = None;
         let length = match Header::read(message) {
             Err(_) => ErrorDetail::INVALID_SIZE.write(self.next_counter(), room),
@@ -125,7 +125,7 @@ impl Server {
                 }
             }
         };
-        Answer {
+        CoeAnswer {
             length: length.unwrap_or(0),
             written,
         }
@@ -147,7 +147,7 @@ impl Server {
 
 /// What a message needs while it is served.
 struct Served<'s> {
-    server: &'s mut Server,
+    server: &'s mut CoeServer,
     dictionary: &'s mut Dictionary,
     state: State,
     written: &'s mut Option<Address>,

@@ -14,7 +14,7 @@ const ASSIGN: Address = Address::new(0x1C13, 0);
 /// A device with a mailbox of so many bytes, and its MainDevice.
 struct Pair {
     dictionary: Dictionary,
-    server: Server,
+    server: CoeServer,
     mailbox: usize,
     state: State,
     counter: Counter,
@@ -95,7 +95,7 @@ fn pair(mailbox: usize) -> Pair {
     dictionary.add(assignment(0x1C13, &[0x1A00], 4));
     Pair {
         dictionary,
-        server: Server::new(true),
+        server: CoeServer::new(true),
         mailbox,
         state: State::PreOp,
         counter: Counter::NONE,
@@ -214,7 +214,7 @@ fn complete_access_reads_and_writes_an_assignment_whole() {
         pair.upload(ASSIGN, true).unwrap(),
         [2, 0, 0x01, 0x1A, 0x00, 0x1A]
     );
-    pair.server = Server::new(false);
+    pair.server = CoeServer::new(false);
     assert!(matches!(
         pair.upload(ASSIGN, true),
         Err(TransferError::Aborted {

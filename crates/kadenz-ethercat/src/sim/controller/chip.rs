@@ -1,6 +1,6 @@
 //! The controller without its application: registers, memory, and what they set going.
 
-use super::Settings;
+use super::DeviceSettings;
 use super::clock::Clock;
 use super::guard::Guards;
 use super::mapping::Mapping;
@@ -51,7 +51,7 @@ impl Arrival {
 #[derive(Debug)]
 pub(super) struct Chip {
     pub(super) hardware: Hardware,
-    pub(super) settings: Settings,
+    pub(super) settings: DeviceSettings,
     pub(super) memory: Memory,
     pub(super) guards: Guards,
     pub(super) mapping: Mapping,
@@ -78,7 +78,12 @@ pub(super) struct Chip {
 }
 
 impl Chip {
-    pub(super) fn new(hardware: Hardware, sii: Vec<u8>, settings: Settings, now: Time) -> Self {
+    pub(super) fn new(
+        hardware: Hardware,
+        sii: Vec<u8>,
+        settings: DeviceSettings,
+        now: Time,
+    ) -> Self {
         Self {
             memory: Memory::new(hardware.ram_kib),
             guards: Guards::new(&hardware),

@@ -3,7 +3,9 @@
 use super::memory::{GUARDED, Memory};
 use crate::description::Hardware;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
-use crate::wire::sync_manager::{Direction, Mode, PDI_CONTROL, STATUS, Status};
+use crate::wire::sync_manager::{
+    PDI_CONTROL, STATUS, SyncManagerDirection, SyncManagerMode, SyncManagerStatus,
+};
 use crate::wire::{SyncManager, register};
 
 const MAX: usize = Hardware::MAX as usize;
@@ -13,8 +15,8 @@ const MAX: usize = Hardware::MAX as usize;
 struct Guard {
     start: u32,
     end: u32,
-    mode: Mode,
-    direction: Direction,
+    mode: SyncManagerMode,
+    direction: SyncManagerDirection,
     raises_event: bool,
     feeds_watchdog: bool,
     /// The MainDevice began with the first byte and is not yet at the last.
@@ -127,10 +129,10 @@ impl Guards {
                 self.happened.repeat |= 1 << number;
             }
             if old.active() != new.active() {
-                new.status = Status(0);
+                new.status = SyncManagerStatus(0);
                 self.all[number] = Guard::of(new, memory.end());
-                if self.all[number].is_some_and(|it| it.mode == Mode::Buffered) {
-                    new.status = Status(Status::NOTHING_WRITTEN);
+                if self.all[number].is_some_and(|it| it.mode == SyncManagerMode::Buffered) {
+                    new.status = SyncManagerStatus(SyncManagerStatus::NOTHING_WRITTEN);
                 }
             }
             self.settings[number] = new;
@@ -239,22 +241,24 @@ impl Guards {
         let Some(guard) = &mut self.all[number] else {
             return false;
         };
-        if guard.direction != Direction::Read {
+        if guard.direction != SyncManagerDirection::Read {
             return false;
         }
         let status = registers_of(number) + STATUS;
         if at == guard.start {
-            if guard.mode == Mode::Mailbox && !Status(memory.u8(status)).full() {
+            if guard.mode == SyncManagerMode::Mailbox
+                && !SyncManagerStatus(memory.u8(status)).full()
+            {
                 return false;
             }
             guard.open = true;
-            if guard.mode == Mode::Buffered && std::mem::take(&mut guard.fresh) {
+            if guard.mode == SyncManagerMode::Buffered && std::mem::take(&mut guard.fresh) {
                 let (start, length) = (guard.start, guard.length());
                 memory
                     .at_mut(start, length)
                     .copy_from_slice(self.shadow.at(start, length));
             }
-            let value = memory.u8(status) & !Status::WRITTEN;
+            let value = memory.u8(status) & !SyncManagerStatus::WRITTEN;
             memory.set_u8(status, value);
             clear_event(memory, number);
         }
@@ -270,11 +274,11 @@ impl Guards {
         }
         guard.open = false;
         let status = registers_of(number) + STATUS;
-        let value = memory.u8(status) & !Status::FULL | Status::READ;
+        let value = memory.u8(status) & !SyncManagerStatus::FULL | SyncManagerStatus::READ;
         memory.set_u8(status, value);
         match guard.mode {
-            Mode::Mailbox => self.happened.emptied |= 1 << number,
-            Mode::Buffered => self.happened.inputs |= 1 << number,
+            SyncManagerMode::Mailbox => self.happened.emptied |= 1 << number,
+            SyncManagerMode::Buffered => self.happened.inputs |= 1 << number,
         }
     }
 
@@ -305,16 +309,16 @@ impl Guards {
         let Some(guard) = &mut self.all[number] else {
             return false;
         };
-        if guard.direction != Direction::Write {
+        if guard.direction != SyncManagerDirection::Write {
             return false;
         }
         let status = registers_of(number) + STATUS;
-        if guard.mode == Mode::Mailbox && Status(memory.u8(status)).full() {
+        if guard.mode == SyncManagerMode::Mailbox && SyncManagerStatus(memory.u8(status)).full() {
             return false;
         }
         if at == guard.start {
             guard.open = true;
-            let value = memory.u8(status) & !Status::READ;
+            let value = memory.u8(status) & !SyncManagerStatus::READ;
             memory.set_u8(status, value);
             clear_event(memory, number);
         }
@@ -332,16 +336,19 @@ impl Guards {
         let status = registers_of(number) + STATUS;
         self.happened.fed |= guard.feeds_watchdog;
         match guard.mode {
-            Mode::Mailbox => {
-                memory.set_u8(status, Status::FULL | Status::WRITTEN);
+            SyncManagerMode::Mailbox => {
+                memory.set_u8(status, SyncManagerStatus::FULL | SyncManagerStatus::WRITTEN);
                 self.happened.filled |= 1 << number;
             }
-            Mode::Buffered => {
+            SyncManagerMode::Buffered => {
                 let (start, length) = (guard.start, guard.length());
                 self.shadow
                     .at_mut(start, length)
                     .copy_from_slice(memory.at(start, length));
-                memory.set_u8(status, next_buffer(memory.u8(status)) | Status::WRITTEN);
+                memory.set_u8(
+                    status,
+                    next_buffer(memory.u8(status)) | SyncManagerStatus::WRITTEN,
+                );
                 self.happened.outputs |= 1 << number;
             }
         }
@@ -349,9 +356,9 @@ impl Guards {
 
     /// The application reads outputs: the newest that are whole.
     pub(super) fn outputs(&mut self, memory: &mut Memory, number: usize) -> Option<&[u8]> {
-        let guard = self.all[number].filter(|it| it.mode == Mode::Buffered)?;
+        let guard = self.all[number].filter(|it| it.mode == SyncManagerMode::Buffered)?;
         let status = registers_of(number) + STATUS;
-        let value = memory.u8(status) & !Status::WRITTEN | Status::READ;
+        let value = memory.u8(status) & !SyncManagerStatus::WRITTEN | SyncManagerStatus::READ;
         memory.set_u8(status, value);
         raise_event(memory, number, &guard);
         Some(self.shadow.at(guard.start, guard.length()))
@@ -369,12 +376,15 @@ impl Guards {
         guard.fresh = true;
         let guard = *guard;
         let status = registers_of(number) + STATUS;
-        memory.set_u8(status, next_buffer(memory.u8(status)) | Status::WRITTEN);
+        memory.set_u8(
+            status,
+            next_buffer(memory.u8(status)) | SyncManagerStatus::WRITTEN,
+        );
         raise_event(memory, number, &guard);
     }
 
     /// Mode and direction of one that works.
-    pub(super) fn kind(&self, number: usize) -> Option<(Mode, Direction)> {
+    pub(super) fn kind(&self, number: usize) -> Option<(SyncManagerMode, SyncManagerDirection)> {
         let guard = self.all.get(number)?.as_ref()?;
         Some((guard.mode, guard.direction))
     }
@@ -383,14 +393,15 @@ impl Guards {
     pub(super) fn answers(&self) -> Option<(usize, usize)> {
         self.all.iter().enumerate().find_map(|(number, guard)| {
             let guard = guard.as_ref()?;
-            let answers = (guard.mode, guard.direction) == (Mode::Mailbox, Direction::Read);
+            let answers = (guard.mode, guard.direction)
+                == (SyncManagerMode::Mailbox, SyncManagerDirection::Read);
             answers.then(|| (number, guard.length()))
         })
     }
 
     /// Whether a mailbox holds a message.
     pub(super) fn full(memory: &Memory, number: usize) -> bool {
-        Status(memory.u8(registers_of(number) + STATUS)).full()
+        SyncManagerStatus(memory.u8(registers_of(number) + STATUS)).full()
     }
 
     /// Puts a message into a mailbox that the MainDevice reads.
@@ -404,7 +415,7 @@ impl Guards {
             .copy_from_slice(&message[..length]);
         memory.set_u8(
             registers_of(number) + STATUS,
-            Status::FULL | Status::WRITTEN,
+            SyncManagerStatus::FULL | SyncManagerStatus::WRITTEN,
         );
         raise_event(memory, number, &guard);
     }
@@ -416,7 +427,7 @@ impl Guards {
         };
         into.clear();
         into.extend_from_slice(memory.at(guard.start, guard.length()));
-        memory.set_u8(registers_of(number) + STATUS, Status::READ);
+        memory.set_u8(registers_of(number) + STATUS, SyncManagerStatus::READ);
         raise_event(memory, number, &guard);
     }
 
@@ -428,7 +439,7 @@ impl Guards {
 
 /// Behind the third buffer. Digital outputs in registers have one buffer alone.
 fn reserved_end(guard: &Guard) -> u32 {
-    let three = guard.mode == Mode::Buffered && guard.start >= u32::from(register::RAM);
+    let three = guard.mode == SyncManagerMode::Buffered && guard.start >= u32::from(register::RAM);
     if three {
         guard.start + 3 * guard.length() as u32
     } else {
@@ -437,8 +448,10 @@ fn reserved_end(guard: &Guard) -> u32 {
 }
 
 fn next_buffer(status: u8) -> u8 {
-    let next = Status(status).last_buffer().map_or(0, |it| (it + 1) % 3);
-    status & !Status::NOTHING_WRITTEN | next << 4
+    let next = SyncManagerStatus(status)
+        .last_buffer()
+        .map_or(0, |it| (it + 1) % 3);
+    status & !SyncManagerStatus::NOTHING_WRITTEN | next << 4
 }
 
 fn raise_event(memory: &mut Memory, number: usize, guard: &Guard) {

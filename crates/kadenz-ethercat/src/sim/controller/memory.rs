@@ -2,8 +2,8 @@
 
 use super::chip::Chip;
 use super::guard::Guards;
-use crate::sim::{AccessError, Pdi, SendError, Time};
-use crate::wire::sync_manager::{Direction, Mode};
+use crate::sim::{Pdi, PdiAccessError, PdiSendError, Time};
+use crate::wire::sync_manager::{SyncManagerDirection, SyncManagerMode};
 use crate::wire::{AlStatusCode, State, SyncManager, register};
 
 /// First address that a SyncManager may guard: digital outputs live in registers.
@@ -156,15 +156,15 @@ pub(super) const fn rank(state: State) -> u8 {
 
 impl Chip {
     /// Whether process data goes this way through a SyncManager.
-    fn check(&self, number: u8, wanted: Direction) -> Result<usize, AccessError> {
+    fn check(&self, number: u8, wanted: SyncManagerDirection) -> Result<usize, PdiAccessError> {
         let at = usize::from(number);
         if at >= self.guards.count() {
-            return Err(AccessError::Absent(number));
+            return Err(PdiAccessError::Absent(number));
         }
         match self.guards.kind(at) {
-            None => Err(AccessError::Inactive(number)),
-            Some((Mode::Mailbox, _)) => Err(AccessError::Mailbox(number)),
-            Some((_, direction)) if direction != wanted => Err(AccessError::Direction(number)),
+            None => Err(PdiAccessError::Inactive(number)),
+            Some((SyncManagerMode::Mailbox, _)) => Err(PdiAccessError::Mailbox(number)),
+            Some((_, direction)) if direction != wanted => Err(PdiAccessError::Direction(number)),
             Some(_) => Ok(at),
         }
     }
@@ -209,26 +209,26 @@ impl Pdi for Chip {
         exists.then(|| Guards::settings(&self.memory, number.into()))
     }
 
-    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, AccessError> {
-        let at = self.check(number, Direction::Write)?;
+    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, PdiAccessError> {
+        let at = self.check(number, SyncManagerDirection::Write)?;
         let Some(outputs) = self.guards.outputs(&mut self.memory, at) else {
-            return Err(AccessError::Inactive(number));
+            return Err(PdiAccessError::Inactive(number));
         };
         let length = outputs.len().min(into.len());
         into[..length].copy_from_slice(&outputs[..length]);
         Ok(length)
     }
 
-    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), AccessError> {
-        let at = self.check(number, Direction::Read)?;
+    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), PdiAccessError> {
+        let at = self.check(number, SyncManagerDirection::Read)?;
         self.guards.set_inputs(&mut self.memory, at, from);
         Ok(())
     }
 
-    fn send(&mut self, message: &[u8], after: u64) -> Result<(), SendError> {
+    fn send(&mut self, message: &[u8], after: u64) -> Result<(), PdiSendError> {
         let room = self.guards.answers().map_or(0, |it| it.1);
         if message.is_empty() || message.len() > room {
-            return Err(SendError::TooLong {
+            return Err(PdiSendError::TooLong {
                 length: message.len(),
                 room,
             });
@@ -236,7 +236,7 @@ impl Pdi for Chip {
         if self.outbox.push(message, self.now.after(after)) {
             Ok(())
         } else {
-            Err(SendError::Full(super::outbox::CAPACITY))
+            Err(PdiSendError::Full(super::outbox::CAPACITY))
         }
     }
 

@@ -29,7 +29,7 @@ const MAX_STEPS: u32 = 500;
 ///
 /// Passing a datagram allocates nothing. What it brings about in the application, such as an answer to a
 /// mailbox message, happens in [`finish_frame`](Self::finish_frame).
-pub struct Controller {
+pub struct SubDeviceController {
     chip: Chip,
     application: Box<dyn Application>,
     /// When something happens of its own.
@@ -45,10 +45,10 @@ pub struct Controller {
     addresses: [Option<u16>; 2],
 }
 
-impl Controller {
+impl SubDeviceController {
     /// A device that gets power at `now`.
     #[must_use]
-    pub fn new(model: Model, settings: Settings, now: Time) -> Self {
+    pub fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
         let mut controller = Self {
             chip: Chip::new(model.hardware, model.sii, settings, now),
             application: model.application,
@@ -316,9 +316,9 @@ impl Controller {
     }
 }
 
-impl std::fmt::Debug for Controller {
+impl std::fmt::Debug for SubDeviceController {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Controller")
+        f.debug_struct("SubDeviceController")
             .field("state", &self.chip.state)
             .field("addresses", &self.addresses)
             .field("due", &self.due)
@@ -335,7 +335,7 @@ fn bits(mask: u16) -> impl Iterator<Item = u8> {
 
 /// How one device's controller is out of the ordinary. The default is a good device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct DeviceSettings {
     /// How much faster than true its oscillator runs, in parts per million; oscillators are within 100.
     pub drift_ppm: f64,
     /// Its clock's local time when it gets power, in ns.
@@ -353,7 +353,7 @@ pub struct Settings {
     pub firmware_ns: u64,
 }
 
-impl Default for Settings {
+impl Default for DeviceSettings {
     fn default() -> Self {
         Self {
             drift_ppm: 0.0,

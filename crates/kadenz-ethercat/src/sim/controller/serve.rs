@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Arrival, Controller};
-use crate::wire::{Address, Command, DatagramMut, MAX_FRAME, register};
+use super::{Arrival, SubDeviceController};
+use crate::wire::{Command, DatagramAddress, DatagramMut, MAX_FRAME, register};
 
 /// What a datagram is to a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(in crate::sim) enum Role {
     OneOfMany,
 }
 
-impl Controller {
+impl SubDeviceController {
     /// Passes a datagram as a lone device on a wire does, and lets nothing else happen: neither what is
     /// due nor what the application does with it. A segment does the same, faster.
     pub fn pass(&mut self, datagram: &mut DatagramMut<'_>, arrival: &Arrival) {
@@ -53,7 +53,7 @@ impl Controller {
         &mut self,
         command: Command,
         role: Role,
-        address: Address,
+        address: DatagramAddress,
         data: &mut [u8],
         arrival: &Arrival,
     ) -> u16 {

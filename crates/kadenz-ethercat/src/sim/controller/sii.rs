@@ -1,6 +1,6 @@
 //! The SII: a memory behind the controller that the MainDevice reaches by four registers, slowly.
 
-use super::Settings;
+use super::DeviceSettings;
 use super::memory::Memory;
 use crate::sim::Time;
 use crate::wire::register::{
@@ -27,7 +27,7 @@ pub(super) struct Sii {
 }
 
 impl Sii {
-    pub(super) fn new(mut image: Vec<u8>, reads_eight: bool, settings: &Settings) -> Self {
+    pub(super) fn new(mut image: Vec<u8>, reads_eight: bool, settings: &DeviceSettings) -> Self {
         image.truncate(512 * 1024);
         Self {
             image,
@@ -174,7 +174,10 @@ mod tests {
     use super::*;
 
     fn sii(image: Vec<u8>) -> (Sii, Memory) {
-        let (mut sii, mut memory) = (Sii::new(image, true, &Settings::default()), Memory::new(1));
+        let (mut sii, mut memory) = (
+            Sii::new(image, true, &DeviceSettings::default()),
+            Memory::new(1),
+        );
         sii.load(&mut memory);
         (sii, memory)
     }

@@ -1,8 +1,8 @@
 //! The state machine of the application layer (ETG.1000.6, chapter 6.4).
 
-use super::Controller;
+use super::SubDeviceController;
 use super::memory::{Memory, rank};
-use crate::sim::{Change, Decision, Pdi, Time};
+use crate::sim::{Decision, Pdi, StateChange, Time};
 use crate::wire::register::{
     self, WATCHDOG_DIVIDER, WATCHDOG_PDI, WATCHDOG_PROCESS_DATA, WATCHDOG_PROCESS_DATA_COUNT,
     WATCHDOG_STATUS,
@@ -23,7 +23,7 @@ fn legal(from: State, to: State) -> bool {
     }
 }
 
-impl Controller {
+impl SubDeviceController {
     /// AL control was written, and the application looks at it.
     pub(super) fn obey_al_control(&mut self) {
         (self.chip.unread, self.chip.looks_at) = (false, Time::NEVER);
@@ -65,7 +65,7 @@ impl Controller {
     }
 
     fn ask(&mut self, to: State) {
-        let change = Change {
+        let change = StateChange {
             from: self.chip.state,
             to,
         };

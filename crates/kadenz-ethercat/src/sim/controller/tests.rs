@@ -1,15 +1,15 @@
 use super::*;
 use crate::description::Hardware;
-use crate::sim::{Change, Decision, Passive};
-use crate::wire::sync_manager::Control;
+use crate::sim::{Decision, Passive, StateChange};
+use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{
-    Address, AlControl, AlStatusCode, Command, Configured, Datagrams, DatagramsMut, Fmmu,
+    AlControl, AlStatusCode, Command, Configured, DatagramAddress, Datagrams, DatagramsMut, Fmmu,
     FrameWriter, Position, SyncManager,
 };
 
 /// A device on a wire of its own, and a MainDevice that sends one datagram a frame.
 pub(super) struct Bench {
-    device: Controller,
+    device: SubDeviceController,
     now: Time,
 }
 
@@ -28,13 +28,13 @@ impl Bench {
             application: Box::new(application),
         };
         Self {
-            device: Controller::new(model, Settings::default(), Time::ZERO),
+            device: SubDeviceController::new(model, DeviceSettings::default(), Time::ZERO),
             now: Time::ZERO,
         }
     }
 
     /// Sends a datagram; gives what came back, and the working counter.
-    fn send(&mut self, command: Command, address: Address, data: &[u8]) -> (Vec<u8>, u16) {
+    fn send(&mut self, command: Command, address: DatagramAddress, data: &[u8]) -> (Vec<u8>, u16) {
         let mut frame = [0; 1514];
         let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
         let slot = writer.push(command, 0, address, data.len()).unwrap();
@@ -55,7 +55,7 @@ impl Bench {
     fn write(&mut self, register: u16, data: &[u8]) -> u16 {
         self.send(
             Command::Apwr,
-            Address::position(Position(0), register),
+            DatagramAddress::position(Position(0), register),
             data,
         )
         .1
@@ -64,7 +64,7 @@ impl Bench {
     fn read<const N: usize>(&mut self, register: u16) -> ([u8; N], u16) {
         let (data, count) = self.send(
             Command::Aprd,
-            Address::position(Position(0), register),
+            DatagramAddress::position(Position(0), register),
             &[0; N],
         );
         (data.try_into().unwrap(), count)
@@ -92,7 +92,7 @@ struct Echo {
 }
 
 impl Application for Echo {
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         match change.to {
             State::Op => Decision::Refuse(AlStatusCode::NO_OUTPUTS),
             State::SafeOp if self.later => {
@@ -141,24 +141,24 @@ fn echo(bench: &mut Bench) -> &mut Echo {
 fn commands_count_as_the_standard_says() {
     let mut bench = Bench::new(Passive);
     let ram = 0x1000;
-    let here = Address::position(Position(0), ram);
+    let here = DatagramAddress::position(Position(0), ram);
     assert_eq!(bench.send(Command::Apwr, here, &[1, 2]).1, 1);
     assert_eq!(bench.send(Command::Aprd, here, &[0, 0]), (vec![1, 2], 1));
     assert_eq!(bench.send(Command::Aprw, here, &[8, 9]), (vec![1, 2], 3));
     assert_eq!(
-        bench.send(Command::Brd, Address::broadcast(ram), &[0x80, 0]),
+        bench.send(Command::Brd, DatagramAddress::broadcast(ram), &[0x80, 0]),
         (vec![0x88, 9], 1),
         "a broadcast adds bits"
     );
-    let other = Address::position(Position(1), ram);
+    let other = DatagramAddress::position(Position(1), ram);
     assert_eq!(bench.send(Command::Aprd, other, &[0, 0]), (vec![0, 0], 0));
     assert_eq!(bench.send(Command::Armw, other, &[5, 5]).1, 1);
     assert_eq!(bench.send(Command::Armw, here, &[0, 0]), (vec![5, 5], 1));
     bench.write(register::STATION_ADDRESS, &[0x01, 0x10]);
-    let named = Address::configured(Configured(0x1001), ram);
+    let named = DatagramAddress::configured(Configured(0x1001), ram);
     assert_eq!(bench.send(Command::Fprd, named, &[0, 0]), (vec![5, 5], 1));
     assert_eq!(bench.send(Command::Fprw, named, &[1, 1]).1, 3);
-    let stranger = Address::configured(Configured(0x1002), ram);
+    let stranger = DatagramAddress::configured(Configured(0x1002), ram);
     assert_eq!(bench.send(Command::Fprd, stranger, &[0, 0]).1, 0);
 }
 
@@ -223,8 +223,14 @@ fn a_change_may_take_its_time() {
 #[test]
 fn a_mailbox_is_written_once_and_read_once() {
     let mut bench = Bench::new(Echo::default());
-    bench.manager(0, SyncManager::new(0x1000, 8, Control::MAILBOX_OUT));
-    bench.manager(1, SyncManager::new(0x1080, 8, Control::MAILBOX_IN));
+    bench.manager(
+        0,
+        SyncManager::new(0x1000, 8, SyncManagerControl::MAILBOX_OUT),
+    );
+    bench.manager(
+        1,
+        SyncManager::new(0x1080, 8, SyncManagerControl::MAILBOX_IN),
+    );
     assert_eq!(bench.read::<8>(0x1080).1, 0, "empty");
     assert_eq!(bench.write(0x1000, &[1, 2, 3, 4, 5, 6, 7, 8]), 1);
     assert_eq!(
@@ -246,8 +252,14 @@ fn a_mailbox_is_written_once_and_read_once() {
 #[test]
 fn a_message_that_got_lost_comes_again_before_the_one_that_waits() {
     let mut bench = Bench::new(Echo::default());
-    bench.manager(0, SyncManager::new(0x1000, 8, Control::MAILBOX_OUT));
-    bench.manager(1, SyncManager::new(0x1080, 8, Control::MAILBOX_IN));
+    bench.manager(
+        0,
+        SyncManager::new(0x1000, 8, SyncManagerControl::MAILBOX_OUT),
+    );
+    bench.manager(
+        1,
+        SyncManager::new(0x1080, 8, SyncManagerControl::MAILBOX_IN),
+    );
     bench.ask(AlControl::request(State::PreOp));
     for number in 1..=3 {
         assert_eq!(bench.write(0x1000, &[number; 8]), 1);
@@ -268,8 +280,14 @@ fn a_message_that_got_lost_comes_again_before_the_one_that_waits() {
 #[test]
 fn a_mailbox_is_begun_at_its_first_byte_and_full_at_its_last() {
     let mut bench = Bench::new(Echo::default());
-    bench.manager(0, SyncManager::new(0x1000, 8, Control::MAILBOX_OUT));
-    bench.manager(1, SyncManager::new(0x1080, 8, Control::MAILBOX_IN));
+    bench.manager(
+        0,
+        SyncManager::new(0x1000, 8, SyncManagerControl::MAILBOX_OUT),
+    );
+    bench.manager(
+        1,
+        SyncManager::new(0x1080, 8, SyncManagerControl::MAILBOX_IN),
+    );
     bench.ask(AlControl::request(State::PreOp));
     assert_eq!(bench.write(0x1004, &[5, 6, 7, 8]), 0, "from the middle");
     assert_eq!(bench.write(0x1000, &[1, 2, 3, 4]), 1);
@@ -283,8 +301,8 @@ fn a_mailbox_is_begun_at_its_first_byte_and_full_at_its_last() {
 #[test]
 fn process_data_is_whole_and_the_newest() {
     let mut bench = Bench::new(Echo::default());
-    bench.manager(2, SyncManager::new(0x1100, 4, Control::OUTPUTS));
-    bench.manager(3, SyncManager::new(0x1200, 4, Control::INPUTS));
+    bench.manager(2, SyncManager::new(0x1100, 4, SyncManagerControl::OUTPUTS));
+    bench.manager(3, SyncManager::new(0x1200, 4, SyncManagerControl::INPUTS));
     bench.write(
         register::FMMU,
         &Fmmu::bytes(0x100, 4, 0x1100).writing().to_bytes(),
@@ -293,7 +311,7 @@ fn process_data_is_whole_and_the_newest() {
         register::FMMU + 16,
         &Fmmu::bytes(0x100, 4, 0x1200).reading().to_bytes(),
     );
-    let logical = Address::from_raw(0x100);
+    let logical = DatagramAddress::from_raw(0x100);
     assert_eq!(
         bench.send(Command::Lrw, logical, &[1, 2, 3, 4]),
         (vec![0; 4], 3)
@@ -314,8 +332,8 @@ fn process_data_is_whole_and_the_newest() {
 #[test]
 fn late_outputs_are_noticed_once_and_counted() {
     let mut bench = Bench::new(Echo::default());
-    bench.manager(2, SyncManager::new(0x1100, 4, Control::OUTPUTS));
-    bench.manager(3, SyncManager::new(0x1200, 4, Control::INPUTS));
+    bench.manager(2, SyncManager::new(0x1100, 4, SyncManagerControl::OUTPUTS));
+    bench.manager(3, SyncManager::new(0x1200, 4, SyncManagerControl::INPUTS));
     bench.write(0x1100, &[0; 4]);
     assert_eq!(bench.read::<2>(register::WATCHDOG_STATUS).0, [1, 0]);
     bench.now = bench.now.after(300_000_000);
@@ -358,7 +376,7 @@ fn a_device_without_a_clock_does_not_answer_there() {
         application: Box::new(Passive),
     };
     let mut bench = Bench {
-        device: Controller::new(model, Settings::default(), Time::ZERO),
+        device: SubDeviceController::new(model, DeviceSettings::default(), Time::ZERO),
         now: Time::ZERO,
     };
     assert_eq!(bench.read::<8>(register::DC_SYSTEM_TIME).1, 0);

@@ -1,9 +1,9 @@
 //! From a plan to a segment that runs.
 
-use super::Plan;
+use super::SegmentPlan;
 use crate::port::Side;
 use crate::sim::fault;
-use crate::sim::{Cable, DeviceId, End, Segment, Settings, TopologyError};
+use crate::sim::{Cable, CableError, DeviceId, DeviceSettings, End, Segment};
 use crate::wire::sii::SiiError;
 
 /// Why a plan is no segment.
@@ -23,14 +23,14 @@ pub enum BuildError {
         /// Its name.
         name: String,
         /// What is wrong with the topology.
-        source: TopologyError,
+        source: CableError,
     },
     /// The script of faults is too long.
     #[error(transparent)]
     Faults(#[from] fault::FullError),
 }
 
-impl Plan {
+impl SegmentPlan {
     /// Builds the segment. Allocates all that it will need. Whoever plugs nothing into its second side pulls
     /// the cable of a ring out ([`Segment::unplug_second`]), or frames leave by it.
     ///
@@ -55,8 +55,8 @@ impl Plan {
                 name: name(),
                 source,
             })?;
-            let usual = Settings::default();
-            let settings = Settings {
+            let usual = DeviceSettings::default();
+            let settings = DeviceSettings {
                 drift_ppm: placed.drift_ppm,
                 sii_read_ns: placed.eeprom.busy_ns.unwrap_or(usual.sii_read_ns),
                 ..usual

@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::kinds::Loaded;
 use super::text::{self, Device, File};
-use super::{FileError, MAX_DEVICES, Parent, Placed, Plan, Ring, last};
+use super::{FileError, MAX_DEVICES, Parent, PlannedDevice, Ring, SegmentPlan, last};
 use crate::sim::fault::MAX as MAX_FAULTS;
 use crate::text_file::Reader;
 
@@ -24,13 +24,13 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
 pub(super) struct Checker<'t> {
     reader: Reader<'t>,
     pub(super) seed: u64,
-    pub(super) devices: Vec<Placed>,
+    pub(super) devices: Vec<PlannedDevice>,
     pub(super) has_ring: bool,
     /// ESI files that were read.
     pub(super) loaded: Loaded,
 }
 
-pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<Plan, FileError> {
+pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<SegmentPlan, FileError> {
     let reader = Reader { file, text };
     let written: File = reader.toml("docs/ethercat.md has every field")?;
     if written.device.is_empty() || written.device.len() > MAX_DEVICES {
@@ -56,7 +56,7 @@ pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<Plan, FileE
     let faults = faults.collect::<Result<_, _>>()?;
     let ring = written.ring.as_ref().map(|it| checker.ring(it));
     let ring = ring.transpose()?;
-    Ok(Plan {
+    Ok(SegmentPlan {
         seed: written.seed,
         ring,
         devices: checker.devices,
@@ -81,7 +81,7 @@ impl Checker<'_> {
     /// A name must be one that can be said to commands, and nobody else's.
     fn ensure_name(&self, written: &Spanned<String>) -> Result<(), FileError> {
         let name = written.get_ref();
-        let is_taken = |it: &Placed| is_same(&it.name, name);
+        let is_taken = |it: &PlannedDevice| is_same(&it.name, name);
         let has_other_meaning = |it: &str| ["all", RING].contains(&it) || it.starts_with("alias:");
         let cause = if name.is_empty() || self.devices.iter().any(is_taken) {
             format!("the name \"{name}\" is empty or another device's")
@@ -99,12 +99,16 @@ impl Checker<'_> {
         ))
     }
 
-    fn device(&mut self, written: &Spanned<Device>, load: Load<'_>) -> Result<Placed, FileError> {
+    fn device(
+        &mut self,
+        written: &Spanned<Device>,
+        load: Load<'_>,
+    ) -> Result<PlannedDevice, FileError> {
         let device = written.get_ref();
         self.ensure_name(&device.name)?;
         let kind = self.kind(device, written.span(), load)?;
         let parent = self.parent(device, written.span())?;
-        let placed = Placed::new(device.name.get_ref(), kind, parent);
+        let placed = PlannedDevice::new(device.name.get_ref(), kind, parent);
         let mut placed = placed.numbered(self.devices.len(), self.seed);
         placed.serial = device.serial.unwrap_or(placed.serial);
         placed.seed = device.seed.unwrap_or(placed.seed);
@@ -127,7 +131,7 @@ impl Checker<'_> {
         Ok(placed)
     }
 
-    fn ensure_ports(&self, placed: &Placed, at: Range<usize>) -> Result<(), FileError> {
+    fn ensure_ports(&self, placed: &PlannedDevice, at: Range<usize>) -> Result<(), FileError> {
         if !(2..=4).contains(&placed.ports) {
             return Err(self.error(Some(at), "a device has 2 to 4 ports", "write 2, 3 or 4"));
         }

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::check::{Checker, Load};
 use super::text::{self, Device};
-use super::{Described, Eeprom, FileError, Kind, MAX, Placed};
+use super::{Eeprom, EsiDevice, FileError, Kind, MAX, PlannedDevice};
 use crate::description::Description;
 use crate::description::PortKind;
 use crate::esi::{Budget, Esi};
@@ -120,7 +120,7 @@ impl Checker<'_> {
             "el3004" => Kind::El3004,
             "imu" => Kind::Imu,
             "force" => Kind::Force,
-            "stamp" => Kind::Stamp(stamp::Settings::default()),
+            "stamp" => Kind::Stamp(stamp::StampSettings::default()),
             "drive" => Kind::Drive(Box::new(self.parameters(device.drive.as_ref())?)),
             other => {
                 let cause = format!("there is no model \"{other}\"");
@@ -199,7 +199,7 @@ impl Checker<'_> {
             let remedy = "mend its Physics: Y is a cable, K a contact, a blank no port";
             return Err(self.error(Some(esi.span()), cause, remedy));
         }
-        Ok(Kind::Described(Box::new(Described {
+        Ok(Kind::Described(Box::new(EsiDevice {
             file: name.clone(),
             revision,
             description,
@@ -245,7 +245,7 @@ impl Checker<'_> {
     pub(super) fn eeprom(
         &self,
         device: &Device,
-        placed: &mut Placed,
+        placed: &mut PlannedDevice,
         start: Range<usize>,
     ) -> Result<(), FileError> {
         let length = match (&device.eeprom, &placed.kind) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::check::RING;
 use super::kinds::MOTORS;
-use super::{Eeprom, Kind, Placed, Plan, Ring};
+use super::{Eeprom, Kind, PlannedDevice, Ring, SegmentPlan};
 use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use crate::sim::model::drive::Parameters;
 use crate::sim::model::stamp;
@@ -32,14 +32,14 @@ macro_rules! line {
     }};
 }
 
-impl Plan {
+impl SegmentPlan {
     /// The file that gives this plan when it is read; files of vendors that it names must lie beside it.
     ///
     /// ```
-    /// use kadenz_ethercat::sim::{file::Plan, humanoid::humanoid};
+    /// use kadenz_ethercat::sim::{file::SegmentPlan, humanoid::humanoid};
     ///
     /// let text = humanoid(12).to_toml()?;
-    /// let again = Plan::parse("robot.toml", &text, &mut |_| Err("no files".to_owned()))?;
+    /// let again = SegmentPlan::parse("robot.toml", &text, &mut |_| Err("no files".to_owned()))?;
     /// assert_eq!(again.to_toml()?, text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -81,7 +81,12 @@ impl Plan {
         cable(text, ring.delay_ns, ring.jitter_ns);
     }
 
-    fn device(&self, text: &mut String, place: usize, placed: &Placed) -> Result<(), PrintError> {
+    fn device(
+        &self,
+        text: &mut String,
+        place: usize,
+        placed: &PlannedDevice,
+    ) -> Result<(), PrintError> {
         line!(text, "[[device]]");
         line!(text, "name = {}", quoted(&placed.name));
         kind(text, placed)?;
@@ -89,7 +94,7 @@ impl Plan {
             line!(text, "parent = {}", self.name(parent.device));
             line!(text, "port = {}", parent.port);
         }
-        let usual = Placed::new("", placed.kind.clone(), None).numbered(place, self.seed);
+        let usual = PlannedDevice::new("", placed.kind.clone(), None).numbered(place, self.seed);
         if placed.ports != usual.ports {
             line!(text, "ports = {}", placed.ports);
         }
@@ -219,7 +224,7 @@ fn when(text: &mut String, planned: &Planned) -> Result<(), PrintError> {
     Ok(())
 }
 
-fn kind(text: &mut String, placed: &Placed) -> Result<(), PrintError> {
+fn kind(text: &mut String, placed: &PlannedDevice) -> Result<(), PrintError> {
     match &placed.kind {
         Kind::Described(it) => {
             line!(text, "esi = {}", quoted(&it.file));
@@ -229,7 +234,7 @@ fn kind(text: &mut String, placed: &Placed) -> Result<(), PrintError> {
                 line!(text, "revision = 0x{revision:08X}");
             }
         }
-        Kind::Stamp(settings) if *settings != stamp::Settings::default() => {
+        Kind::Stamp(settings) if *settings != stamp::StampSettings::default() => {
             let what = format!("how `{}` stamps", placed.name);
             return Err(PrintError::new(what));
         }

@@ -5,8 +5,8 @@ use crate::sim::{CableId, DeviceId, End, Time};
 
 mod round_trip;
 
-fn parse(text: &str) -> Result<Plan, FileError> {
-    Plan::parse("robot.toml", text, &mut |_| Err("not here".to_owned()))
+fn parse(text: &str) -> Result<SegmentPlan, FileError> {
+    SegmentPlan::parse("robot.toml", text, &mut |_| Err("not here".to_owned()))
 }
 
 const RACK: &str = r#"
@@ -91,7 +91,7 @@ fn errors_name_file_line_and_remedy() {
             .starts_with("robot.toml: it has 0 devices")
     );
     assert!(
-        Plan::read(Path::new("/nowhere/robot.toml"))
+        SegmentPlan::read(Path::new("/nowhere/robot.toml"))
             .unwrap_err()
             .to_string()
             .contains("cannot be read")
@@ -106,7 +106,7 @@ fn a_vendors_file_lies_beside_the_segments() {
     let said = |esi: &str| {
         let text = format!("[[device]]\nname = \"a\"\nesi = \"{esi}\"\nproduct = 1\n");
         std::fs::write(&path, text).unwrap();
-        Plan::read(&path).unwrap_err().to_string()
+        SegmentPlan::read(&path).unwrap_err().to_string()
     };
     assert!(said("./vendor.xml").contains("not EtherCATInfo"));
     for elsewhere in ["/dev/zero", "../vendor.xml", "a/../../vendor.xml"] {
@@ -125,7 +125,7 @@ fn a_vendors_file_is_read_in_its_letters_and_only_its_faulty_devices_are_refused
             "[[device]]\nname = \"a\"\nesi = \"vendor.xml\"\nproduct = 17\nrevision = {revision}\n"
         );
         std::fs::write(&path, text).unwrap();
-        let plan = Plan::read(&path).map_err(|error| error.to_string())?;
+        let plan = SegmentPlan::read(&path).map_err(|error| error.to_string())?;
         match &plan.devices[0].kind {
             Kind::Described(it) => Ok(it.description.name.clone()),
             _ => Err("it is another".to_owned()),
@@ -321,7 +321,7 @@ fn an_esi_file_is_read_once_and_says_which_ports_there_are() {
         .map(|it| format!("[[device]]\nname = \"axis {it}\"\nesi = \"a.xml\"\nproduct = 17\n"))
         .collect();
     let mut reads = 0;
-    let plan = Plan::parse("robot.toml", &axes, &mut |_| {
+    let plan = SegmentPlan::parse("robot.toml", &axes, &mut |_| {
         reads += 1;
         Ok(AXIS.to_owned())
     });
@@ -330,7 +330,7 @@ fn an_esi_file_is_read_once_and_says_which_ports_there_are() {
 
     let with = |physics: &str, text: &str| {
         let xml = AXIS.replace("\"YY\"", &format!("\"{physics}\""));
-        Plan::parse("robot.toml", text, &mut |_| Ok(xml.clone()))
+        SegmentPlan::parse("robot.toml", text, &mut |_| Ok(xml.clone()))
     };
     let first = "[[device]]\nname = \"a\"\nesi = \"a.xml\"\nproduct = 17\n";
     assert_eq!(with("Y YY", first).unwrap().devices[0].free_ports(), [2, 3]);

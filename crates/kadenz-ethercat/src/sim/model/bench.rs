@@ -2,11 +2,13 @@
 
 use super::{Behaviour, Device};
 use crate::sim::coe::ProcessMap;
-use crate::sim::{AccessError, Application, Change, Decision, Pdi, SendError, Signal, Time};
+use crate::sim::{
+    Application, Decision, Pdi, PdiAccessError, PdiSendError, Signal, StateChange, Time,
+};
 use crate::wire::coe::client::{Download, Progress, TransferError, Upload};
 use crate::wire::coe::{Abort, Address, Emergency, Message};
 use crate::wire::mailbox::{self, Counter, Header, Protocol};
-use crate::wire::{AlStatusCode, State, SyncManager, sync_manager::Control};
+use crate::wire::{AlStatusCode, State, SyncManager, sync_manager::SyncManagerControl};
 
 /// Messages that wait.
 const ROOM: usize = 16;
@@ -40,21 +42,21 @@ impl Pdi for Fake {
     fn sync_manager(&self, number: u8) -> Option<SyncManager> {
         self.managers.get(usize::from(number)).copied()
     }
-    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, AccessError> {
+    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, PdiAccessError> {
         let data = self
             .outputs
             .get(usize::from(number))
-            .ok_or(AccessError::Absent(number))?;
+            .ok_or(PdiAccessError::Absent(number))?;
         into[..data.len()].copy_from_slice(data);
         Ok(data.len())
     }
-    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), AccessError> {
+    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), PdiAccessError> {
         self.inputs[usize::from(number)] = from.to_vec();
         Ok(())
     }
-    fn send(&mut self, message: &[u8], _: u64) -> Result<(), SendError> {
+    fn send(&mut self, message: &[u8], _: u64) -> Result<(), PdiSendError> {
         if self.messages.len() == ROOM {
-            return Err(SendError::Full(ROOM));
+            return Err(PdiSendError::Full(ROOM));
         }
         self.messages.push(message.to_vec());
         Ok(())
@@ -113,7 +115,7 @@ impl<B: Behaviour> Bench<B> {
         self.fake.managers = description
             .sync_managers
             .iter()
-            .map(|it| SyncManager::new(it.area.start, it.area.size, Control(it.control)))
+            .map(|it| SyncManager::new(it.area.start, it.area.size, SyncManagerControl(it.control)))
             .collect();
         for (number, _) in carried {
             let map = ProcessMap::of(self.device.objects(), 0x1C10 + u16::from(number));
@@ -122,7 +124,7 @@ impl<B: Behaviour> Bench<B> {
     }
 
     pub(super) fn change(&mut self, to: State) -> Result<(), AlStatusCode> {
-        let change = Change {
+        let change = StateChange {
             from: self.state,
             to,
         };

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::description::Description;
-use crate::sim::coe::{Dictionary, ProcessMap, Server};
-use crate::sim::{Application, Change, Decision, Model, Pdi, Signal, Time};
+use crate::sim::coe::{CoeServer, Dictionary, ProcessMap};
+use crate::sim::{Application, Decision, Model, Pdi, Signal, StateChange, Time};
 use crate::wire::coe::{Abort, Address, Emergency, Service};
 use crate::wire::mailbox::{self, Protocol};
 use crate::wire::sii::{Area, Direction, SiiError, coe_details};
@@ -105,7 +105,7 @@ pub struct Device<B> {
     initial: Dictionary,
     objects: Dictionary,
     behaviour: B,
-    server: Server,
+    server: CoeServer,
     carried: Vec<Carried>,
     emergencies: VecDeque<Emergency>,
     fresh: bool,
@@ -136,7 +136,7 @@ impl<B: Behaviour> Device<B> {
             objects: initial.clone(),
             initial,
             behaviour,
-            server: Server::new(complete),
+            server: CoeServer::new(complete),
             carried: Vec::new(),
             emergencies: VecDeque::with_capacity(EMERGENCIES),
             fresh: false,
@@ -358,7 +358,7 @@ impl<B: Behaviour> Application for Device<B> {
         };
     }
 
-    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+    fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision {
         let checked = match (change.from, change.to) {
             (State::Init, State::PreOp) => self.check_mailboxes(pdi),
             (_, State::Bootstrap) => Err(AlStatusCode::NO_BOOTSTRAP),

@@ -7,7 +7,7 @@ use super::noise::Noise;
 use super::{Behaviour, Device, Moment};
 use crate::description::Hardware;
 use crate::description::{Coe, Description, Pdo, PdoEntry};
-use crate::sim::coe::{Dictionary, Slot};
+use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::{Direction, Identity};
 
@@ -37,7 +37,7 @@ pub struct SixAxes {
     pub frequency: f64,
     noise: Noise,
     samples: u32,
-    slots: Option<[Slot; 8]>,
+    slots: Option<[DictionarySlot; 8]>,
 }
 
 impl SixAxes {
@@ -52,7 +52,7 @@ impl SixAxes {
     }
 }
 
-fn slots(objects: &Dictionary) -> Option<[Slot; 8]> {
+fn slots(objects: &Dictionary) -> Option<[DictionarySlot; 8]> {
     let slot = |sub| objects.slot(Address::new(0x6000, sub));
     let channels = [slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?];
     let [a, b, c, d, e, f] = channels;

@@ -12,7 +12,7 @@ use super::drive::VENDOR;
 use super::{Behaviour, Device, Moment};
 use crate::description::Hardware;
 use crate::description::{Coe, Description, Pdo, PdoEntry};
-use crate::sim::coe::{Dictionary, Slot};
+use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::sim::{Random, Time};
 use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::{Direction, Identity};
@@ -27,7 +27,7 @@ pub const OUTPUTS: usize = 2;
 
 /// How it behaves. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct StampSettings {
     /// What its microcontroller works from being woken until it acts and samples.
     pub work_ns: u64,
     /// The shortest time from one event to the next.
@@ -38,7 +38,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for StampSettings {
     /// Half a millisecond of work; from 8 to 13 ms between events, no whole number of cycles.
     fn default() -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Told {
 /// Events, and a command.
 #[derive(Debug)]
 pub struct Stamp {
-    settings: Settings,
+    settings: StampSettings,
     random: Random,
     events: u16,
     event: Time,
@@ -95,12 +95,12 @@ pub struct Stamp {
 #[derive(Debug, Clone, Copy)]
 struct Slots {
     /// Events, time, command, time.
-    inputs: [Slot; 4],
-    command: Slot,
+    inputs: [DictionarySlot; 4],
+    command: DictionarySlot,
 }
 
 impl Stamp {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: StampSettings) -> Self {
         Self {
             random: Random::new(settings.seed),
             settings,
@@ -160,7 +160,7 @@ impl Behaviour for Stamp {
 
 /// A stamp device.
 #[must_use]
-pub fn stamp(name: &str, serial: u32, settings: Settings) -> Device<Stamp> {
+pub fn stamp(name: &str, serial: u32, settings: StampSettings) -> Device<Stamp> {
     let identity = Identity {
         vendor: VENDOR,
         product: STAMP,

@@ -200,9 +200,9 @@ fn every_model_s_description_is_whole() {
 
 #[test]
 fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
-    use super::stamp::{Settings, Told, stamp};
+    use super::stamp::{StampSettings, Told, stamp};
     use crate::sim::Application as _;
-    let settings = Settings {
+    let settings = StampSettings {
         work_ns: 400_000,
         least_gap_ns: 10_000_000,
         more_gap_ns: 0,

@@ -7,12 +7,12 @@ mod tests;
 mod topology;
 mod wire_faults;
 
-pub use topology::{Cable, End, MAX_DEVICES, TopologyError};
+pub use topology::{Cable, CableError, End, MAX_DEVICES};
 
 use serde::Serialize;
 
 use super::fault::{Fault, FaultPlan, FrameFault, WireFault};
-use super::{CableId, Controller, DeviceId, Model, Random, Settings, Time};
+use super::{CableId, DeviceId, DeviceSettings, Model, Random, SubDeviceController, Time};
 use crate::port::Side;
 use crate::wire::{
     Datagrams, DatagramsMut, ETHERNET_HEADER, FrameError, mark_as_returned, register,
@@ -87,7 +87,7 @@ pub struct Counts {
 /// ```
 /// use kadenz_ethercat::sim::{Model, Passed, Passive, Segment, Time};
 /// use kadenz_ethercat::description::Hardware;
-/// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
+/// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};
 ///
 /// let model = || Model {
 ///     hardware: Hardware::et1100(),
@@ -98,7 +98,7 @@ pub struct Counts {
 ///
 /// let mut frame = [0_u8; 64];
 /// let mut writer = FrameWriter::new(&mut frame, [0x10; 6])?;
-/// writer.push(Command::Brd, 0, Address::broadcast(register::TYPE), 1)?;
+/// writer.push(Command::Brd, 0, DatagramAddress::broadcast(register::TYPE), 1)?;
 /// let length = writer.finish();
 ///
 /// let passed = segment.pass(&mut frame[..length], Time::ZERO);
@@ -152,12 +152,12 @@ impl Segment {
     /// Devices in a line, each port 1 in the next one's port 0.
     ///
     /// # Errors
-    /// [`TopologyError`], where a device has no port 1.
-    pub fn line(models: impl IntoIterator<Item = Model>, seed: u64) -> Result<Self, TopologyError> {
+    /// [`CableError`], where a device has no port 1.
+    pub fn line(models: impl IntoIterator<Item = Model>, seed: u64) -> Result<Self, CableError> {
         let mut segment = Self::new(seed);
         let mut end = End::Main(Side::Primary);
         for model in models {
-            let id = segment.add(model, Settings::default())?;
+            let id = segment.add(model, DeviceSettings::default())?;
             segment.connect(end, End::Device(id, 0), Cable::default())?;
             end = End::Device(id, 1);
         }
@@ -167,18 +167,18 @@ impl Segment {
     /// Adds a device, which gets power at once. It is plugged into nothing.
     ///
     /// # Errors
-    /// [`TopologyError::Full`].
-    pub fn add(&mut self, model: Model, settings: Settings) -> Result<DeviceId, TopologyError> {
+    /// [`CableError::Full`].
+    pub fn add(&mut self, model: Model, settings: DeviceSettings) -> Result<DeviceId, CableError> {
         self.replug();
         self.topology
-            .add(Controller::new(model, settings, self.now))
+            .add(SubDeviceController::new(model, settings, self.now))
     }
 
     /// Lays a cable.
     ///
     /// # Errors
-    /// [`TopologyError`]: an end that does not exist or is taken.
-    pub fn connect(&mut self, a: End, b: End, cable: Cable) -> Result<CableId, TopologyError> {
+    /// [`CableError`]: an end that does not exist or is taken.
+    pub fn connect(&mut self, a: End, b: End, cable: Cable) -> Result<CableId, CableError> {
         self.replug();
         self.topology.lay(a, b, cable)
     }
@@ -203,13 +203,13 @@ impl Segment {
 
     /// A device.
     #[must_use]
-    pub fn device(&self, id: DeviceId) -> Option<&Controller> {
+    pub fn device(&self, id: DeviceId) -> Option<&SubDeviceController> {
         let node = self.topology.nodes.get(usize::from(id.0))?;
         Some(&node.controller)
     }
 
     /// A device, to meddle with.
-    pub fn device_mut(&mut self, id: DeviceId) -> Option<&mut Controller> {
+    pub fn device_mut(&mut self, id: DeviceId) -> Option<&mut SubDeviceController> {
         let node = self.topology.nodes.get_mut(usize::from(id.0))?;
         Some(&mut node.controller)
     }

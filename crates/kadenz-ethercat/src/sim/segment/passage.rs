@@ -6,8 +6,8 @@
 use super::route::{Index, Owner, Route};
 use super::topology::Node;
 use crate::sim::controller::Role;
-use crate::sim::{Arrival, Controller, Time};
-use crate::wire::{Address, Addressing, Command, DatagramMut, register};
+use crate::sim::{Arrival, SubDeviceController, Time};
+use crate::wire::{Addressing, Command, DatagramAddress, DatagramMut, register};
 
 pub(super) struct Passage<'a> {
     pub(super) nodes: &'a mut [Node],
@@ -50,7 +50,7 @@ impl Passage<'_> {
         ) {
             let passed = address.device().wrapping_add(self.limit as u16);
             let register = u32::from(address.register()) << 16;
-            datagram.set_address(Address::from_raw(register | u32::from(passed)));
+            datagram.set_address(DatagramAddress::from_raw(register | u32::from(passed)));
         }
         if self.events {
             self.collect_events(datagram);
@@ -66,7 +66,7 @@ impl Passage<'_> {
         datagram.add_events(events);
     }
 
-    fn logical(&mut self, command: Command, address: Address, data: &mut [u8]) -> u16 {
+    fn logical(&mut self, command: Command, address: DatagramAddress, data: &mut [u8]) -> u16 {
         let start = u64::from(address.raw());
         let end = start + data.len() as u64;
         let mut counted = 0_u16;
@@ -86,13 +86,13 @@ impl Passage<'_> {
     }
 
     /// All in their order, by the same role.
-    fn all(&mut self, command: Command, address: Address, data: &mut [u8]) -> u16 {
+    fn all(&mut self, command: Command, address: DatagramAddress, data: &mut [u8]) -> u16 {
         (0..self.limit).fold(0, |counted: u16, place| {
             counted.wrapping_add(self.one(place, command, Role::OneOfMany, address, data))
         })
     }
 
-    fn by_position(&mut self, command: Command, address: Address, data: &mut [u8]) -> u16 {
+    fn by_position(&mut self, command: Command, address: DatagramAddress, data: &mut [u8]) -> u16 {
         let meant = usize::from(address.device().wrapping_neg());
         if command == Command::Armw {
             return (0..self.limit).fold(0, |counted: u16, place| {
@@ -110,7 +110,7 @@ impl Passage<'_> {
         self.one(meant, command, Role::Meant, address, data)
     }
 
-    fn by_address(&mut self, command: Command, address: Address, data: &mut [u8]) -> u16 {
+    fn by_address(&mut self, command: Command, address: DatagramAddress, data: &mut [u8]) -> u16 {
         let station = address.device();
         let owner = self.index.owner(station);
         if command != Command::Frmw
@@ -142,7 +142,7 @@ impl Passage<'_> {
         place: usize,
         command: Command,
         role: Role,
-        address: Address,
+        address: DatagramAddress,
         data: &mut [u8],
     ) -> u16 {
         let start = u32::from(address.register());
@@ -157,7 +157,7 @@ impl Passage<'_> {
         &mut self,
         place: usize,
         latches: bool,
-        serve: impl FnOnce(&mut Controller, &Arrival) -> u16,
+        serve: impl FnOnce(&mut SubDeviceController, &Arrival) -> u16,
     ) -> u16 {
         let (device, step) = self.route.order[place];
         let arrival = self.arrival(device, usize::from(step), latches);

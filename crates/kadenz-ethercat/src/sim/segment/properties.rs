@@ -1,7 +1,7 @@
 use super::tests::{line, model, tree};
 use super::*;
 use crate::sim::Arrival;
-use crate::wire::{Address, Command, FrameWriter};
+use crate::wire::{Command, DatagramAddress, FrameWriter};
 use proptest::prelude::*;
 
 proptest! {
@@ -19,7 +19,7 @@ proptest! {
     ) {
         let mut segment = line(3);
         let mut alone: Vec<_> = (0..3)
-            .map(|_| Controller::new(model(), Settings::default(), Time::ZERO))
+            .map(|_| SubDeviceController::new(model(), DeviceSettings::default(), Time::ZERO))
             .collect();
         for (number, datagrams) in (1_u64..).zip(&frames) {
             let mut frame = [0; 600];
@@ -30,7 +30,7 @@ proptest! {
                 let of_ports = (0x40..0x120).contains(register) || (0x1D0..0x210).contains(register);
                 let register = if of_ports { 0x10 } else { *register };
                 let data = &data[..data.len().min(if register < 0x40 { 8 } else { 40 })];
-                let address = Address::from_raw(u32::from(*device) | u32::from(register) << 16);
+                let address = DatagramAddress::from_raw(u32::from(*device) | u32::from(register) << 16);
                 let slot = writer.push(command, 0, address, data.len()).unwrap();
                 writer.data(slot).copy_from_slice(data);
             }
@@ -78,7 +78,7 @@ proptest! {
             let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
             for (command, device, register, data) in datagrams {
                 let command = Command::from_number(*command % 15).unwrap();
-                let address = Address::from_raw(u32::from(*device) | u32::from(*register) << 16);
+                let address = DatagramAddress::from_raw(u32::from(*device) | u32::from(*register) << 16);
                 let slot = writer.push(command, 0, address, data.len()).unwrap();
                 writer.data(slot).copy_from_slice(data);
             }

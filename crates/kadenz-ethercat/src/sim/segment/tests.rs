@@ -1,10 +1,10 @@
 use super::*;
 use crate::description::{Hardware, PortKind};
 use crate::sim::Passive;
-use crate::wire::sync_manager::Control;
+use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{
-    Address, AlStatus, Command, Configured, DlStatus, Fmmu, FrameWriter, Logical, PortStatus,
-    Position, State, SyncManager,
+    AlStatus, Command, Configured, DatagramAddress, DlStatus, Fmmu, FrameWriter, Logical,
+    PortStatus, Position, State, SyncManager,
 };
 
 mod ends;
@@ -40,7 +40,12 @@ impl Sender {
         }
     }
 
-    fn frame(&mut self, command: Command, address: Address, data: &[u8]) -> (Vec<u8>, Passed) {
+    fn frame(
+        &mut self,
+        command: Command,
+        address: DatagramAddress,
+        data: &[u8],
+    ) -> (Vec<u8>, Passed) {
         let mut frame = vec![0; 1514];
         let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
         let slot = writer.push(command, 7, address, data.len()).unwrap();
@@ -53,7 +58,7 @@ impl Sender {
     }
 
     /// Data and working counter that came back.
-    fn send(&mut self, command: Command, address: Address, data: &[u8]) -> (Vec<u8>, u16) {
+    fn send(&mut self, command: Command, address: DatagramAddress, data: &[u8]) -> (Vec<u8>, u16) {
         let (frame, passed) = self.frame(command, address, data);
         assert!(matches!(passed, Passed::Returned { .. }), "{passed:?}");
         let datagram = Datagrams::of(&frame).unwrap().next().unwrap().unwrap();
@@ -61,11 +66,12 @@ impl Sender {
     }
 
     fn count(&mut self) -> u16 {
-        self.send(Command::Brd, Address::broadcast(0), &[0]).1
+        self.send(Command::Brd, DatagramAddress::broadcast(0), &[0])
+            .1
     }
 
     fn at(&mut self, position: u16, command: Command, register: u16, data: &[u8]) -> Vec<u8> {
-        let address = Address::position(Position(position), register);
+        let address = DatagramAddress::position(Position(position), register);
         let (data, count) = self.send(command, address, data);
         assert_eq!(count, 1, "device {position}, register {register:04X}");
         data
@@ -95,7 +101,7 @@ fn port(device: u16, port: u8) -> End {
 #[test]
 fn every_device_of_a_line_counts_and_steps_the_position() {
     let mut sender = Sender::new(line(59));
-    let (frame, _) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (frame, _) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let datagram = Datagrams::of(&frame).unwrap().next().unwrap().unwrap();
     assert_eq!((datagram.working_counter, datagram.data), (59, &[0x11][..]));
     assert_eq!(datagram.address.device(), 59);
@@ -106,7 +112,8 @@ fn every_device_of_a_line_counts_and_steps_the_position() {
 fn a_configured_address_finds_its_device_alone() {
     let mut sender = Sender::new(line(20));
     sender.name_all();
-    let address = |station| Address::configured(Configured(station), register::STATION_ADDRESS);
+    let address =
+        |station| DatagramAddress::configured(Configured(station), register::STATION_ADDRESS);
     let (data, count) = sender.send(Command::Fprd, address(0x1007), &[0; 2]);
     assert_eq!((data, count), (vec![0x07, 0x10], 1));
     assert_eq!(sender.send(Command::Fprd, address(0x1014), &[0; 2]).1, 0);
@@ -123,13 +130,13 @@ fn a_configured_address_finds_its_device_alone() {
 fn process_data_of_all_goes_in_one_datagram() {
     let mut sender = Sender::new(line(10));
     for position in 0..10 {
-        let output = SyncManager::new(0x1100, 2, Control::OUTPUTS).to_bytes();
+        let output = SyncManager::new(0x1100, 2, SyncManagerControl::OUTPUTS).to_bytes();
         sender.at(position, Command::Apwr, register::SYNC_MANAGER, &output);
         let map = Fmmu::bytes(0x2000 + 2 * u32::from(position), 2, 0x1100).writing();
         sender.at(position, Command::Apwr, register::FMMU, &map.to_bytes());
     }
     let data: Vec<u8> = (0..20).collect();
-    let address = Address::logical(Logical(0x2000));
+    let address = DatagramAddress::logical(Logical(0x2000));
     assert_eq!(sender.send(Command::Lrw, address, &data).1, 20);
     assert_eq!(sender.send(Command::Lwr, address, &data).1, 10);
     assert_eq!(sender.send(Command::Lwr, address, &data[..3]).1, 2);
@@ -143,7 +150,7 @@ fn process_data_of_all_goes_in_one_datagram() {
 pub(super) fn tree() -> Segment {
     let mut segment = Segment::new(1);
     for _ in 0..5 {
-        segment.add(model(), Settings::default()).unwrap();
+        segment.add(model(), DeviceSettings::default()).unwrap();
     }
     let cable = Cable {
         delay_ns: 500,
@@ -180,7 +187,7 @@ fn receive_times_tell_the_delays_of_the_branches() {
     let mut sender = Sender::new(tree());
     let (_, count) = sender.send(
         Command::Bwr,
-        Address::broadcast(register::DC_RECEIVE_TIME),
+        DatagramAddress::broadcast(register::DC_RECEIVE_TIME),
         &[0; 4],
     );
     assert_eq!(count, 5);
@@ -212,7 +219,7 @@ fn ring(devices: u16) -> (Segment, Vec<CableId>) {
 fn a_ring_goes_on_with_a_cut_cable_by_both_sides() {
     let (segment, cables) = ring(6);
     let mut sender = Sender::new(segment);
-    let (_, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let Passed::Returned { side, .. } = passed else {
         panic!("{passed:?}");
     };
@@ -239,7 +246,7 @@ fn a_frame_that_went_round_is_destroyed() {
     sender.side = Side::Redundant;
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
-    let address = Address::broadcast(0);
+    let address = DatagramAddress::broadcast(0);
     writer.push(Command::Brd, 0, address, 1).unwrap();
     writer.finish();
     let mut first = frame;
@@ -262,7 +269,7 @@ fn a_port_held_open_into_nothing_loses_frames_and_one_held_closed_turns_them() {
     sender.at(1, Command::Apwr, register::DL_CONTROL + 1, &[0x08]);
     assert_eq!(sender.count(), 3);
     sender.at(2, Command::Apwr, register::DL_CONTROL + 1, &[0x08]);
-    let (_, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     assert_eq!(passed, Passed::Lost(Loss::Nowhere));
 }
 
@@ -271,7 +278,7 @@ fn a_lost_frame_was_seen_by_those_before() {
     let mut sender = Sender::new(line(4));
     let lose = Fault::Frame(FrameFault::Lose { after: Some(2) });
     sender.segment.inflict(lose, sender.now);
-    let address = Address::broadcast(0x1000);
+    let address = DatagramAddress::broadcast(0x1000);
     let (_, passed) = sender.frame(Command::Bwr, address, &[7]);
     assert_eq!(passed, Passed::Lost(Loss::Fault));
     let seen = [0, 1, 2, 3].map(|it| sender.at(it, Command::Aprd, 0x1000, &[0])[0]);
@@ -284,7 +291,7 @@ fn a_corrupted_frame_is_counted_where_it_broke_and_behind() {
     let mut sender = Sender::new(line(4));
     let corrupt = Fault::Frame(FrameFault::Corrupt { after: Some(1) });
     sender.segment.inflict(corrupt, sender.now);
-    let (_, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     assert_eq!(passed, Passed::Lost(Loss::Corrupted));
     let invalid = [0, 1, 2, 3].map(|it| sender.at(it, Command::Aprd, register::RX_ERRORS, &[0])[0]);
     assert_eq!(invalid, [0, 1, 0, 0]);
@@ -296,7 +303,7 @@ fn a_corrupted_frame_is_counted_where_it_broke_and_behind() {
 #[test]
 fn late_double_short_and_miscounted_frames_are_told() {
     let mut sender = Sender::new(line(2));
-    let (_, plain) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (_, plain) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let Passed::Returned { at: plain, .. } = plain else {
         panic!("{plain:?}");
     };
@@ -309,7 +316,7 @@ fn late_double_short_and_miscounted_frames_are_told() {
     ] {
         sender.segment.inflict(Fault::Frame(fault), sender.now);
     }
-    let (frame, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (frame, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let at = sender.now.after(took + 5_000);
     assert_eq!(
         passed,
@@ -361,10 +368,10 @@ fn clocks_follow_the_first_one() {
     let mut segment = Segment::new(9);
     let mut end = End::Main(Side::Primary);
     for device in 0..8_u16 {
-        let settings = Settings {
+        let settings = DeviceSettings {
             drift_ppm: f64::from(device) * 12.5 - 50.0,
             clock_start: u64::from(device) * 1_000_003,
-            ..Settings::default()
+            ..DeviceSettings::default()
         };
         let it = segment.add(model(), settings).unwrap();
         let cable = Cable {
@@ -375,7 +382,7 @@ fn clocks_follow_the_first_one() {
         end = End::Device(it, 1);
     }
     let mut sender = Sender::new(segment);
-    let latch = Address::broadcast(register::DC_RECEIVE_TIME);
+    let latch = DatagramAddress::broadcast(register::DC_RECEIVE_TIME);
     sender.send(Command::Bwr, latch, &[0; 4]);
     let unit = |sender: &mut Sender, it| {
         let bytes = sender.at(it, Command::Aprd, register::DC_RECEIVE_TIME_UNIT, &[0; 8]);
@@ -394,7 +401,7 @@ fn clocks_follow_the_first_one() {
         let delay = (delay as u32).to_le_bytes();
         sender.at(device, Command::Apwr, register::DC_DELAY, &delay);
     }
-    let follow = Address::position(Position(0), register::DC_SYSTEM_TIME);
+    let follow = DatagramAddress::position(Position(0), register::DC_SYSTEM_TIME);
     for _ in 0..2_000 {
         sender.send(Command::Armw, follow, &[0; 8]);
     }
@@ -414,7 +421,7 @@ fn clocks_follow_the_first_one() {
 fn jitter_is_the_same_for_the_same_seed() {
     let run = |seed| {
         let mut segment = Segment::new(seed);
-        let it = segment.add(model(), Settings::default()).unwrap();
+        let it = segment.add(model(), DeviceSettings::default()).unwrap();
         let cable = Cable {
             delay_ns: 100,
             jitter_ns: 50,
@@ -422,7 +429,11 @@ fn jitter_is_the_same_for_the_same_seed() {
         let main = End::Main(Side::Primary);
         segment.connect(main, End::Device(it, 0), cable).unwrap();
         let mut sender = Sender::new(segment);
-        let mut back = || sender.frame(Command::Brd, Address::broadcast(0), &[0]).1;
+        let mut back = || {
+            sender
+                .frame(Command::Brd, DatagramAddress::broadcast(0), &[0])
+                .1
+        };
         [back(), back(), back()]
     };
     assert_eq!(run(1), run(1));
@@ -434,28 +445,25 @@ fn what_cannot_be_plugged_says_why() {
     let mut segment = line(1);
     let main = End::Main(Side::Primary);
     let lay = |segment: &mut Segment, a, b| segment.connect(a, b, Cable::default()).unwrap_err();
-    assert_eq!(
-        lay(&mut segment, main, port(0, 1)),
-        TopologyError::Taken(main)
-    );
+    assert_eq!(lay(&mut segment, main, port(0, 1)), CableError::Taken(main));
     assert_eq!(
         lay(&mut segment, port(7, 0), port(0, 1)),
-        TopologyError::NoDevice(7, 1)
+        CableError::NoDevice(7, 1)
     );
     assert_eq!(
         lay(&mut segment, port(0, 4), port(0, 1)),
-        TopologyError::NoPort(0, 4)
+        CableError::NoPort(0, 4)
     );
     assert_eq!(
         lay(&mut segment, port(0, 1), port(0, 1)),
-        TopologyError::Same(port(0, 1))
+        CableError::Same(port(0, 1))
     );
 }
 
 #[test]
 fn without_a_cable_nothing_comes_back() {
     let mut sender = Sender::new(Segment::new(1));
-    let (_, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+    let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     assert_eq!(passed, Passed::Lost(Loss::NoLink));
 }
 
@@ -465,7 +473,9 @@ fn passing_frames_allocates_nothing() {
     let mut frame = [0; 1400];
     let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
     for command in Command::ALL {
-        writer.push(command, 0, Address::from_raw(0), 64).unwrap();
+        writer
+            .push(command, 0, DatagramAddress::from_raw(0), 64)
+            .unwrap();
     }
     let length = writer.finish();
     let mut pass = |now| segment.pass(&mut frame[..length], Time(now));

@@ -2,7 +2,7 @@
 
 use crate::description::PortKind;
 use crate::port::Side;
-use crate::sim::{CableId, Controller, DeviceId};
+use crate::sim::{CableId, DeviceId, SubDeviceController};
 use crate::wire::{LoopControl, PortStatus};
 
 /// Where a cable ends.
@@ -35,7 +35,7 @@ impl Default for Cable {
 
 /// Why a cable cannot be laid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TopologyError {
+pub enum CableError {
     /// No such device.
     #[error("there is no device {0}; the segment has {1}")]
     NoDevice(u16, usize),
@@ -59,7 +59,7 @@ pub const MAX_DEVICES: usize = 1_024;
 /// A device in its place.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) controller: Controller,
+    pub(super) controller: SubDeviceController,
     pub(super) powered: bool,
     /// A frame that passes has left it something to do.
     pub(super) touched: bool,
@@ -94,9 +94,9 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    pub(super) fn add(&mut self, controller: Controller) -> Result<DeviceId, TopologyError> {
+    pub(super) fn add(&mut self, controller: SubDeviceController) -> Result<DeviceId, CableError> {
         if self.nodes.len() >= MAX_DEVICES {
-            return Err(TopologyError::Full(MAX_DEVICES));
+            return Err(CableError::Full(MAX_DEVICES));
         }
         self.nodes.push(Node {
             controller,
@@ -107,13 +107,13 @@ impl Topology {
         Ok(DeviceId(self.nodes.len() as u16 - 1))
     }
 
-    pub(super) fn lay(&mut self, a: End, b: End, cable: Cable) -> Result<CableId, TopologyError> {
+    pub(super) fn lay(&mut self, a: End, b: End, cable: Cable) -> Result<CableId, CableError> {
         if a == b {
-            return Err(TopologyError::Same(a));
+            return Err(CableError::Same(a));
         }
         for end in [a, b] {
             if self.slot(end)?.is_some() {
-                return Err(TopologyError::Taken(end));
+                return Err(CableError::Taken(end));
             }
         }
         let id = self.cables.len();
@@ -128,7 +128,7 @@ impl Topology {
         Ok(CableId(id as u16))
     }
 
-    fn slot(&mut self, end: End) -> Result<&mut Option<usize>, TopologyError> {
+    fn slot(&mut self, end: End) -> Result<&mut Option<usize>, CableError> {
         match end {
             End::Main(side) => Ok(&mut self.main[side as usize]),
             End::Device(DeviceId(id), port) => {
@@ -136,10 +136,10 @@ impl Topology {
                 let node = self
                     .nodes
                     .get_mut(usize::from(id))
-                    .ok_or(TopologyError::NoDevice(id, known))?;
+                    .ok_or(CableError::NoDevice(id, known))?;
                 let kind = node.controller.hardware().ports.get(usize::from(port));
                 match kind {
-                    None | Some(PortKind::Absent) => Err(TopologyError::NoPort(id, port)),
+                    None | Some(PortKind::Absent) => Err(CableError::NoPort(id, port)),
                     Some(_) => Ok(&mut node.ports[usize::from(port)]),
                 }
             }

@@ -128,7 +128,11 @@ impl Segment {
         }
     }
 
-    fn meddle(&mut self, device: DeviceId, meddle: impl FnOnce(&mut crate::sim::Controller)) {
+    fn meddle(
+        &mut self,
+        device: DeviceId,
+        meddle: impl FnOnce(&mut crate::sim::SubDeviceController),
+    ) {
         let now = self.now;
         if let Some(node) = self.topology.nodes.get_mut(usize::from(device.0))
             && node.powered

@@ -6,7 +6,7 @@ use super::*;
 use crate::sim::CableId;
 use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use crate::sim::humanoid::humanoid;
-use crate::wire::{Address, Command, Datagrams, FrameWriter};
+use crate::wire::{Command, DatagramAddress, Datagrams, FrameWriter};
 
 /// A wire on which there is always one more frame.
 struct Flood(u32);
@@ -117,7 +117,7 @@ impl Port for Hand {
 fn question(source: u8) -> [u8; 60] {
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
-    let address = Address::broadcast(0);
+    let address = DatagramAddress::broadcast(0);
     writer.push(Command::Brd, 1, address, 1).unwrap();
     writer.finish();
     frame

@@ -13,7 +13,7 @@ pub struct Machine {
 
 /// What a step changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MachineOutcome {
     /// Nothing.
     Same,
     /// The state, from one to another.
@@ -37,18 +37,18 @@ impl Machine {
         self.state
     }
 
-    fn go(&mut self, state: DriveState) -> Outcome {
+    fn go(&mut self, state: DriveState) -> MachineOutcome {
         let before = std::mem::replace(&mut self.state, state);
         if before == state {
-            Outcome::Same
+            MachineOutcome::Same
         } else {
-            Outcome::Changed(before, state)
+            MachineOutcome::Changed(before, state)
         }
     }
 
     /// Takes a controlword (the transitions of IEC 61800-7-201, figure 24). `stays_in_quick_stop` is
     /// what object 0x605A says: from 5 on the drive waits there, and may be enabled again.
-    pub fn control(&mut self, word: Controlword, stays_in_quick_stop: bool) -> Outcome {
+    pub fn control(&mut self, word: Controlword, stays_in_quick_stop: bool) -> MachineOutcome {
         use DriveState as S;
         let reset = word.has(0x80) && !self.before.has(0x80);
         self.before = word;
@@ -75,9 +75,9 @@ impl Machine {
     }
 
     /// Something went wrong.
-    pub fn fault(&mut self) -> Outcome {
+    pub fn fault(&mut self) -> MachineOutcome {
         match self.state {
-            DriveState::Fault | DriveState::FaultReactionActive => Outcome::Same,
+            DriveState::Fault | DriveState::FaultReactionActive => MachineOutcome::Same,
             state if state.has_torque() => self.go(DriveState::FaultReactionActive),
             _ => self.go(DriveState::Fault),
         }
@@ -85,13 +85,13 @@ impl Machine {
 
     /// The axis stands after a quick stop or a fault's reaction. With `stays_in_quick_stop` the former
     /// changes nothing.
-    pub fn stopped(&mut self, stays_in_quick_stop: bool) -> Outcome {
+    pub fn stopped(&mut self, stays_in_quick_stop: bool) -> MachineOutcome {
         match self.state {
             DriveState::FaultReactionActive => self.go(DriveState::Fault),
             DriveState::QuickStopActive if !stays_in_quick_stop => {
                 self.go(DriveState::SwitchOnDisabled)
             }
-            _ => Outcome::Same,
+            _ => MachineOutcome::Same,
         }
     }
 }

@@ -5,13 +5,13 @@ mod machine;
 pub mod object;
 mod words;
 
-pub use machine::{Goal, Machine, Outcome};
+pub use machine::{Goal, Machine, MachineOutcome};
 pub use words::{Controlword, DriveState, Polarity, Statusword};
 
 /// What a drive controls (object 0x6060).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i8)]
-pub enum Mode {
+pub enum OperationMode {
     /// Nothing chosen.
     None = 0,
     /// The drive plans the way to a position.
@@ -30,7 +30,7 @@ pub enum Mode {
     CyclicTorque = 10,
 }
 
-impl Mode {
+impl OperationMode {
     /// Every mode, `None` with them.
     pub const ALL: [Self; 8] = [
         Self::None,

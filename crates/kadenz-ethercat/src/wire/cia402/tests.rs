@@ -63,7 +63,7 @@ fn a_quick_stop_ends_where_its_option_says() {
     reach(&mut machine, Goal::Enabled, false);
     machine.control(Controlword::QUICK_STOP, true);
     assert_eq!(machine.state(), DriveState::QuickStopActive);
-    assert_eq!(machine.stopped(true), Outcome::Same);
+    assert_eq!(machine.stopped(true), MachineOutcome::Same);
     machine.control(Controlword::ENABLE_OPERATION, true);
     assert_eq!(machine.state(), DriveState::OperationEnabled);
     machine.control(Controlword::QUICK_STOP, false);
@@ -102,9 +102,9 @@ proptest! {
 
 #[test]
 fn modes_are_their_numbers() {
-    for mode in Mode::ALL {
-        assert_eq!(Mode::from_number(mode.number()), Some(mode));
+    for mode in OperationMode::ALL {
+        assert_eq!(OperationMode::from_number(mode.number()), Some(mode));
     }
-    assert_eq!(Mode::from_number(2), None);
-    assert_eq!(Mode::CyclicPosition.supported_bit(), 0x80);
+    assert_eq!(OperationMode::from_number(2), None);
+    assert_eq!(OperationMode::CyclicPosition.supported_bit(), 0x80);
 }

@@ -13,7 +13,7 @@ proptest! {
         let mut buffer = [0xEE_u8; MAX_FRAME];
         let mut writer = FrameWriter::new(&mut buffer, [2; 6]).unwrap();
         for (command, index, address, data) in &wanted {
-            let slot = writer.push(*command, *index, Address::from_raw(*address), data.len()).unwrap();
+            let slot = writer.push(*command, *index, DatagramAddress::from_raw(*address), data.len()).unwrap();
             writer.data(slot).copy_from_slice(data);
         }
         let length = writer.finish();
@@ -51,10 +51,10 @@ fn a_change_in_passing_is_seen_behind_it() {
     let mut buffer = [0_u8; 100];
     let mut writer = FrameWriter::new(&mut buffer, [0x10, 0, 0, 0, 0, 1]).unwrap();
     let first = writer
-        .push(Command::Aprd, 1, Address::from_raw(0), 2)
+        .push(Command::Aprd, 1, DatagramAddress::from_raw(0), 2)
         .unwrap();
     let second = writer
-        .push(Command::Brd, 2, Address::broadcast(0x130), 1)
+        .push(Command::Brd, 2, DatagramAddress::broadcast(0x130), 1)
         .unwrap();
     let length = writer.finish();
     for datagram in DatagramsMut::of(&mut buffer[..length]).unwrap() {
@@ -81,18 +81,18 @@ fn what_does_not_fit_leaves_the_frame_as_it_was() {
     let mut buffer = [0_u8; 60];
     let mut writer = FrameWriter::new(&mut buffer, [0; 6]).unwrap();
     writer
-        .push(Command::Brd, 0, Address::broadcast(0), 10)
+        .push(Command::Brd, 0, DatagramAddress::broadcast(0), 10)
         .unwrap();
     let room = writer.room();
     assert_eq!(
-        writer.push(Command::Brd, 1, Address::broadcast(0), room + 1),
+        writer.push(Command::Brd, 1, DatagramAddress::broadcast(0), room + 1),
         Err(OverflowError {
             need: room + 1 + DATAGRAM_OVERHEAD,
             left: room + DATAGRAM_OVERHEAD
         })
     );
     writer
-        .push(Command::Brd, 1, Address::broadcast(0), room)
+        .push(Command::Brd, 1, DatagramAddress::broadcast(0), room)
         .unwrap();
     let length = writer.finish();
     assert_eq!((length, Datagrams::of(&buffer).unwrap().count()), (60, 2));

@@ -1,8 +1,8 @@
 //! Looks into an image where it lies; copies nothing, allocates nothing.
 
 use super::{
-    Area, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Identity, Mailboxes, PdoEntry,
-    PdoHeader, Protocols, SiiError, SyncManagerDefault, SyncManagerUse, category, checksum, word,
+    Area, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Identity, Mailboxes, PdoHeader,
+    Protocols, SiiError, SiiPdoEntry, SyncManagerDefault, SyncManagerUse, category, checksum, word,
 };
 
 /// A SubDevice's memory. Every part may be missing or damaged; what is read of it is `None` then.
@@ -321,18 +321,18 @@ impl<T> Iterator for Records<'_, T> {
 }
 
 /// Entries of a PDO in their order.
-pub type Entries<'a> = Records<'a, PdoEntry>;
+pub type Entries<'a> = Records<'a, SiiPdoEntry>;
 
 /// A PDO with its entries.
 #[derive(Debug, Clone)]
-pub struct Pdo<'a> {
+pub struct SiiPdo<'a> {
     /// What stands before the entries.
     pub header: PdoHeader,
     /// The entries.
     pub entries: Entries<'a>,
 }
 
-impl Pdo<'_> {
+impl SiiPdo<'_> {
     /// Bits that all entries take.
     #[must_use]
     pub fn bits(&self) -> u32 {
@@ -349,11 +349,11 @@ pub struct Pdos<'a> {
 }
 
 impl<'a> Pdos<'a> {
-    fn read(&mut self) -> Option<Pdo<'a>> {
+    fn read(&mut self) -> Option<SiiPdo<'a>> {
         let (head, behind) = self.rest.split_at_checked(8)?;
         let (entries, rest) = behind.split_at_checked(usize::from(head[2]) * 8)?;
         self.rest = rest;
-        Some(Pdo {
+        Some(SiiPdo {
             header: PdoHeader {
                 index: u16_at(head, 0),
                 sync_manager: head[3],
@@ -361,7 +361,7 @@ impl<'a> Pdos<'a> {
                 name: head[5],
                 flags: u16_at(head, 6),
             },
-            entries: Records::new(entries, 8, |it| PdoEntry {
+            entries: Records::new(entries, 8, |it| SiiPdoEntry {
                 index: u16_at(it, 0),
                 sub: it[2],
                 name: it[3],
@@ -374,7 +374,7 @@ impl<'a> Pdos<'a> {
 }
 
 impl<'a> Iterator for Pdos<'a> {
-    type Item = Pdo<'a>;
+    type Item = SiiPdo<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

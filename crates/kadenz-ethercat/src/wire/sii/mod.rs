@@ -11,7 +11,9 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 pub use doubt::{Doubt, doubts};
-pub use image::{Categories, Category, Entries, Fmmus, Image, Pdo, Pdos, Records, Strings, Text};
+pub use image::{
+    Categories, Category, Entries, Fmmus, Image, Pdos, Records, SiiPdo, Strings, Text,
+};
 pub use write::ImageWriter;
 
 /// Bytes of the fixed part, before the first category.
@@ -378,7 +380,7 @@ pub struct PdoHeader {
 
 /// One entry of a PDO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PdoEntry {
+pub struct SiiPdoEntry {
     /// The object; 0 for a gap.
     pub index: u16,
     /// Its sub-index.

@@ -58,7 +58,7 @@ fn a_terminal_of_sixteen_outputs_lists_them() {
     assert_eq!(image.fmmus().next(), Some(FmmuUse::Outputs));
     let pdos: Vec<_> = image.pdos(Direction::Outputs).collect();
     assert_eq!(pdos.len(), 16);
-    assert_eq!(pdos.iter().map(Pdo::bits).sum::<u32>(), 16);
+    assert_eq!(pdos.iter().map(SiiPdo::bits).sum::<u32>(), 16);
     assert_eq!(pdos[15].header.sync_manager, 1);
     assert_eq!(pdos[15].entries.clone().next().unwrap().index, 0x70F0);
     assert_eq!(image.pdos(Direction::Inputs).count(), 0);
@@ -182,7 +182,7 @@ proptest! {
             .map(|(start, size, control)| SyncManagerDefault { area: Area { start, size }, control, status: 0, enable: 1, usage: SyncManagerUse::Inputs })
             .collect();
         let entries: Vec<_> = entries.into_iter()
-            .map(|(index, sub, bits)| PdoEntry { index, sub, name: 0, data_type: 5, bits, flags: 0 })
+            .map(|(index, sub, bits)| SiiPdoEntry { index, sub, name: 0, data_type: 5, bits, flags: 0 })
             .collect();
         let header = PdoHeader { index: 0x1A00, sync_manager: 3, synchronization: 0, name: 2, flags: 0x11 };
         let clock = ClockMode { shift0_ns: shift, activate: 0x0300, name: 4, ..ClockMode::default() };

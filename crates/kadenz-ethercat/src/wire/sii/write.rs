@@ -1,8 +1,8 @@
 //! Makes an image in the caller's buffer; allocates nothing.
 
 use super::{
-    CHECKED, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Mailboxes, PdoEntry, PdoHeader,
-    SiiError, SyncManagerDefault, category, checksum, word,
+    CHECKED, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Mailboxes, PdoHeader, SiiError,
+    SiiPdoEntry, SyncManagerDefault, category, checksum, word,
 };
 
 /// Writes an image, category after category. [`Image`](super::Image) has an example.
@@ -186,7 +186,7 @@ impl<'b> ImageWriter<'b> {
     pub fn pdos(
         &mut self,
         direction: Direction,
-        pdos: &[(PdoHeader, &[PdoEntry])],
+        pdos: &[(PdoHeader, &[SiiPdoEntry])],
     ) -> Result<(), SiiError> {
         if pdos.iter().any(|(_, entries)| entries.len() > 255) {
             return Err(SiiError::TooMany {

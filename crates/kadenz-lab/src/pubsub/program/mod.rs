@@ -7,10 +7,10 @@ pub use publisher::ProgramPublisher;
 pub(super) use subscriber::ProgramListener;
 
 use super::LatencyPlan;
-use crate::probes::protocol::{Role, Settings};
+use crate::probes::protocol::{ProbeRole, Settings};
 
 /// What a side is told.
-fn settings(role: Role, plan: &LatencyPlan) -> Settings {
+fn settings(role: ProbeRole, plan: &LatencyPlan) -> Settings {
     let publish = &plan.publish;
     Settings::new(role)
         .with("url", &plan.url)

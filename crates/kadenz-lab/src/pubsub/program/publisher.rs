@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, noted};
-use crate::probes::protocol::{Line, Order, Role};
+use crate::probes::protocol::{Line, Order, ProbeRole};
 use crate::pubsub::LatencyPlan;
 use crate::pubsub::publisher::Published;
 use crate::pubsub::source::Source;
@@ -38,7 +38,7 @@ impl ProgramPublisher {
     /// # Errors
     /// [`ProbeFailed`].
     pub fn start(command: &ProbeCommand, plan: &LatencyPlan) -> Result<Self, ProbeFailed> {
-        let settings = super::settings(Role::Publisher, plan);
+        let settings = super::settings(ProbeRole::Publisher, plan);
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             total: plan.publish.total(),

@@ -7,9 +7,9 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 use kadenz_rt::clock::MonotonicTime;
 
 use crate::probes::program::{Event, ProbeCommand, ProbeFailed, ProbeProgram, Wanted, noted};
-use crate::probes::protocol::{Line, Role};
+use crate::probes::protocol::{Line, ProbeRole};
 use crate::pubsub::arrivals::{ArrivalCounts, Heard};
-use crate::pubsub::probe::Probe;
+use crate::pubsub::latency_probe::LatencyProbe;
 use crate::pubsub::series::Recorders;
 use crate::pubsub::{LatencyPlan, MessagesError};
 use crate::stop::Stop;
@@ -38,7 +38,7 @@ impl ProgramListener {
         plan: &LatencyPlan,
         name: String,
     ) -> Result<Self, ProbeFailed> {
-        let settings = super::settings(Role::Subscriber, plan);
+        let settings = super::settings(ProbeRole::Subscriber, plan);
         Ok(Self {
             program: ProbeProgram::start(command, &settings)?,
             name,
@@ -134,7 +134,7 @@ impl Told {
     fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
         match line {
             Line::Message(times) => {
-                let probe = Probe {
+                let probe = LatencyProbe {
                     run: self.run,
                     sequence: times.sequence,
                     intended_ns: times.intended_ns,

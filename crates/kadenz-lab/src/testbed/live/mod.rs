@@ -40,7 +40,7 @@ use wire::{Published, Wire};
 
 /// Why a testbed does not stand.
 #[derive(Debug, thiserror::Error)]
-pub enum BuildError {
+pub enum TestbedError {
     /// Another one does, or the claim cannot be had.
     #[error(transparent)]
     Claim(#[from] ClaimError),
@@ -93,11 +93,11 @@ impl Testbed {
     /// Builds it: networks, interfaces, the wire; no program runs yet.
     ///
     /// # Errors
-    /// [`BuildError`]; nothing is left of it then.
+    /// [`TestbedError`]; nothing is left of it then.
     ///
     /// # Real-time safety
     /// Not real-time safe.
-    pub fn build(topology: &Topology, plan: &SessionPlan) -> Result<Self, BuildError> {
+    pub fn build(topology: &Topology, plan: &SessionPlan) -> Result<Self, TestbedError> {
         let mut claim = Claim::take()?;
         let mut record = Record::of_this_process(&topology.name)?;
         let networks = networks(topology)?;
@@ -253,7 +253,7 @@ fn networks(topology: &Topology) -> Result<Vec<Namespace>, NamespaceError> {
 }
 
 /// An interface in each network, which knows everybody else.
-fn taps(topology: &Topology, networks: &[Namespace]) -> Result<Vec<Tap>, BuildError> {
+fn taps(topology: &Topology, networks: &[Namespace]) -> Result<Vec<Tap>, TestbedError> {
     let hosts = 0..topology.hosts.len();
     let all: Vec<_> = hosts
         .clone()

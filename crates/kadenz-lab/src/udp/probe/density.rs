@@ -5,7 +5,7 @@ use kadenz_record::run::network::half_of;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::port::{StampSource, Stamps, UdpPort};
 
-use super::packet_counts::Reply;
+use super::packet_counts::ProbeReply;
 
 /// Broadcasts whose answers may still come while later ones are on their way.
 const REMEMBERED: usize = 64;
@@ -44,7 +44,7 @@ impl CameBy {
     /// When an answer came: `bridged` is the kernel's stamp on the sleep clock.
     pub(super) fn time(
         self,
-        reply: &Reply,
+        reply: &ProbeReply,
         stamps: Stamps,
         bridged: Option<MonotonicTime>,
     ) -> Option<i64> {
@@ -95,7 +95,7 @@ impl Densities {
 
     /// An answer came at `came_ns`, if that is known. With the last one of a broadcast it is known how
     /// dense they were, unless of some nobody knows when they came.
-    pub(super) fn came(&mut self, reply: &Reply, came_ns: Option<i64>) -> Option<Density> {
+    pub(super) fn came(&mut self, reply: &ProbeReply, came_ns: Option<i64>) -> Option<Density> {
         let slot = self.slots.get_mut(reply.sequence as usize % REMEMBERED)?;
         if reply.place? == 0 {
             slot.clear();
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
 
     /// The answer to this packet in this place among so many devices.
-    fn reply(sequence: u32, place: usize, devices: usize) -> Reply {
-        Reply {
+    fn reply(sequence: u32, place: usize, devices: usize) -> ProbeReply {
+        ProbeReply {
             device: place,
             sequence,
             intended_ns: 0,

@@ -20,7 +20,7 @@ use super::packet_counts::PacketCounts;
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
 use super::sender::{self, Announced, CannotPack, Sender, departures};
-use super::{Clocks, Loop, ProbePlan, Receiving, trust};
+use super::{Clocks, Loop, ProbePlan, SocketReceiving, trust};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
 use crate::session::{self, Ongoing};
@@ -227,8 +227,8 @@ pub(super) fn one_after_the_other(
         let departed = sender.depart(intended, context);
         let until = listens_until(plan, intended, departed.at);
         let asks_until = match plan.receiving {
-            Receiving::Spinning => until.min(departed.at + receiver.spins_for),
-            Receiving::Blocking | Receiving::BusyPoll => until,
+            SocketReceiving::Spinning => until.min(departed.at + receiver.spins_for),
+            SocketReceiving::Blocking | SocketReceiving::BusyPoll => until,
         };
         // Its counts are kept when there is time: while an answer may come there is none.
         let received = receiver.first_answer(asks_until, context.clock);

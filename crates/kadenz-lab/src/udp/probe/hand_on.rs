@@ -11,7 +11,7 @@ use kadenz_udp::record::{
 };
 use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
 
-use super::packet_counts::Reply;
+use super::packet_counts::ProbeReply;
 
 /// A measurement waits this long at most for others to travel with.
 const FLUSH_AFTER_NS: i64 = 100_000_000;
@@ -85,7 +85,7 @@ impl HandOn {
     }
 
     /// Takes a measurement.
-    pub(super) fn measured(&mut self, from: SocketAddr, reply: &Reply) {
+    pub(super) fn measured(&mut self, from: SocketAddr, reply: &ProbeReply) {
         let measurement = Measurement {
             device: DeviceKey::from(from),
             sequence: Sequence(reply.sequence),

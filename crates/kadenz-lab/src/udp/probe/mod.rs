@@ -41,7 +41,7 @@ use kadenz_udp::wire::Token;
 use crate::udp::wiring::Wiring;
 pub use experiment::probe;
 pub(crate) use experiment::{Prepared, open};
-pub use packet_counts::{PacketCounts, Reply};
+pub use packet_counts::{PacketCounts, ProbeReply};
 
 // What is sent to whom, and how.
 
@@ -76,7 +76,7 @@ pub enum Loop {
 
 /// How an answer is waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Receiving {
+pub enum SocketReceiving {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
@@ -122,7 +122,7 @@ pub struct ProbePlan {
     /// Open or closed loop.
     pub looping: Loop,
     /// How answers are waited for.
-    pub receiving: Receiving,
+    pub receiving: SocketReceiving,
     /// Whether each packet is rehearsed shortly before its beat, by one over the loopback: caches are
     /// warm then.
     pub rehearses: bool,
@@ -152,7 +152,7 @@ impl ProbePlan {
         self.timeout.max(deadline.unwrap_or_default())
     }
 
-    /// How long [`Receiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
+    /// How long [`SocketReceiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
     /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it.
     ///
     /// # Real-time safety
@@ -161,7 +161,7 @@ impl ProbePlan {
     pub fn spins_for(&self) -> Duration {
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         match self.receiving {
-            Receiving::Spinning if cpus > 1 => MAX_SPIN.min(self.interval.as_duration() / 5),
+            SocketReceiving::Spinning if cpus > 1 => MAX_SPIN.min(self.interval.as_duration() / 5),
             _ => Duration::ZERO,
         }
     }
@@ -169,7 +169,7 @@ impl ProbePlan {
     /// Whether the thread that sends receives, too.
     #[must_use]
     pub fn on_one_thread(&self) -> bool {
-        self.looping == Loop::Closed || self.receiving == Receiving::Spinning
+        self.looping == Loop::Closed || self.receiving == SocketReceiving::Spinning
     }
 
     /// How long the plan takes; `None` for one without end.

@@ -21,7 +21,7 @@ use kadenz_udp::clock_fit::{
 };
 use kadenz_udp::wire::DeviceStamps;
 
-use super::packet_counts::Reply;
+use super::packet_counts::ProbeReply;
 use super::trust::Lead;
 
 /// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
@@ -44,7 +44,7 @@ impl Exchanges {
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no system call.
-    pub(super) fn tell(&mut self, reply: &Reply) {
+    pub(super) fn tell(&mut self, reply: &ProbeReply) {
         let Some(stamps) = reply.device_stamps else {
             return;
         };

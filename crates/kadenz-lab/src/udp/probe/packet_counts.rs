@@ -19,7 +19,7 @@ const REMEMBERED: usize = WINDOW_WORDS * 64;
 
 /// An answer that counts: the first to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct ProbeReply {
     /// Who answered, as an index into the plan's devices.
     pub device: usize,
     /// The number of the packet.
@@ -117,7 +117,12 @@ impl PacketCounts {
     }
 
     /// Takes a datagram that came at `received_ns`; tells what is to be recorded of it.
-    pub fn answered(&mut self, from: SocketAddr, bytes: &[u8], received_ns: i64) -> Option<Reply> {
+    pub fn answered(
+        &mut self,
+        from: SocketAddr,
+        bytes: &[u8],
+        received_ns: i64,
+    ) -> Option<ProbeReply> {
         let Some((device, packet, sending)) = self.believed(from, bytes) else {
             self.foreign += 1;
             return None;
@@ -135,7 +140,7 @@ impl PacketCounts {
             return None;
         };
         let place = self.bursts.answered(packet.sequence(), device, received_ns);
-        Some(Reply {
+        Some(ProbeReply {
             device: device.index(),
             sequence,
             intended_ns: sending.intended_ns.cast_signed(),

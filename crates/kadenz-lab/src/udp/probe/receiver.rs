@@ -12,7 +12,7 @@ use super::packet_counts::PacketCounts;
 use super::recorders::Recorders;
 use super::sender::{Announced, Departure};
 use super::stack::Stack;
-use super::{Destination, ProbePlan, Receiving};
+use super::{Destination, ProbePlan, SocketReceiving};
 
 /// Datagrams that one call takes, and more where more devices answer a broadcast. Of one device one: a
 /// call that may take more looks for a second before it gives the first.
@@ -49,7 +49,7 @@ pub(super) struct Receiver {
     hand_on: Option<HandOn>,
     exchanges: Option<Exchanges>,
     origin: MonotonicTime,
-    receiving: Receiving,
+    receiving: SocketReceiving,
     /// After each packet.
     pub(super) spins_for: Duration,
     timeout: Duration,
@@ -137,7 +137,7 @@ impl Receiver {
     /// Where this side asks again and again: does so for the answers to the packet of this number,
     /// until all have come or `until` has.
     pub(super) fn spin(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
-        if self.receiving == Receiving::Blocking {
+        if self.receiving == SocketReceiving::Blocking {
             return;
         }
         while !self.counts.is_complete(sequence) && clock.now() < until {
@@ -152,7 +152,7 @@ impl Receiver {
 
     /// Whoever answers may need this CPU.
     fn let_others_run(&self) {
-        if self.receiving == Receiving::Spinning {
+        if self.receiving == SocketReceiving::Spinning {
             std::thread::yield_now();
         }
     }
@@ -196,8 +196,8 @@ impl Receiver {
     /// Takes what is there or comes until `until`, and writes it down.
     fn receive(&mut self, clock: &dyn Clock, until: MonotonicTime) {
         self.take(match self.receiving {
-            Receiving::Blocking | Receiving::Spinning => Wait::Until(until),
-            Receiving::BusyPoll => Wait::Poll,
+            SocketReceiving::Blocking | SocketReceiving::Spinning => Wait::Until(until),
+            SocketReceiving::BusyPoll => Wait::Poll,
         });
         self.settle(clock.now());
     }
@@ -205,8 +205,8 @@ impl Receiver {
     /// How the first answer to a packet is waited for.
     fn wait(&self, until: MonotonicTime) -> Wait {
         match self.receiving {
-            Receiving::Blocking => Wait::Until(until),
-            Receiving::Spinning | Receiving::BusyPoll => Wait::Poll,
+            SocketReceiving::Blocking => Wait::Until(until),
+            SocketReceiving::Spinning | SocketReceiving::BusyPoll => Wait::Poll,
         }
     }
 

@@ -11,7 +11,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
 
 use super::density::{CameBy, Density};
-use super::packet_counts::Reply;
+use super::packet_counts::ProbeReply;
 use super::stack::Parts;
 use super::{Destination, ProbePlan};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
@@ -101,7 +101,7 @@ impl Recorders {
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
-    pub(super) fn record(&mut self, reply: &Reply) {
+    pub(super) fn record(&mut self, reply: &ProbeReply) {
         let sample = |since_ns: i64| Sample {
             sequence: reply.sequence.into(),
             intended_ns: since_ns,
@@ -134,7 +134,7 @@ impl Recorders {
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
-    pub(super) fn record_density(&mut self, reply: &Reply, density: &Density) {
+    pub(super) fn record_density(&mut self, reply: &ProbeReply, density: &Density) {
         let Some(together) = &mut self.together else {
             return;
         };
@@ -158,7 +158,7 @@ impl Recorders {
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
-    pub(super) fn record_parts(&mut self, reply: &Reply, parts: &Parts) {
+    pub(super) fn record_parts(&mut self, reply: &ProbeReply, parts: &Parts) {
         let Some(recorders) = &mut self.parts else {
             return;
         };

@@ -4,7 +4,7 @@
 use kadenz_rt::clock::{MonotonicTime, PhcTime, WallBridge, WallTime};
 use kadenz_rt::net::port::{KernelStamp, Stamps, TransmitStamp};
 
-use super::packet_counts::Reply;
+use super::packet_counts::ProbeReply;
 
 /// Packets that are remembered, and transmit stamps.
 const REMEMBERED: usize = 1 << 14;
@@ -41,7 +41,7 @@ struct Keys {
 /// An answer whose packet's stamp has not come yet.
 #[derive(Clone, Copy)]
 struct Waiting {
-    reply: Reply,
+    reply: ProbeReply,
     came: Came,
 }
 
@@ -117,7 +117,7 @@ impl Stack {
     }
 
     /// An answer came; its parts are told by [`Stack::settle`]. When the kernel had it.
-    pub(super) fn came(&mut self, reply: Reply, stamps: Stamps) -> Option<MonotonicTime> {
+    pub(super) fn came(&mut self, reply: ProbeReply, stamps: Stamps) -> Option<MonotonicTime> {
         let Some(software) = stamps.software.and_then(|wall| self.bridged(wall)) else {
             self.unsplit += 1;
             return None;
@@ -135,7 +135,7 @@ impl Stack {
     }
 
     /// Tells the parts of every answer whose packet's stamp is there.
-    pub(super) fn settle(&mut self, mut told: impl FnMut(&Reply, &Parts)) {
+    pub(super) fn settle(&mut self, mut told: impl FnMut(&ProbeReply, &Parts)) {
         let mut at = 0;
         while let Some(waiting) = self.waiting.get(at).copied() {
             match self.parts(&waiting) {

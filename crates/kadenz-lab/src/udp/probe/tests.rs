@@ -18,7 +18,7 @@ use super::packet_counts::PacketCounts;
 use super::receiver::{Receiver, slots_for};
 use super::recorders::Series;
 use super::sender::{Sender, departures};
-use super::{Destination, Device, Loop, ProbePlan, Receiving};
+use super::{Destination, Device, Loop, ProbePlan, SocketReceiving};
 use crate::measuring::Measuring;
 use crate::measuring_threads::LoopContext;
 use crate::session::SessionPlan;
@@ -47,7 +47,7 @@ fn measuring(out: &Path) -> Measuring {
     }
 }
 
-fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
+fn plan(device: &EchoDevice, looping: Loop, receiving: SocketReceiving) -> ProbePlan {
     ProbePlan {
         devices: vec![Device {
             name: "device".to_owned(),
@@ -61,7 +61,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
         timeout: Duration::from_millis(500),
         looping,
         receiving,
-        rehearses: receiving == Receiving::Spinning,
+        rehearses: receiving == SocketReceiving::Spinning,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
         clocks: super::Clocks::Fitted,
@@ -117,10 +117,10 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
 #[test]
 fn sending_receiving_and_echoing_allocate_nothing() {
     for (looping, receiving) in [
-        (Loop::Closed, Receiving::Blocking),
-        (Loop::Closed, Receiving::Spinning),
-        (Loop::Open, Receiving::Spinning),
-        (Loop::Closed, Receiving::BusyPoll),
+        (Loop::Closed, SocketReceiving::Blocking),
+        (Loop::Closed, SocketReceiving::Spinning),
+        (Loop::Open, SocketReceiving::Spinning),
+        (Loop::Closed, SocketReceiving::BusyPoll),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let policy = kadenz_udp::device::Policy {
@@ -160,7 +160,7 @@ fn a_lost_packet_is_awaited_for_its_timeout_and_not_into_the_next_beat() {
         let plan = ProbePlan {
             interval: Interval::try_from(millis(100)).unwrap(),
             timeout,
-            ..plan(&device, looping, Receiving::Spinning)
+            ..plan(&device, looping, SocketReceiving::Spinning)
         };
         listens_until(&plan, beat, departed)
     };
@@ -183,7 +183,7 @@ fn a_call_that_takes_all_answers_to_a_broadcast_has_room_to_spare() {
 #[test]
 fn an_answer_that_keeps_the_deadline_is_not_lost() {
     let device = EchoDevice::open(&EchoPlan::default()).unwrap();
-    let plan = plan(&device, Loop::Open, Receiving::Blocking);
+    let plan = plan(&device, Loop::Open, SocketReceiving::Blocking);
     assert_eq!(plan.timeout_with(None), Duration::from_millis(500));
     let deadline = Some(Duration::from_secs(2));
     assert_eq!(plan.timeout_with(deadline), Duration::from_secs(2));

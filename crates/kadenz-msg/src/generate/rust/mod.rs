@@ -18,12 +18,12 @@ use names::Names;
 
 /// How the code is written.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct RustOptions {
     /// By what path the code finds this crate: `kadenz_msg`, or `kadenz::msg`.
     pub crate_path: String,
 }
 
-impl Default for Options {
+impl Default for RustOptions {
     fn default() -> Self {
         Self {
             crate_path: "kadenz_msg".to_owned(),
@@ -35,7 +35,7 @@ impl Default for Options {
 ///
 /// # Errors
 /// Where two types would have the same name in Rust, or the crate's path is none.
-pub fn generate(types: &Types, options: &Options) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFile>, GenerateError> {
     let mut parts = options.crate_path.trim_start_matches("::").split("::");
     let good = |it: &str| {
         let word = it.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');

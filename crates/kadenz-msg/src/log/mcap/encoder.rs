@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::index::{ChunkIndex, ChunkPlace};
 use super::records::Put as _;
-use super::{MAGIC, Options, op};
+use super::{MAGIC, McapOptions, op};
 use crate::log::compression::Compression;
 use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, ByAddress, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema, remember};
@@ -84,7 +84,7 @@ impl Encoder {
     }
 
     /// What the file begins with.
-    pub(super) fn header(options: &Options, into: &mut Vec<u8>) {
+    pub(super) fn header(options: &McapOptions, into: &mut Vec<u8>) {
         into.extend_from_slice(MAGIC);
         into.record(op::HEADER, |content| {
             content.put_counted(options.profile.as_bytes());

@@ -22,7 +22,7 @@ use crate::log::limits::{DescriptionBudget, text_bytes};
 use crate::log::{LoggedChannel, Schema};
 pub use reader::{Attachment, McapReader};
 use records::Fields;
-pub use writer::{McapWriter, Options};
+pub use writer::{McapOptions, McapWriter};
 
 /// What a file begins and ends with.
 const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";

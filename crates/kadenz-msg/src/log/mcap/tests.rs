@@ -31,11 +31,11 @@ fn thousand() -> Vec<Entry> {
 }
 
 fn writer(disk: &SmallDisk, compression: Compression) -> Box<McapWriter> {
-    let options = Options {
+    let options = McapOptions {
         compression,
         chunk_bytes: 4096,
         profile: "lcm".to_owned(),
-        ..Options::default()
+        ..McapOptions::default()
     };
     Box::new(McapWriter::new(Box::new(disk.clone()), &options).unwrap())
 }
@@ -235,7 +235,7 @@ proptest! {
 #[test]
 fn chunks_grow_with_the_file() {
     let (mut length, mut chunks) = (0_u64, 0_u32);
-    let options = Options::default();
+    let options = McapOptions::default();
     let bytes = |length| {
         super::writer::chunk_bytes(options.chunk_bytes, options.longest_chunk_bytes, length)
     };
@@ -253,11 +253,11 @@ fn chunks_grow_with_the_file() {
 #[test]
 fn a_spilled_index_gives_way_too_when_the_disk_is_full() {
     let channels = ["POSE", "IMU", "GPS"].map(channel);
-    let options = Options {
+    let options = McapOptions {
         compression: Compression::None,
         chunk_bytes: 1,
         longest_chunk_bytes: 1,
-        ..Options::default()
+        ..McapOptions::default()
     };
     for more in [0, 30_000, 600_000] {
         let disk = SmallDisk::with_room(u64::MAX);

@@ -11,7 +11,7 @@ use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAG
 
 /// How an MCAP file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct McapOptions {
     /// How chunks are compressed.
     pub compression: Compression,
     /// How many bytes of messages make a chunk, before compression.
@@ -23,7 +23,7 @@ pub struct Options {
     pub profile: String,
 }
 
-impl Default for Options {
+impl Default for McapOptions {
     /// LZ4, chunks of 1 MiB and later up to 16, no profile.
     fn default() -> Self {
         Self {
@@ -41,11 +41,11 @@ impl Default for Options {
 /// in memory: about 80 bytes a chunk, and 20 for each channel in it.
 ///
 /// ```
-/// use kadenz_msg::log::mcap::{McapWriter, Options};
+/// use kadenz_msg::log::mcap::{McapWriter, McapOptions};
 /// use kadenz_msg::log::{Entry, LogWriter as _, LoggedChannel, SmallDisk};
 ///
 /// let file = SmallDisk::with_room(1 << 20);
-/// let mut writer = McapWriter::new(Box::new(file.clone()), &Options::default())?;
+/// let mut writer = McapWriter::new(Box::new(file.clone()), &McapOptions::default())?;
 /// let text = "struct pose_t { double x; }";
 /// let channel = LoggedChannel::lcm_of_type("POSE", "pose_t", text);
 /// writer.write(&Entry { channel: channel.into(), ..Entry::default() })?;
@@ -71,7 +71,7 @@ impl McapWriter {
     ///
     /// # Errors
     /// Where its begin cannot be written.
-    pub fn new(file: Box<dyn LogFile>, options: &Options) -> Result<Self, LogError> {
+    pub fn new(file: Box<dyn LogFile>, options: &McapOptions) -> Result<Self, LogError> {
         let mut file = Appender::new(file, 0);
         Encoder::header(options, &mut file.waiting);
         file.put().map_err(LogError::of_write)?;

@@ -92,10 +92,10 @@ pub(super) struct Opened {
 fn mcap_writer(file: Box<dyn LogFile>, options: &RecordOptions) -> Result<McapWriter, LogError> {
     let mut writer = McapWriter::new(
         file,
-        &mcap::Options {
+        &mcap::McapOptions {
             compression: options.compression,
             profile: "lcm".to_owned(),
-            ..mcap::Options::default()
+            ..mcap::McapOptions::default()
         },
     )?;
     for (name, facts) in &options.facts {

@@ -47,7 +47,7 @@ pub type MakeTable = Box<dyn FnMut(&str, &str) -> Result<Box<dyn Write + Send>, 
 
 /// Writes messages into tables. Messages of unknown types are refused as [`LogError::Undecodable`]; of
 /// those that do not follow their type only the columns that every message has are filled; a field whose JSON text is
-/// longer than 64 MiB is left empty. [`Malformed`] counts both.
+/// longer than 64 MiB is left empty. [`MalformedCount`] counts both.
 pub struct Tables {
     format: TableFormat,
     tabling: Tabling,
@@ -58,15 +58,15 @@ pub struct Tables {
     /// How many bytes of rows wait in memory.
     waiting: usize,
     written: Arc<AtomicU64>,
-    malformed: Malformed,
+    malformed: MalformedCount,
     failed: bool,
 }
 
 /// How many messages did not follow their type or had a field too long for a table, and what was wrong with the first.
 #[derive(Debug, Clone, Default)]
-pub struct Malformed(Arc<Mutex<(u64, Option<String>)>>);
+pub struct MalformedCount(Arc<Mutex<(u64, Option<String>)>>);
 
-impl Malformed {
+impl MalformedCount {
     /// How many until now, and why the first.
     #[must_use]
     pub fn told(&self) -> (u64, Option<String>) {
@@ -125,14 +125,14 @@ impl Tables {
             places: HashMap::new(),
             waiting: 0,
             written: Arc::default(),
-            malformed: Malformed::default(),
+            malformed: MalformedCount::default(),
             failed: false,
         }
     }
 
     /// Notes on messages that did not follow their type, also after the end.
     #[must_use]
-    pub fn malformed(&self) -> Malformed {
+    pub fn malformed(&self) -> MalformedCount {
         self.malformed.clone()
     }
 

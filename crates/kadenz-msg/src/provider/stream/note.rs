@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::peer_receiver::{EarWaker, PeerReceiver, Talk};
+use super::peer_receiver::{PeerReceiver, ReceiverWaker, Talk};
 use crate::arrival::{Arrival, Scope, SenderId, Sequence};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
@@ -144,7 +144,7 @@ impl<T: Talk + Debug> Inlet for PeerInlet<T> {
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(EarWaker(self.receiver.waker()))
+        Arc::new(ReceiverWaker(self.receiver.waker()))
     }
 
     fn counters(&self) -> InletCounters {

@@ -91,9 +91,9 @@ impl<T> fmt::Debug for PeerReceiver<T> {
 
 /// Ends an receiver's wait.
 #[derive(Debug)]
-pub(in crate::provider) struct EarWaker(pub(in crate::provider) Waker);
+pub(in crate::provider) struct ReceiverWaker(pub(in crate::provider) Waker);
 
-impl Wake for EarWaker {
+impl Wake for ReceiverWaker {
     fn wake(&self) {
         self.0.wake();
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::net::poller::{Change, Poller};
+use kadenz_rt::net::poller::{Poller, Readiness};
 use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::Waker;
 
@@ -158,7 +158,7 @@ impl Serving {
             ..
         } = self;
         for change in poller.changes() {
-            let Change { token, .. } = change;
+            let Readiness { token, .. } = change;
             if token == DOOR {
                 *knocks = true;
             } else if let Some(client) = clients.get_mut(&Seat(token)) {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallBridge};
 use kadenz_rt::net::port::{
-    Datagram, Inbox, PortOptions, ReceiveError as PortError, Reception, Standing, UdpPort, Waker,
+    Datagram, Inbox, PortOptions, PortWaker, ReceiveError as PortError, Reception, Standing,
+    UdpPort,
 };
 use kadenz_rt::tuning::Measure;
 
@@ -20,7 +21,7 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::sync::Lock;
-use crate::wire::{Added, Fragment, Limits, Packet, Reassembly, SELF_TEST};
+use crate::wire::{Added, Fragment, Packet, Reassembly, ReassemblyLimits, SELF_TEST};
 
 /// Datagrams that are taken by one call.
 const BATCH: usize = 32;
@@ -77,9 +78,9 @@ impl UdpmInlet {
     ) -> Result<Self, ProviderError> {
         let idle = idle_port(&options)?;
         let wake = Arc::new(UdpmWake::new(idle.waker()));
-        let limits = Limits {
+        let limits = ReassemblyLimits {
             bytes: options.reassembly,
-            ..Limits::default()
+            ..ReassemblyLimits::default()
         };
         Ok(Self {
             options,
@@ -371,17 +372,17 @@ pub(super) fn sender_of(from: SocketAddr) -> SenderId {
 /// first says what it did and then looks at what the other did, so no wake is lost between the two.
 #[derive(Debug)]
 pub(super) struct UdpmWake {
-    idle: Waker,
-    joined: OnceLock<Waker>,
+    idle: PortWaker,
+    joined: OnceLock<PortWaker>,
 }
 
 impl UdpmWake {
-    pub(super) fn new(idle: Waker) -> Self {
+    pub(super) fn new(idle: PortWaker) -> Self {
         let joined = OnceLock::new();
         Self { idle, joined }
     }
 
-    pub(super) fn join(&self, waker: Waker) {
+    pub(super) fn join(&self, waker: PortWaker) {
         // A second one would be of the same port.
         let _ = self.joined.set(waker);
         fence(Ordering::SeqCst);

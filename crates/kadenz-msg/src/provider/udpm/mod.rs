@@ -41,7 +41,7 @@ use super::{
 use crate::channel::Channel;
 use crate::sync::Lock;
 use crate::wire::{
-    FRAGMENT_BYTES, Fragments, Limits, MAX_MESSAGE, Packet, SELF_TEST, short_header,
+    FRAGMENT_BYTES, Fragments, MAX_MESSAGE, Packet, ReassemblyLimits, SELF_TEST, short_header,
 };
 use inlet::UdpmInlet;
 use outlet::UdpmOutlet;
@@ -80,7 +80,7 @@ struct Options {
 
 /// What a URL asks of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct NetworkSettings {
     /// The group and port.
     pub group: std::net::SocketAddr,
     /// How many networks a datagram may pass.
@@ -115,9 +115,9 @@ impl Udpm {
 
     /// What the URL asks of the network.
     #[must_use]
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> NetworkSettings {
         let options = &self.options;
-        Asked {
+        NetworkSettings {
             group: options.group,
             ttl: options.ttl,
             interface: options.interface.clone(),
@@ -181,7 +181,7 @@ impl Options {
             return Err(address.wrong(format!("{} is not a multicast group", group.ip()), remedy));
         }
         let mut given = address.parameters();
-        let limits = Limits::default();
+        let limits = ReassemblyLimits::default();
         let shortest = Fragments::MIN_BUDGET as u64;
         let options = Self {
             address: address.clone(),

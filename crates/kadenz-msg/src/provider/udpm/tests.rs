@@ -67,9 +67,9 @@ fn the_longest_message_that_is_promised_can_be_put_together() {
         let channel = "A".parse().unwrap();
         let fragments = Fragments::new(0, &channel, &payload, options.fragment).unwrap();
         let bytes = options.reassembly;
-        let mut reassembly = Reassembly::new(Limits {
+        let mut reassembly = Reassembly::new(ReassemblyLimits {
             bytes,
-            ..Limits::default()
+            ..ReassemblyLimits::default()
         });
         let mut whole = 0;
         for (header, part) in fragments {

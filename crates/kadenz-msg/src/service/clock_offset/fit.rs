@@ -129,7 +129,7 @@ pub struct OffsetFit {
 
 /// What became of what was known when an exchange was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Added {
+pub enum FitOutcome {
     /// It is narrower.
     Narrowed,
     /// The exchange told nothing new.
@@ -172,7 +172,7 @@ impl OffsetFit {
     ///
     /// # Errors
     /// Where its stamps cannot be; what is known stays.
-    pub fn add(&mut self, exchange: Exchange) -> Result<Added, ImpossibleExchange> {
+    pub fn add(&mut self, exchange: Exchange) -> Result<FitOutcome, ImpossibleExchange> {
         let drift_ppm = self.drift_ppm;
         let Some(new) = exchange.bounds(drift_ppm) else {
             return Err(ImpossibleExchange {
@@ -182,7 +182,7 @@ impl OffsetFit {
         };
         let Some(old) = self.known else {
             self.known = Some(new);
-            return Ok(Added::Narrowed);
+            return Ok(FitOutcome::Narrowed);
         };
         let at_ns = old.at_ns.max(new.at_ns);
         let (old, new) = (old.aged(at_ns, drift_ppm), new.aged(at_ns, drift_ppm));
@@ -194,13 +194,13 @@ impl OffsetFit {
         if both.least_ns > both.most_ns {
             self.restarts += 1;
             self.known = Some(new);
-            return Ok(Added::Restarted);
+            return Ok(FitOutcome::Restarted);
         }
         self.known = Some(both);
         Ok(if both == old {
-            Added::Kept
+            FitOutcome::Kept
         } else {
-            Added::Narrowed
+            FitOutcome::Narrowed
         })
     }
 

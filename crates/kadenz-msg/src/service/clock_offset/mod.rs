@@ -29,10 +29,12 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, WallTime};
 use kadenz_rt::tuning::Tuning;
 
-pub use fit::{Added, Estimate, Exchange, ImpossibleExchange, OffsetFit, OneWay};
+pub use fit::{Estimate, Exchange, FitOutcome, ImpossibleExchange, OffsetFit, OneWay};
 
 use super::messages::{ClockQuery, ClockStamps};
-use super::request::{Asked, CallError, Client, ClientError, ServeError, Server, ServiceOptions};
+use super::request::{
+    CallError, Client, ClientError, RequestContext, ServeError, Server, ServiceOptions,
+};
 use crate::bus::Bus;
 
 /// By how much two clocks drift apart at most, where nothing else is said, in parts per million:
@@ -87,7 +89,7 @@ impl Bus {
     /// As [`Bus::serve`]; a host's name has 50 bytes at most.
     pub fn serve_clock(&self, host: &str, tuning: Tuning) -> Result<Server, ServeError> {
         let name = format!("{SERVICE}{host}");
-        let tell = |_: &ClockQuery, asked: &Asked| Ok(stamps(asked));
+        let tell = |_: &ClockQuery, asked: &RequestContext| Ok(stamps(asked));
         self.serve_with(&name, &options(), tuning, tell)
     }
 }
@@ -100,7 +102,7 @@ fn options() -> ServiceOptions {
 }
 
 /// The kernel's stamp is not used: translating it to the monotonic clock has an error of its own.
-fn stamps(asked: &Asked) -> ClockStamps {
+fn stamps(asked: &RequestContext) -> ClockStamps {
     let received_wall_ns = WallTime::now().as_unix_ns();
     let received = asked.delivery.stamps.taken;
     ClockStamps {
@@ -189,7 +191,7 @@ impl ClockClient {
             monotonic: self.monotonic.known_after(monotonic),
             wall: self.wall.known_after(wall),
             round_trip_ns: monotonic.round_trip_ns(),
-            restarted: is_other || added.contains(&Added::Restarted),
+            restarted: is_other || added.contains(&FitOutcome::Restarted),
         })
     }
 

@@ -3,10 +3,10 @@
 //! ```
 //! use std::time::Duration;
 //! use kadenz_msg::bus::Bus;
-//! use kadenz_msg::service::heartbeat::{Event, WatchOptions};
+//! use kadenz_msg::service::heartbeat::{Event, HeartbeatOptions};
 //!
 //! let bus = Bus::open("memq://")?;
-//! let mut nodes = bus.watch_nodes(&WatchOptions::default())?;
+//! let mut nodes = bus.watch_nodes(&HeartbeatOptions::default())?;
 //! let mut heart = bus.heart("arm", Duration::from_millis(100))?;
 //! heart.beat()?; // from the program's loop
 //! let happened = nodes.next_event(Duration::from_secs(5))?.expect("it beats");
@@ -28,7 +28,7 @@ use crate::channel::MAX_CHANNEL;
 use crate::service::messages::Heartbeat;
 pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
 use watch::cut;
-pub use watch::{Event, Life, Node, Watch, WatchOptions};
+pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Life, Node};
 
 /// Where all beats go.
 pub const CHANNEL: &str = "KADENZ/HEARTBEAT";
@@ -48,7 +48,7 @@ const MAX_EVENTS: usize = 10_000;
 pub struct Nodes {
     beats: Subscription<Heartbeat>,
     beat: Heartbeat,
-    watch: Watch,
+    watch: HeartbeatWatch,
     /// How long beats have been heard while a look was due.
     starved: Duration,
     waiting: std::collections::VecDeque<NodeEvent>,
@@ -68,7 +68,7 @@ impl Bus {
     ///
     /// # Errors
     /// As [`Bus::subscribe`].
-    pub fn watch_nodes(&self, options: &WatchOptions) -> Result<Nodes, SubscribeError> {
+    pub fn watch_nodes(&self, options: &HeartbeatOptions) -> Result<Nodes, SubscribeError> {
         let queue = SubscriptionOptions {
             queue: QUEUE,
             ..SubscriptionOptions::default()
@@ -76,7 +76,7 @@ impl Bus {
         Ok(Nodes {
             beats: self.subscribe_with(CHANNEL, &queue)?,
             beat: Heartbeat::default(),
-            watch: Watch::new(*options),
+            watch: HeartbeatWatch::new(*options),
             starved: Duration::ZERO,
             waiting: std::collections::VecDeque::new(),
         })
@@ -132,7 +132,7 @@ impl Nodes {
 
     /// What is known of all nodes.
     #[must_use]
-    pub fn watch(&self) -> &Watch {
+    pub fn watch(&self) -> &HeartbeatWatch {
         &self.watch
     }
 

@@ -18,7 +18,7 @@ const MAX_STATE: usize = 200;
 
 /// When a node counts as what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WatchOptions {
+pub struct HeartbeatOptions {
     /// How many nodes are known at most; a dead one makes room for a new one.
     pub most_nodes: usize,
     /// After how many of its intervals without a beat a node is late.
@@ -27,7 +27,7 @@ pub struct WatchOptions {
     pub dead_after: u32,
 }
 
-impl Default for WatchOptions {
+impl Default for HeartbeatOptions {
     fn default() -> Self {
         Self {
             most_nodes: 1000,
@@ -99,12 +99,12 @@ pub struct Node {
 ///
 /// ```
 /// use std::time::Duration;
-/// use kadenz_msg::service::heartbeat::{Event, Life, Watch, WatchOptions};
+/// use kadenz_msg::service::heartbeat::{Event, Life, HeartbeatWatch, HeartbeatOptions};
 /// use kadenz_msg::service::messages::Heartbeat;
 /// use kadenz_rt::clock::MonotonicTime;
 ///
 /// let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
-/// let mut watch = Watch::new(WatchOptions::default());
+/// let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
 /// let beat = Heartbeat { name: "arm".to_owned(), interval_us: 100_000, ..Heartbeat::default() };
 /// assert_eq!(watch.heard(&beat, at(0)), Some(Event::Appeared));
 ///
@@ -113,16 +113,16 @@ pub struct Node {
 /// assert_eq!(events, [("arm".to_owned(), Event::Died)]);
 /// ```
 #[derive(Debug)]
-pub struct Watch {
-    options: WatchOptions,
+pub struct HeartbeatWatch {
+    options: HeartbeatOptions,
     nodes: BTreeMap<String, Node>,
     crowded_out: u64,
 }
 
-impl Watch {
+impl HeartbeatWatch {
     /// Knows no node yet.
     #[must_use]
-    pub fn new(options: WatchOptions) -> Self {
+    pub fn new(options: HeartbeatOptions) -> Self {
         Self {
             options,
             nodes: BTreeMap::new(),
@@ -261,7 +261,7 @@ impl Node {
         }
     }
 
-    fn life_at(&self, now: MonotonicTime, options: &WatchOptions) -> Life {
+    fn life_at(&self, now: MonotonicTime, options: &HeartbeatOptions) -> Life {
         if now > self.heard + self.interval.saturating_mul(options.dead_after) {
             Life::Dead
         } else if now > self.heard + self.interval.saturating_mul(options.late_after) {
@@ -271,7 +271,7 @@ impl Node {
         }
     }
 
-    fn next_look(&self, options: &WatchOptions) -> Option<MonotonicTime> {
+    fn next_look(&self, options: &HeartbeatOptions) -> Option<MonotonicTime> {
         let beats = match self.life {
             Life::Alive => options.late_after.min(options.dead_after),
             Life::Late => options.dead_after,

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kadenz_rt::tuning::Tuning;
 
 use super::handles::{BoolParameter, IntegerParameter, NumberParameter, Place, TextParameter};
-use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE, Value};
+use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE, Setting};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
-use crate::service::request::{Asked, ServeError, Server, ServerCounters, ServiceOptions};
+use crate::service::request::{
+    RequestContext, ServeError, Server, ServiceCounters, ServiceOptions,
+};
 
 /// The parameters of a program, before they are served.
 #[derive(Debug, Default)]
@@ -167,8 +169,9 @@ impl Parameters {
         let generation = Arc::new(AtomicU64::new(0));
         let raised = Arc::clone(&generation);
         let entries = self.entries;
-        let answer =
-            move |query: &ParameterQuery, _: &Asked| answer(&entries, query, || raise(&raised));
+        let answer = move |query: &ParameterQuery, _: &RequestContext| {
+            answer(&entries, query, || raise(&raised))
+        };
         let name = format!("{SERVICE}{program}");
         let options = ServiceOptions::default();
         Ok(Served {
@@ -200,7 +203,7 @@ impl Served {
 
     /// What became of the questions.
     #[must_use]
-    pub fn counters(&self) -> ServerCounters {
+    pub fn counters(&self) -> ServiceCounters {
         self.server.counters()
     }
 }
@@ -223,7 +226,7 @@ pub(super) fn answer(
         ParameterQuery::GET => vec![find(entries, &query.name)?.told(&query.name)],
         ParameterQuery::SET => {
             let entry = find(entries, &query.name)?;
-            let value = Value::from_wire(&query.value).ok_or("there is no value to set")?;
+            let value = Setting::from_wire(&query.value).ok_or("there is no value to set")?;
             let refused = |reason| format!("{} is not set: {reason}", query.name);
             entry.place.set(&value).map_err(refused)?;
             set();
@@ -247,7 +250,7 @@ fn find<'a>(entries: &'a BTreeMap<String, Entry>, name: &str) -> Result<&'a Entr
 impl Entry {
     fn told(&self, name: &str) -> Parameter {
         let limits = self.place.limits();
-        let wire = |it: Option<&Value>| it.map_or_else(ParameterValue::default, Value::to_wire);
+        let wire = |it: Option<&Setting>| it.map_or_else(ParameterValue::default, Setting::to_wire);
         Parameter {
             name: name.to_owned(),
             description: self.description.clone(),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock;
 
-use super::{MAX_PARAMETERS, SERVICE, Value};
+use super::{MAX_PARAMETERS, SERVICE, Setting};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
 use crate::service::request::{CallError, Client, ClientError};
@@ -22,13 +22,13 @@ pub struct ParameterInfo {
     /// What it is for, and its unit.
     pub description: String,
     /// Its value; `None` where the program says something unheard of.
-    pub value: Option<Value>,
+    pub value: Option<Setting>,
     /// The least it may be; of a text, an integer of bytes.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
-    pub least: Option<Value>,
+    pub least: Option<Setting>,
     /// The most it may be; of a text, an integer of bytes.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
-    pub most: Option<Value>,
+    pub most: Option<Setting>,
 }
 
 impl ParameterClient {
@@ -88,7 +88,7 @@ impl ParameterClient {
     pub fn set(
         &mut self,
         name: &str,
-        value: &Value,
+        value: &Setting,
         timeout: Duration,
     ) -> Result<ParameterInfo, CallError> {
         self.one(
@@ -121,7 +121,7 @@ impl ParameterClient {
 
 impl ParameterInfo {
     fn of(parameter: Parameter) -> Self {
-        let value = |it: &ParameterValue| Value::from_wire(it);
+        let value = |it: &ParameterValue| Setting::from_wire(it);
         Self {
             value: value(&parameter.value),
             least: value(&parameter.least),

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use super::{Kind, MAX_TEXT, Value};
+use super::{Kind, MAX_TEXT, Setting};
 use crate::sync::Lock;
 
 /// Reads a parameter that is true or false.
@@ -125,48 +125,52 @@ impl Place {
         }
     }
 
-    pub(super) fn get(&self) -> Value {
+    pub(super) fn get(&self) -> Setting {
         match self {
-            Self::Bool(it) => Value::Bool(BoolParameter(Arc::clone(it)).get()),
-            Self::Integer(it, _) => Value::Integer(IntegerParameter(Arc::clone(it)).get()),
-            Self::Number(it, _) => Value::Number(NumberParameter(Arc::clone(it)).get()),
-            Self::Text(it, _) => Value::Text(TextParameter(Arc::clone(it)).get()),
+            Self::Bool(it) => Setting::Bool(BoolParameter(Arc::clone(it)).get()),
+            Self::Integer(it, _) => Setting::Integer(IntegerParameter(Arc::clone(it)).get()),
+            Self::Number(it, _) => Setting::Number(NumberParameter(Arc::clone(it)).get()),
+            Self::Text(it, _) => Setting::Text(TextParameter(Arc::clone(it)).get()),
         }
     }
 
     /// The least and the most it may be; of a text, its bytes.
-    pub(super) fn limits(&self) -> Option<(Value, Value)> {
+    pub(super) fn limits(&self) -> Option<(Setting, Setting)> {
         Some(match self {
             Self::Bool(_) => return None,
-            Self::Integer(_, range) => {
-                (Value::Integer(*range.start()), Value::Integer(*range.end()))
-            }
-            Self::Number(_, range) => (Value::Number(*range.start()), Value::Number(*range.end())),
+            Self::Integer(_, range) => (
+                Setting::Integer(*range.start()),
+                Setting::Integer(*range.end()),
+            ),
+            Self::Number(_, range) => (
+                Setting::Number(*range.start()),
+                Setting::Number(*range.end()),
+            ),
             Self::Text(_, most) => {
                 let most = i64::try_from(*most).unwrap_or(i64::MAX);
-                (Value::Integer(0), Value::Integer(most))
+                (Setting::Integer(0), Setting::Integer(most))
             }
         })
     }
 
     /// Sets it, or says why not.
-    pub(super) fn set(&self, value: &Value) -> Result<(), String> {
+    pub(super) fn set(&self, value: &Setting) -> Result<(), String> {
         let kind = self.kind();
         let Some(value) = value.as_kind(kind) else {
             return Err(format!("it is {kind}, not {}", value.kind()));
         };
         match (self, &value) {
-            (Self::Bool(place), Value::Bool(value)) => place.store(*value, Ordering::Release),
-            (Self::Integer(place, range), Value::Integer(value)) => {
+            (Self::Bool(place), Setting::Bool(value)) => place.store(*value, Ordering::Release),
+            (Self::Integer(place, range), Setting::Integer(value)) => {
                 within(range.contains(value), value, range.start(), range.end())?;
                 place.store(*value, Ordering::Release);
             }
-            (Self::Number(place, range), Value::Number(value)) => {
+            (Self::Number(place, range), Setting::Number(value)) => {
                 // No range holds NaN.
                 within(range.contains(value), value, range.start(), range.end())?;
                 place.store(value.to_bits(), Ordering::Release);
             }
-            (Self::Text(place, most), Value::Text(value)) => {
+            (Self::Text(place, most), Setting::Text(value)) => {
                 let length = value.len();
                 if length > *most {
                     return Err(format!("it may have {most} bytes, not {length}"));

@@ -3,7 +3,7 @@
 //! ```
 //! use std::time::Duration;
 //! use kadenz_msg::bus::Bus;
-//! use kadenz_msg::service::parameters::{ParameterClient, Parameters, Value};
+//! use kadenz_msg::service::parameters::{ParameterClient, Parameters, Setting};
 //! use kadenz_rt::tuning::Tuning;
 //!
 //! let bus = Bus::open("memq://")?;
@@ -14,8 +14,8 @@
 //!
 //! let mut others = ParameterClient::new(&bus, "arm")?;
 //! let timeout = Duration::from_secs(5);
-//! others.set("gain", &Value::Number(0.75), timeout)?;
-//! let refused = others.set("gain", &Value::Number(2.0), timeout).unwrap_err();
+//! others.set("gain", &Setting::Number(0.75), timeout)?;
+//! let refused = others.set("gain", &Setting::Number(2.0), timeout).unwrap_err();
 //! assert!(refused.to_string().contains("0 to 1"));
 //!
 //! // In the program's loop:
@@ -68,7 +68,7 @@ const PAGE: usize = 64;
     serde(untagged),
     schemars(rename = "ParameterValue")
 )]
-pub enum Value {
+pub enum Setting {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
@@ -103,7 +103,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for Setting {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(it) => it.fmt(formatter),
@@ -114,7 +114,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl Value {
+impl Setting {
     /// Which kind it is of.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -129,10 +129,10 @@ impl Value {
     /// What a user types, as a value of a kind; `None` where it is none.
     ///
     /// ```
-    /// use kadenz_msg::service::parameters::{Kind, Value};
+    /// use kadenz_msg::service::parameters::{Kind, Setting};
     ///
-    /// assert_eq!(Value::parse("0.5", Kind::Number), Some(Value::Number(0.5)));
-    /// assert_eq!(Value::parse("0.5", Kind::Integer), None);
+    /// assert_eq!(Setting::parse("0.5", Kind::Number), Some(Setting::Number(0.5)));
+    /// assert_eq!(Setting::parse("0.5", Kind::Integer), None);
     /// ```
     #[must_use]
     pub fn parse(text: &str, kind: Kind) -> Option<Self> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::server::{Asked, Counts, ReplyCache, RequestServer};
+use super::server::{Counts, ReplyCache, RequestContext, RequestServer};
 use crate::arrival::Stamps;
 use crate::bus::{Delivery, RecvError};
 use crate::channel::Channel;
@@ -42,7 +42,7 @@ impl<Req: Message + Default, F> Served<Req, F> {
     /// counted, or to an answer that cannot be sent.
     pub(in crate::service) fn hear<Rep: Message>(&mut self, message: &[u8])
     where
-        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+        F: FnMut(&Req, &RequestContext) -> Result<Rep, String>,
     {
         match Request::decode(message) {
             Ok(request) => self.server.take(&request, &delivery()),

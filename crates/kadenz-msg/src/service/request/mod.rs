@@ -29,7 +29,7 @@ pub(super) mod fuzzing;
 mod server;
 
 pub use client::{Answer, CallError, Client, ClientError};
-pub use server::{Asked, ServeError, Server, ServerCounters};
+pub use server::{RequestContext, ServeError, Server, ServiceCounters};
 
 use crate::channel::{Channel, ChannelError};
 

@@ -29,7 +29,7 @@ pub struct Server {
 
 /// What became of the requests of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServerCounters {
+pub struct ServiceCounters {
     /// Requests that were answered.
     pub answered: u64,
     /// Requests that were refused: by the handler, or because they were too long or of another type.
@@ -56,7 +56,7 @@ pub(super) struct Counts {
 
 /// Who asks, and when the question passed where.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct RequestContext {
     /// The client's number.
     pub client: i64,
     /// Which of its calls it is.
@@ -96,7 +96,7 @@ impl Bus {
         Rep: Message,
         F: FnMut(&Req) -> Result<Rep, String> + Send + 'static,
     {
-        let handler = move |request: &Req, _: &Asked| handler(request);
+        let handler = move |request: &Req, _: &RequestContext| handler(request);
         self.serve_with(name, &ServiceOptions::default(), tuning, handler)
     }
 
@@ -114,7 +114,7 @@ impl Bus {
     where
         Req: Message + Default + Send + 'static,
         Rep: Message,
-        F: FnMut(&Req, &Asked) -> Result<Rep, String> + Send + 'static,
+        F: FnMut(&Req, &RequestContext) -> Result<Rep, String> + Send + 'static,
     {
         // A name is not a pattern: a service answers on one channel.
         let channel = Channel::new(name)?;
@@ -165,10 +165,10 @@ impl Server {
     /// # Real-time safety
     /// Real-time safe.
     #[must_use]
-    pub fn counters(&self) -> ServerCounters {
+    pub fn counters(&self) -> ServiceCounters {
         let of = |it: &AtomicU64| it.load(Ordering::Relaxed);
         let queue = self.callback.watcher().counters();
-        ServerCounters {
+        ServiceCounters {
             answered: of(&self.counts.answered),
             refused: of(&self.counts.refused),
             repeated: of(&self.counts.repeated),
@@ -203,12 +203,12 @@ where
     pub(super) fn take<Rep>(&mut self, request: &Request, delivery: &Delivery)
     where
         Rep: Message,
-        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+        F: FnMut(&Req, &RequestContext) -> Result<Rep, String>,
     {
         if !self.reply_cache.is_new(request.client, request.number) {
             return add(&self.counts.repeated);
         }
-        let asked = Asked {
+        let asked = RequestContext {
             client: request.client,
             number: request.number,
             delivery: *delivery,
@@ -228,10 +228,10 @@ where
     }
 
     /// Puts the encoded answer into the reply.
-    fn answer<Rep>(&mut self, payload: &[u8], asked: &Asked) -> Result<(), String>
+    fn answer<Rep>(&mut self, payload: &[u8], asked: &RequestContext) -> Result<(), String>
     where
         Rep: Message,
-        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+        F: FnMut(&Req, &RequestContext) -> Result<Rep, String>,
     {
         bounded("the request", payload.len(), self.longest)?;
         let decoded = self.request.decode_from(payload);

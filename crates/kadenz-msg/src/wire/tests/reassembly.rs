@@ -14,7 +14,7 @@ fn at(ms: u64) -> MonotonicTime {
 }
 
 fn small(bytes: usize) -> Reassembly {
-    Reassembly::new(Limits {
+    Reassembly::new(ReassemblyLimits {
         bytes,
         messages: 4,
         idle: Duration::from_secs(1),
@@ -118,9 +118,9 @@ fn a_message_whose_fragments_leave_a_hole_is_never_delivered() {
 
 #[test]
 fn a_header_that_promises_much_takes_little() {
-    let mut reassembly = Reassembly::new(Limits {
+    let mut reassembly = Reassembly::new(ReassemblyLimits {
         bytes: MAX_MESSAGE + 1_000_000,
-        ..Limits::default()
+        ..ReassemblyLimits::default()
     });
     let payload = vec![0; MAX_MESSAGE];
     let fragments = Fragments::new(0, &"A".parse().unwrap(), &payload, FRAGMENT_BYTES).unwrap();
@@ -140,7 +140,7 @@ fn a_header_that_promises_much_takes_little() {
 
 #[test]
 fn a_fragment_far_behind_all_that_came_takes_nothing_and_the_message_is_incomplete() {
-    let mut reassembly = Reassembly::new(Limits::default());
+    let mut reassembly = Reassembly::new(ReassemblyLimits::default());
     let sent = datagrams(5, "A", &vec![1; 10_000_000], FRAGMENT_BYTES);
     let (last, before) = sent.split_last().unwrap();
     add(&mut reassembly, SENDER, &before[0], at(0));
@@ -241,7 +241,7 @@ fn a_steady_stream_of_messages_of_1_mb_allocates_nothing_after_the_first() {
     let sent: Vec<_> = (0..20)
         .map(|it| datagrams(it, "CAMERA", &payload, FRAGMENT_BYTES))
         .collect();
-    let mut reassembly = Reassembly::new(Limits::default());
+    let mut reassembly = Reassembly::new(ReassemblyLimits::default());
     let mut mine = Vec::with_capacity(1_000_000);
     let mut feed = |sent: &[Vec<u8>]| {
         for datagram in sent {

@@ -21,7 +21,8 @@ use crate::figures::{duration, printed};
 use crate::matrix::document;
 use crate::matrix::layout;
 use crate::matrix::{
-    Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation, Standing, paper,
+    Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
+    RecommendationStanding, paper,
 };
 use crate::summary::Summary;
 
@@ -81,12 +82,12 @@ fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
     out.tag("</section>");
 }
 
-fn look(standing: Standing) -> (&'static str, &'static str) {
+fn look(standing: RecommendationStanding) -> (&'static str, &'static str) {
     match standing {
-        Standing::Keeps => ("kept", "#i-kept"),
-        Standing::SoFar { .. } => ("mixed", "#i-mixed"),
-        Standing::NoneKeeps => ("missed", "#i-missed"),
-        Standing::Unknown => ("unknown", "#i-unknown"),
+        RecommendationStanding::Keeps => ("kept", "#i-kept"),
+        RecommendationStanding::SoFar { .. } => ("mixed", "#i-mixed"),
+        RecommendationStanding::NoneKeeps => ("missed", "#i-missed"),
+        RecommendationStanding::Unknown => ("unknown", "#i-unknown"),
     }
 }
 
@@ -97,11 +98,11 @@ fn headline(recommendation: &Recommendation) -> String {
         Some(combination) => combination.to_string(),
     };
     match recommendation.standing {
-        Standing::Keeps if none => "Nothing is needed".to_owned(),
-        Standing::Keeps => format!("{name} is enough"),
-        Standing::SoFar { .. } => format!("{name} kept the deadline so far"),
-        Standing::NoneKeeps => "No combination keeps the deadline".to_owned(),
-        Standing::Unknown => "Nothing can be recommended".to_owned(),
+        RecommendationStanding::Keeps if none => "Nothing is needed".to_owned(),
+        RecommendationStanding::Keeps => format!("{name} is enough"),
+        RecommendationStanding::SoFar { .. } => format!("{name} kept the deadline so far"),
+        RecommendationStanding::NoneKeeps => "No combination keeps the deadline".to_owned(),
+        RecommendationStanding::Unknown => "Nothing can be recommended".to_owned(),
     }
 }
 

@@ -113,7 +113,7 @@ fn nothing_is_needed_where_no_tuning_keeps_the_deadline() {
         permanent,
         ..
     } = matrix.recommendation.clone();
-    assert_eq!(standing, Standing::Keeps);
+    assert_eq!(standing, RecommendationStanding::Keeps);
     assert_eq!(combination, Some(Combination::NONE));
     assert_eq!(permanent, None);
     assert_eq!(
@@ -135,7 +135,10 @@ fn the_cheapest_that_keeps_it_under_every_load_is_recommended() {
     cells.push(cell(Load::Unloaded, "PM", STEADY));
     cells.push(cell(Load::Heavy, "PM", LATE));
     let matrix = of(cells);
-    assert_eq!(matrix.recommendation.standing, Standing::Keeps);
+    assert_eq!(
+        matrix.recommendation.standing,
+        RecommendationStanding::Keeps
+    );
     assert_eq!(matrix.recommendation.combination, "PC".parse().ok());
     let text = said(&matrix);
     assert!(
@@ -199,7 +202,7 @@ fn where_none_keeps_it_the_closest_is_named_with_what_it_lacks() {
     let close: &[(i64, u64)] = &[(10_000, 59_997), (512_000, 3)];
     let matrix = of(both(&[("none", LATE), ("PMC", close), ("PMCS", LATE)]));
     let recommendation = &matrix.recommendation;
-    assert_eq!(recommendation.standing, Standing::NoneKeeps);
+    assert_eq!(recommendation.standing, RecommendationStanding::NoneKeeps);
     assert_eq!(recommendation.combination, "PMC".parse().ok());
     assert_eq!(recommendation.permanent, None);
     let text = said(&matrix);
@@ -230,7 +233,10 @@ fn what_was_not_granted_is_never_recommended() {
     let mut cells = both(&[("none", LATE), ("P", STEADY)]);
     cells.iter_mut().for_each(|cell| refuse(cell, "policy"));
     let matrix = of(cells);
-    assert_eq!(matrix.recommendation.standing, Standing::NoneKeeps);
+    assert_eq!(
+        matrix.recommendation.standing,
+        RecommendationStanding::NoneKeeps
+    );
     assert_eq!(matrix.recommendation.combination, Some(Combination::NONE));
 }
 
@@ -241,7 +247,10 @@ fn a_measure_of_which_the_run_tells_nothing_was_not_granted() {
         series.series.tuning.clear();
     }
     let matrix = of(cells);
-    assert_eq!(matrix.recommendation.standing, Standing::NoneKeeps);
+    assert_eq!(
+        matrix.recommendation.standing,
+        RecommendationStanding::NoneKeeps
+    );
     assert!(said(&matrix).contains("M is left out"), "{}", said(&matrix));
 }
 
@@ -251,7 +260,7 @@ fn too_few_samples_are_named_with_what_is_missing() {
     let matrix = of(both(&[("none", LATE), ("P", few), ("PM", few)]));
     assert_eq!(
         matrix.recommendation.standing,
-        Standing::SoFar { more: 9_956 }
+        RecommendationStanding::SoFar { more: 9_956 }
     );
     assert_eq!(matrix.recommendation.combination, "P".parse().ok());
     let text = said(&matrix);
@@ -290,7 +299,10 @@ fn an_interrupted_matrix_says_what_it_lacks() {
     assert!(said(&matrix).contains("Nothing was measured under heavy load"));
 
     let empty = of(vec![]);
-    assert_eq!(empty.recommendation.standing, Standing::Unknown);
+    assert_eq!(
+        empty.recommendation.standing,
+        RecommendationStanding::Unknown
+    );
 }
 
 #[test]

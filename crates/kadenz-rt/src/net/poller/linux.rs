@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Change, Wait, Waker};
+use super::{Readiness, Wait, Waker};
 use crate::clock;
 use crate::net::watch::Wakes;
 use crate::os::linux::epoll::Epoll;
@@ -64,9 +64,9 @@ impl Parts {
         Ok(())
     }
 
-    pub(super) fn changes(&self) -> impl Iterator<Item = Change> + '_ {
+    pub(super) fn changes(&self) -> impl Iterator<Item = Readiness> + '_ {
         let sockets = self.epoll.changes().filter(|change| change.token != WAKER);
-        sockets.map(|change| Change {
+        sockets.map(|change| Readiness {
             token: change.token,
             readable: change.readable,
             writable: change.writable,

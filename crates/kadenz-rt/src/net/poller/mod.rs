@@ -35,7 +35,7 @@ use super::watch::{Waker, Watched};
 /// What became of a socket. A change is told once: whoever hears of one reads (or writes, or accepts)
 /// until there is nothing more to be done, or remembers that there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct Readiness {
     /// The number that the socket was added with.
     pub token: u64,
     /// Something came, or the connection ended, which reading tells.
@@ -96,7 +96,7 @@ impl Poller {
 
     /// What the last wait has found: some of the changes, where there are many; the next wait tells
     /// others.
-    pub fn changes(&self) -> impl Iterator<Item = Change> + '_ {
+    pub fn changes(&self) -> impl Iterator<Item = Readiness> + '_ {
         self.0.changes()
     }
 }

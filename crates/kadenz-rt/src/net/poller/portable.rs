@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use super::{Change, Wait, Waker};
+use super::{Readiness, Wait, Waker};
 use crate::clock;
 use crate::net::watch::Wakes;
 
@@ -50,8 +50,8 @@ impl Parts {
         Ok(())
     }
 
-    pub(super) fn changes(&self) -> impl Iterator<Item = Change> + '_ {
-        self.tokens.iter().map(|token| Change {
+    pub(super) fn changes(&self) -> impl Iterator<Item = Readiness> + '_ {
+        self.tokens.iter().map(|token| Readiness {
             token: *token,
             readable: true,
             writable: true,

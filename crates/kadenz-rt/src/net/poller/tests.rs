@@ -12,7 +12,7 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// Waits until a socket has told that.
-fn until(poller: &mut Poller, is_it: impl Fn(&Change) -> bool) {
+fn until(poller: &mut Poller, is_it: impl Fn(&Readiness) -> bool) {
     loop {
         poller.wait(Wait::Forever).unwrap();
         if poller.changes().any(|change| is_it(&change)) {

@@ -109,7 +109,7 @@ impl UdpPort {
 
     /// A way to end this port's wait from another thread.
     #[must_use]
-    pub fn waker(&self) -> Waker {
+    pub fn waker(&self) -> PortWaker {
         self.system.waker()
     }
 
@@ -142,10 +142,10 @@ impl UdpPort {
     ///
     /// # Real-time safety
     /// Real-time safe. One system call where something waits already. Else, where nobody holds a
-    /// [`Waker`] and the deadline is more than two ticks of the kernel away, mostly one more, and one
+    /// [`PortWaker`] and the deadline is more than two ticks of the kernel away, mostly one more, and one
     /// for each two ticks of silence; otherwise one to three more for each time the kernel wakes the
     /// thread. Waiting never outlasts the deadline but by the scheduler's lateness, and ends early for
-    /// a [`Waker`] and for a signal.
+    /// a [`PortWaker`] and for a signal.
     pub fn receive_batch(
         &mut self,
         inbox: &mut Inbox,
@@ -292,7 +292,7 @@ pub enum Reception {
     Datagrams(usize),
     /// Nothing came until the deadline.
     Nothing,
-    /// A [`Waker`] was used. Datagrams that wait are left for the next call.
+    /// A [`PortWaker`] was used. Datagrams that wait are left for the next call.
     Woken,
     /// A signal was handled by this thread, and nothing had come.
     Interrupted,
@@ -326,9 +326,9 @@ impl Reception {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Waker(system::WakerParts);
+pub struct PortWaker(system::WakerParts);
 
-impl Waker {
+impl PortWaker {
     /// Ends the wait.
     ///
     /// # Real-time safety

@@ -20,7 +20,7 @@ pub struct PortOptions {
     pub share_address: bool,
     /// Take part in multicast.
     pub multicast: Option<Multicast>,
-    /// Let a [`Waker`](super::Waker) end a wait up to two ticks of the kernel late, so that a wait that
+    /// Let a [`PortWaker`](super::PortWaker) end a wait up to two ticks of the kernel late, so that a wait that
     /// may be woken costs no more system calls, and no more latency, than one that may not.
     pub wakers_may_be_late: bool,
     /// Allow datagrams to broadcast addresses.

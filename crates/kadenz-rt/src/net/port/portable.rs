@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::inbox::{About, MAX_DATAGRAM};
 use super::{
     Fragmentation, Granted, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
-    ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey, TransmitStamp,
-    Wait, Waker,
+    PortWaker, ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey,
+    TransmitStamp, Wait,
 };
 use crate::clock;
 use crate::tuning::Measure;
@@ -89,8 +89,8 @@ impl Port {
             .map_err(|error| socket_error(&error))
     }
 
-    pub(super) fn waker(&self) -> Waker {
-        Waker(WakerParts(Arc::clone(&self.woken)))
+    pub(super) fn waker(&self) -> PortWaker {
+        PortWaker(WakerParts(Arc::clone(&self.woken)))
     }
 
     pub(super) fn receive(

@@ -31,7 +31,7 @@ fn drain(reorder: &mut Reorder, now: MonotonicTime, out: &mut Vec<(u16, u64)>) {
 }
 
 /// Pushes a packet a millisecond.
-fn given(limits: ReorderLimits, sequences: &[u16]) -> (Vec<(u16, u64)>, Counts) {
+fn given(limits: ReorderLimits, sequences: &[u16]) -> (Vec<(u16, u64)>, ReorderCounts) {
     let (mut reorder, mut out) = (Reorder::new(limits), Vec::new());
     for (ms, sequence) in sequences.iter().enumerate() {
         let now = at_ms(ms as u64);
@@ -50,11 +50,11 @@ fn numbers(out: &[(u16, u64)]) -> Vec<u16> {
 fn packets_come_in_order_across_the_wrap() {
     let (out, counts) = given(ReorderLimits::UDP, &[65_533, 65_535, 65_534, 1, 0, 1, 2]);
     assert_eq!(numbers(&out), [65_533, 65_534, 65_535, 0, 1, 2]);
-    let expected = Counts {
+    let expected = ReorderCounts {
         received: 6,
         duplicated: 1,
         reordered: 2,
-        ..Counts::default()
+        ..ReorderCounts::default()
     };
     assert_eq!(counts, expected);
 }
@@ -76,12 +76,12 @@ fn a_missing_packet_is_given_up_after_its_time() {
     reorder.push(&packet(11, 1), at_ms(52));
     reorder.push(&packet(12, 1), at_ms(53));
     drain(&mut reorder, at_ms(53), &mut out);
-    let expected = Counts {
+    let expected = ReorderCounts {
         received: 3,
         lost: 1,
         late: 1,
         duplicated: 1,
-        ..Counts::default()
+        ..ReorderCounts::default()
     };
     assert_eq!((out.len(), reorder.counts()), (3, expected));
 }

@@ -29,7 +29,7 @@ fn answer(
     status: u16,
     fields: &str,
     body: &str,
-) -> Result<Option<Event>, RtspError> {
+) -> Result<Option<RtspEvent>, RtspError> {
     let head = format!("RTSP/1.0 {status} X\r\n{fields}\r\n");
     let (head, _) = Head::parse(head.as_bytes()).unwrap().unwrap();
     client.response(status, &head, body.as_bytes(), start())
@@ -38,7 +38,7 @@ fn answer(
 fn playing(client: &mut Client, session: &str) {
     answer(client, 200, "", SDP).unwrap();
     answer(client, 200, session, "").unwrap();
-    assert_eq!(answer(client, 200, "", ""), Ok(Some(Event::Playing)));
+    assert_eq!(answer(client, 200, "", ""), Ok(Some(RtspEvent::Playing)));
     client.output();
 }
 
@@ -73,7 +73,7 @@ fn a_stream_is_opened_by_three_questions() {
     assert!(
         matches!(
             event,
-            Some(Event::SetUp(Granted {
+            Some(RtspEvent::SetUp(Granted {
                 channels: (4, 5),
                 ..
             }))
@@ -87,7 +87,7 @@ fn a_stream_is_opened_by_three_questions() {
     );
     assert_eq!(
         answer(&mut client, 200, "CSeq: 3\r\n", ""),
-        Ok(Some(Event::Playing))
+        Ok(Some(RtspEvent::Playing))
     );
     client.tear_down(start());
     assert!(output(&mut client).starts_with("TEARDOWN rtsp://h/cam/"));
@@ -214,6 +214,6 @@ fn what_a_camera_refuses_or_leaves_unanswered_is_an_error() {
     let event = answer(&mut elsewhere, 302, "Location: rtsp://other/cam\r\n", "");
     assert_eq!(
         event,
-        Ok(Some(Event::Redirected("rtsp://other/cam".to_owned())))
+        Ok(Some(RtspEvent::Redirected("rtsp://other/cam".to_owned())))
     );
 }

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
-use super::super::super::jpeg::{Found, Scanner};
+use super::super::super::jpeg::{ImageBoundary, Scanner};
 use super::super::super::rtp::Packet;
 use super::super::Encoded;
 use super::*;
@@ -43,8 +43,11 @@ fn fragment(offset: u8, quality: u8, rest: &[&[u8]]) -> Vec<u8> {
 /// That it is a file from beginning to end, with the data in it.
 fn assert_is_jpeg(bytes: &[u8], data: &[u8]) {
     let mut scanner = Scanner::default();
-    assert_eq!(scanner.scan(bytes), Some(Found::Begin(2)));
-    assert_eq!(scanner.scan(&bytes[2..]), Some(Found::End(bytes.len() - 2)));
+    assert_eq!(scanner.scan(bytes), Some(ImageBoundary::Begin(2)));
+    assert_eq!(
+        scanner.scan(&bytes[2..]),
+        Some(ImageBoundary::End(bytes.len() - 2))
+    );
     assert!(bytes.ends_with(&[data, &[0xff, 0xd9]].concat()));
 }
 

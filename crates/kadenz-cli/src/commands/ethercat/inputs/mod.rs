@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::running_loop::control_socket::Layout;
+use kadenz_ethercat::running_loop::control_socket::ProcessImageLayout;
 use kadenz_rt::beat::Rate;
 
 use super::device::Which;
@@ -140,7 +140,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 fn chosen(
     options: &Options,
     running: &mut RunningLoop,
-    layout: &Layout,
+    layout: &ProcessImageLayout,
 ) -> anyhow::Result<Vec<Shown>> {
     let devices = running.devices()?;
     let meant = options.device.among(devices.iter().cloned())?;

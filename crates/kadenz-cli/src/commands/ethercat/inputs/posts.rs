@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{CycleImage, Heading};
 use kadenz_ethercat::control::process_image::{ProcessImageError, Reader};
-use kadenz_ethercat::running_loop::control_socket::{ClientError, Layout};
+use kadenz_ethercat::running_loop::control_socket::{ClientError, ProcessImageLayout};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::shared::Viewer;
@@ -46,7 +46,7 @@ impl Posts {
     /// One whose last cycle is older than `oldest` stands still.
     pub(super) fn open(
         running: RunningLoop,
-        layout: &Layout,
+        layout: &ProcessImageLayout,
         oldest: Option<Duration>,
     ) -> anyhow::Result<Self> {
         let name = running.name.clone();

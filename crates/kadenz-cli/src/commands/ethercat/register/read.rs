@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::wire::SyncManager;
 use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
-use kadenz_ethercat::wire::sync_manager::Mode;
+use kadenz_ethercat::wire::sync_manager::SyncManagerMode;
 use kadenz_report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -209,7 +209,7 @@ fn touches_a_mailbox(
     Ok(managers.any(|it| {
         let behind = u32::from(it.start) + u32::from(it.length);
         let overlaps = u32::from(it.start) < end && behind > u32::from(address);
-        it.active() && it.control.mode() == Some(Mode::Mailbox) && overlaps
+        it.active() && it.control.mode() == Some(SyncManagerMode::Mailbox) && overlaps
     }))
 }
 

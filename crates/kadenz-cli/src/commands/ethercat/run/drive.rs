@@ -5,7 +5,7 @@ use kadenz::ethercat::{
     BringUpNetworkError, CycleSeries, Flow, Network, NetworkBuilder, NetworkEvent, NetworkLoop,
     NetworkReport, RunRecording,
 };
-use kadenz_ethercat::control::cyclic::{EndedBy, Settings};
+use kadenz_ethercat::control::cyclic::{EndedBy, LoopSettings};
 use kadenz_ethercat::motion;
 use kadenz_lab::load::LoadKind;
 use kadenz_lab::measuring::Measuring;
@@ -27,7 +27,7 @@ pub(super) fn drive(
     options: &Options,
     file: Option<motion::Plan>,
     measuring: &Measuring,
-    settings: &Settings,
+    settings: &LoopSettings,
     stop: &Stop,
 ) -> anyhow::Result<NetworkReport> {
     let net = network(options, file, settings)?
@@ -77,7 +77,7 @@ pub(super) fn drive(
 fn network(
     options: &Options,
     file: Option<motion::Plan>,
-    settings: &Settings,
+    settings: &LoopSettings,
 ) -> anyhow::Result<NetworkBuilder<'static>> {
     let (net, demo) = match options.segment.place()? {
         Place::Interface(interface) => (Network::open(interface)?, options.demo),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kadenz::ethercat::{CycleSeries, Readers};
-use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
+use kadenz_ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
 use kadenz_ethercat::motion;
 use kadenz_lab::load::LoadKind;
 use kadenz_lab::measuring::Measuring;
@@ -219,7 +219,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// How it is measured, with this command's short words understood.
-fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring> {
+fn measuring(options: &Options, settings: &LoopSettings) -> anyhow::Result<Measuring> {
     let mut measuring = options.measure.measuring(&Defaults {
         policy: options.priority.map_or(Policy::Other, Policy::Fifo),
         samples: false,
@@ -259,10 +259,10 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
     Ok(measuring)
 }
 
-const fn mode_word(mode: Mode) -> &'static str {
+const fn mode_word(mode: LoopMode) -> &'static str {
     match mode {
-        Mode::Pipelined => "pipelined",
-        Mode::Synchronous { .. } => "synchronous",
+        LoopMode::Pipelined => "pipelined",
+        LoopMode::Synchronous { .. } => "synchronous",
     }
 }
 
@@ -291,11 +291,11 @@ fn interval(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<In
     let of_file = file.map_or(Duration::from_millis(1), |it| it.cycle);
     let cycle = options.cycle.map_or(of_file, |it| it.0);
     check_cycle(cycle)?;
-    Ok(Settings::every(cycle)?.interval)
+    Ok(LoopSettings::every(cycle)?.interval)
 }
 
 /// What was typed, or else what the file says.
-fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
+fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<LoopSettings> {
     let interval = interval(options, file)?;
     let cycle = interval.as_duration();
     check_cycle(cycle)?;
@@ -315,17 +315,17 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         Span(cycle)
     );
     let mode = match options.mode {
-        Some(ModeOption::Pipelined) => Mode::Pipelined,
-        Some(ModeOption::Synchronous) => Mode::Synchronous {
+        Some(ModeOption::Pipelined) => LoopMode::Pipelined,
+        Some(ModeOption::Synchronous) => LoopMode::Synchronous {
             wait: cycle * 3 / 4,
         },
-        None => file.map_or(Mode::Pipelined, |it| it.mode),
+        None => file.map_or(LoopMode::Pipelined, |it| it.mode),
     };
     let overrun = options.overrun.or(file.map(|it| it.overrun));
-    Ok(Settings {
+    Ok(LoopSettings {
         mode,
         overrun: overrun.unwrap_or_default(),
         interval,
-        ..Settings::every(cycle)?
+        ..LoopSettings::every(cycle)?
     })
 }

@@ -1,7 +1,7 @@
 //! `kadenz ethercat sdo list` and `sdo info`.
 
 use clap::Args;
-use kadenz_ethercat::main_device::dictionary::{self, Object};
+use kadenz_ethercat::main_device::dictionary::{self, DictionaryObject};
 use kadenz_ethercat::main_device::objects::{AccessError, Objects};
 use kadenz_ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
 use kadenz_report::document::{Answer, Document, Table, Version};
@@ -158,7 +158,7 @@ fn answers(objects: &mut dyn Objects, index: u16) -> Result<(), AccessError> {
 /// The value of an entry; `None` where it cannot be read.
 fn value_of(
     objects: &mut dyn Objects,
-    entry: &dictionary::Entry,
+    entry: &dictionary::DictionaryEntry,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     if !entry.access.any(Access::READ) {
         return Ok(None);
@@ -174,7 +174,7 @@ fn value_of(
 }
 
 impl ObjectReport {
-    fn of(object: Object, entries: Vec<ObjectEntry>) -> Self {
+    fn of(object: DictionaryObject, entries: Vec<ObjectEntry>) -> Self {
         Self {
             index: object.index,
             name: object.name,
@@ -213,7 +213,7 @@ impl ObjectReport {
 }
 
 impl ObjectEntry {
-    fn of(entry: dictionary::Entry, value: Option<Vec<u8>>) -> Self {
+    fn of(entry: dictionary::DictionaryEntry, value: Option<Vec<u8>>) -> Self {
         let known = ValueType::of(entry.data_type);
         let r#type = known.unwrap_or(ValueType::Bytes);
         let DataType(data_type) = entry.data_type;

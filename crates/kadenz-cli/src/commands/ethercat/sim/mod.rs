@@ -11,7 +11,7 @@ pub(super) mod serve;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 
 use super::segment::Virtual;
 use crate::options::Span;
@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     serve(options, &plan, interface)
 }
 
-fn plan(options: &Options) -> anyhow::Result<Plan> {
+fn plan(options: &Options) -> anyhow::Result<SegmentPlan> {
     let segment = options.devices.as_ref().unwrap_or(&options.segment);
     let mut plan = segment.plan()?;
     anyhow::ensure!(
@@ -109,12 +109,12 @@ fn plan(options: &Options) -> anyhow::Result<Plan> {
 }
 
 #[cfg(target_os = "linux")]
-fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::Result<Outcome> {
+fn serve(options: &Options, plan: &SegmentPlan, interface: &str) -> anyhow::Result<Outcome> {
     serve::serve(options, plan, interface)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn serve(_: &Options, _: &Plan, interface: &str) -> anyhow::Result<Outcome> {
+fn serve(_: &Options, _: &SegmentPlan, interface: &str) -> anyhow::Result<Outcome> {
     anyhow::bail!(
         "frames on an interface such as `{interface}` need Linux; other commands take --sim"
     )

@@ -1,7 +1,7 @@
 //! What people call the devices of a virtual segment.
 
 use kadenz_ethercat::port::Side;
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
 
 /// Devices by position and name, each with the cable towards the MainDevice.
@@ -22,7 +22,7 @@ struct Named {
 
 impl Names {
     /// Of a segment in which every cable is whole; `ring` is whether somebody is at its second interface.
-    pub(super) fn of(plan: &Plan, segment: &mut Segment, ring: bool) -> Self {
+    pub(super) fn of(plan: &SegmentPlan, segment: &mut Segment, ring: bool) -> Self {
         let mut positions = segment.positions(Side::Primary);
         let all = (0..segment.len()).map(|it| DeviceId(it as u16));
         let others: Vec<_> = all.filter(|it| !positions.contains(it)).collect();

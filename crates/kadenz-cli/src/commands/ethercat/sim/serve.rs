@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
 use kadenz_ethercat::sim::Counts;
-use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::serve::Pace;
 use kadenz_lab::stop::Stop;
 use kadenz_report::document::{Answer, Document, Version};
@@ -83,7 +83,11 @@ impl Answer for SimReport {
     }
 }
 
-pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::Result<Outcome> {
+pub(super) fn serve(
+    options: &Options,
+    plan: &SegmentPlan,
+    interface: &str,
+) -> anyhow::Result<Outcome> {
     let mut segment = plan.build()?;
     let is_ring = options.second.is_some();
     if !is_ring {

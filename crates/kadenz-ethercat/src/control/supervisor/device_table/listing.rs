@@ -1,7 +1,7 @@
 //! What objects devices have.
 
 use super::{DeviceTable, ObjectError};
-use crate::main_device::dictionary::{self, Object};
+use crate::main_device::dictionary::{self, DictionaryObject};
 use crate::main_device::exchange::Exchange;
 use crate::wire::coe::ListType;
 
@@ -29,7 +29,7 @@ impl DeviceTable {
         exchange: &mut dyn Exchange,
         device: usize,
         index: u16,
-    ) -> Result<Object, ObjectError> {
+    ) -> Result<DictionaryObject, ObjectError> {
         self.with_mail(exchange, device, |registers, mail| {
             dictionary::object(registers, mail, index)
         })

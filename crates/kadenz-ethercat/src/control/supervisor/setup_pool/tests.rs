@@ -211,7 +211,7 @@ fn receive_times_are_taken_by_a_frame_that_carries_nothing_else() {
     let mut exchange = waiting(&mut link);
     let mut registers = Registers::by(&mut exchange);
     prepare(&mut registers, &mut devices, None).unwrap();
-    let settings = clocks::Settings::default();
+    let settings = clocks::ClockSettings::default();
     let clocks = clocks::measure(&mut registers, &devices, &settings).unwrap();
     clocks.set(&mut registers, Epoch::Own).unwrap();
     let all = drives(&devices);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
-use super::{Bench, Bounds, Epoch, Node, Settings, Sync, measure, segment};
+use super::{Bench, Bounds, ClockSettings, Epoch, Node, Sync, measure, segment};
 use crate::main_device::clocks::{ClockError, TopologyError};
 use crate::main_device::exchange::{
     BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
@@ -75,9 +75,9 @@ fn nodes() -> [Node; 5] {
 
 /// All that is done with clocks, as far as it comes: how far that was.
 fn all_of_it(registers: &mut Registers<'_>, bench: &[super::SubDevice]) -> Result<u32, ClockError> {
-    let few = Settings {
+    let few = ClockSettings {
         rounds: 3,
-        ..Settings::default()
+        ..ClockSettings::default()
     };
     let mut clocks = measure(registers, bench, &few)?;
     let parents: Vec<_> = clocks.devices().iter().map(|it| it.parent).collect();

@@ -17,7 +17,7 @@ struct Pulses(Vec<(Time, u64)>, usize);
 impl crate::sim::Application for Pulses {
     fn change(
         &mut self,
-        _: crate::sim::Change,
+        _: crate::sim::StateChange,
         _: &mut dyn crate::sim::Pdi,
     ) -> crate::sim::Decision {
         crate::sim::Decision::Accept
@@ -51,10 +51,10 @@ fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
     let mut pulsing_segment = Segment::new(3);
     let mut end = End::Main(Side::Primary);
     for (at, drift_ppm) in [(0, 60.0), (1, -40.0), (2, 5.0_f64)] {
-        let settings = crate::sim::Settings {
+        let settings = crate::sim::DeviceSettings {
             drift_ppm,
             clock_start: at,
-            ..crate::sim::Settings::default()
+            ..crate::sim::DeviceSettings::default()
         };
         let id = pulsing_segment.add(pulsing(), settings).unwrap();
         let cable = Cable::default();
@@ -132,7 +132,7 @@ fn modes_of_the_sii_become_pulses() {
 fn a_device_that_samples_more_often_gets_sync1_once_a_cycle() {
     let mut segment = Segment::new(3);
     let id = segment
-        .add(pulsing(), crate::sim::Settings::default())
+        .add(pulsing(), crate::sim::DeviceSettings::default())
         .unwrap();
     let main = End::Main(Side::Primary);
     segment

@@ -8,19 +8,19 @@ use crate::sim::humanoid::humanoid;
 const EVERYTHING: &str =
     include_str!("../../../../../../conformance/ethercat/segment/everything.toml");
 
-fn read(text: &str) -> Result<Plan, FileError> {
-    Plan::parse("printed.toml", text, &mut |_| Ok(AXIS.to_owned()))
+fn read(text: &str) -> Result<SegmentPlan, FileError> {
+    SegmentPlan::parse("printed.toml", text, &mut |_| Ok(AXIS.to_owned()))
 }
 
 /// Prints a plan and reads it again.
-fn again(plan: &Plan) -> Plan {
+fn again(plan: &SegmentPlan) -> SegmentPlan {
     let text = plan.to_toml().unwrap();
     let again = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(again.to_toml().unwrap(), text);
     again
 }
 
-fn ensure_same(plan: &Plan) {
+fn ensure_same(plan: &SegmentPlan) {
     assert_eq!(format!("{:?}", again(plan)), format!("{plan:?}"));
 }
 

@@ -6,7 +6,7 @@ use super::motor::{Limits, Ramp};
 use super::objects::Slots;
 use super::{Motion, Motor, Parameters};
 use crate::sim::coe::Dictionary;
-use crate::wire::cia402::{Controlword, DriveState, Mode, Statusword};
+use crate::wire::cia402::{Controlword, DriveState, OperationMode, Statusword};
 
 /// Below this velocity, in rad/s, a joint stands.
 const STANDS: f64 = 0.01;
@@ -15,7 +15,7 @@ const STANDS: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub(super) struct Axis {
     pub(super) motion: Motion,
-    pub(super) mode: Mode,
+    pub(super) mode: OperationMode,
     pub(super) word: Controlword,
     pub(super) home: f64,
     /// Where the position loop wants to be now.
@@ -46,7 +46,7 @@ impl Axis {
                 position: parameters.start,
                 ..Motion::default()
             },
-            mode: Mode::None,
+            mode: OperationMode::None,
             word: Controlword::default(),
             home: 0.0,
             demand: parameters.start,
@@ -68,7 +68,7 @@ impl Axis {
 
     /// Forgets what was asked; the joint stays where it is, and so does home: encoders are absolute.
     pub(super) fn power_on(&mut self) {
-        self.mode = Mode::None;
+        self.mode = OperationMode::None;
         self.word = Controlword::default();
         self.hold();
     }
@@ -98,7 +98,7 @@ impl Axis {
     }
 
     /// Changes the mode, where it is another.
-    pub(super) fn choose(&mut self, mode: Mode, _motor: &Motor, _cycle_ns: u32) {
+    pub(super) fn choose(&mut self, mode: OperationMode, _motor: &Motor, _cycle_ns: u32) {
         if mode != self.mode {
             self.mode = mode;
             let integral = self.integral;
@@ -134,13 +134,13 @@ impl Axis {
         };
         let target = turn * radians(slots.target_position) + self.home;
         match self.mode {
-            Mode::CyclicPosition => {
+            OperationMode::CyclicPosition => {
                 self.target = target + turn * radians(slots.position_offset);
                 self.left = f64::from(cycle_ns) * 1e-9;
                 self.slope = (self.target - self.demand) / self.left.max(1e-6);
             }
-            Mode::ProfilePosition => self.set_point(target),
-            Mode::Homing => {
+            OperationMode::ProfilePosition => self.set_point(target),
+            OperationMode::Homing => {
                 let offset = turn * radians(slots.home_offset);
                 self.homing(objects.get(slots.homing_method), offset);
             }
@@ -201,8 +201,10 @@ impl Axis {
         if !matches!(
             state,
             DriveState::QuickStopActive | DriveState::FaultReactionActive
-        ) && !matches!(self.mode, Mode::ProfilePosition | Mode::ProfileVelocity)
-        {
+        ) && !matches!(
+            self.mode,
+            OperationMode::ProfilePosition | OperationMode::ProfileVelocity
+        ) {
             self.ramp = Ramp {
                 position: self.motion.position,
                 velocity: self.motion.velocity,
@@ -214,21 +216,21 @@ impl Axis {
     fn follow(&mut self, parameters: &Parameters, dt: f64) -> f64 {
         let halted = self.word.has(Controlword::HALT);
         match self.mode {
-            Mode::CyclicTorque | Mode::ProfileTorque if !halted => {
+            OperationMode::CyclicTorque | OperationMode::ProfileTorque if !halted => {
                 self.demand = self.motion.position;
                 self.target_torque + self.torque_offset
             }
-            Mode::CyclicVelocity if !halted => {
+            OperationMode::CyclicVelocity if !halted => {
                 self.demand = self.motion.position;
                 self.velocity_loop(parameters, self.target_velocity, dt)
             }
-            Mode::ProfileVelocity => {
+            OperationMode::ProfileVelocity => {
                 let wanted = if halted { 0.0 } else { self.target_velocity };
                 self.ramp.towards_velocity(wanted, &self.limits, dt);
                 self.demand = self.motion.position;
                 self.velocity_loop(parameters, self.ramp.velocity, dt)
             }
-            Mode::ProfilePosition => {
+            OperationMode::ProfilePosition => {
                 if halted {
                     self.ramp.towards_velocity(0.0, &self.limits, dt);
                 } else {
@@ -237,7 +239,7 @@ impl Axis {
                 self.demand = self.ramp.position;
                 self.position_loop(parameters, self.ramp.velocity, dt)
             }
-            Mode::CyclicPosition if !halted => {
+            OperationMode::CyclicPosition if !halted => {
                 let slope = if self.left > 0.0 { self.slope } else { 0.0 };
                 if self.left > dt {
                     self.demand += slope * dt;
@@ -291,8 +293,10 @@ impl Axis {
         }
         let reached = |it: bool| if it { Statusword::TARGET_REACHED } else { 0 };
         match self.mode {
-            Mode::CyclicPosition | Mode::CyclicVelocity | Mode::CyclicTorque => Statusword::MODE_12,
-            Mode::ProfilePosition => {
+            OperationMode::CyclicPosition
+            | OperationMode::CyclicVelocity
+            | OperationMode::CyclicTorque => Statusword::MODE_12,
+            OperationMode::ProfilePosition => {
                 let there = self.ramp.position == self.target && self.following().abs() < 0.01;
                 reached(there)
                     | if self.acknowledged {
@@ -301,7 +305,7 @@ impl Axis {
                         0
                     }
             }
-            Mode::ProfileVelocity => {
+            OperationMode::ProfileVelocity => {
                 reached((self.motion.velocity - self.target_velocity).abs() < 0.05)
                     | if self.stands() {
                         Statusword::MODE_12
@@ -309,12 +313,12 @@ impl Axis {
                         0
                     }
             }
-            Mode::Homing => match self.homed {
+            OperationMode::Homing => match self.homed {
                 Some(true) => Statusword::MODE_12 | Statusword::TARGET_REACHED,
                 Some(false) => Statusword::MODE_13 | Statusword::TARGET_REACHED,
                 None => 0,
             },
-            Mode::None | Mode::ProfileTorque => 0,
+            OperationMode::None | OperationMode::ProfileTorque => 0,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::sim::Time;
 use crate::sim::coe::Dictionary;
 use crate::wire::State;
 use crate::wire::cia402::{
-    Controlword, DriveState, Machine, Mode, Outcome, Statusword, error_code, object,
+    Controlword, DriveState, Machine, MachineOutcome, OperationMode, Statusword, error_code, object,
 };
 use crate::wire::coe::{Abort, Address, Emergency};
 use axis::Axis;
@@ -129,7 +129,7 @@ impl Drive {
 
     /// Goes to fault; gives the emergency where it is a new one.
     fn fault(&mut self, code: u16, objects: &mut Dictionary) -> Option<Emergency> {
-        if self.machine.fault() == Outcome::Same {
+        if self.machine.fault() == MachineOutcome::Same {
             return None;
         }
         let register = error_register(code);
@@ -151,7 +151,7 @@ impl Drive {
         let outcome = self.machine.control(word, stays);
         self.axis.word = word;
         match outcome {
-            Outcome::Changed(DriveState::Fault, DriveState::SwitchOnDisabled) => {
+            MachineOutcome::Changed(DriveState::Fault, DriveState::SwitchOnDisabled) => {
                 objects.set(slots.error_code, 0);
                 objects.set(slots.error_register, 0);
                 if let Some(code) = self.failing {
@@ -163,13 +163,13 @@ impl Drive {
                     data: [0; 5],
                 });
             }
-            Outcome::Changed(_, DriveState::OperationEnabled) => {
+            MachineOutcome::Changed(_, DriveState::OperationEnabled) => {
                 self.axis.enable(&self.parameters.motor);
             }
             _ => {}
         }
         let mode = objects.get(slots.mode) as i8;
-        let mode = Mode::from_number(mode).unwrap_or(Mode::None);
+        let mode = OperationMode::from_number(mode).unwrap_or(OperationMode::None);
         self.axis
             .choose(mode, &self.parameters.motor, moment.cycle_ns);
         None
@@ -271,7 +271,7 @@ impl Behaviour for Drive {
 
     fn check(&self, _: &Dictionary, address: Address, value: &[u8]) -> Result<(), Abort> {
         match (address.index, value) {
-            (object::MODE, [mode]) if Mode::from_number(mode.cast_signed()).is_none() => {
+            (object::MODE, [mode]) if OperationMode::from_number(mode.cast_signed()).is_none() => {
                 Err(Abort::VALUE)
             }
             // A joint that is held would turn round.

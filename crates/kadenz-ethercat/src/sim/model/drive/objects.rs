@@ -6,8 +6,8 @@ use super::Parameters;
 use crate::description::Hardware;
 use crate::description::Object;
 use crate::description::{Clock, Coe, Description, Pdo, PdoEntry};
-use crate::sim::coe::{Dictionary, Slot};
-use crate::wire::cia402::{Mode, Polarity, object};
+use crate::sim::coe::{Dictionary, DictionarySlot};
+use crate::wire::cia402::{OperationMode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType, Unit};
 use crate::wire::sii::{ClockMode, Direction, Identity};
 
@@ -64,7 +64,7 @@ pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Descript
             },
         },
     ];
-    let modes = Mode::ALL.iter().map(|it| it.supported_bit());
+    let modes = OperationMode::ALL.iter().map(|it| it.supported_bit());
     let coe = Coe {
         // A servo drive of CiA 402.
         device_type: 0x0002_0192,
@@ -283,35 +283,35 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
 /// Where the numbers are that the drive uses every step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
-    pub(super) controlword: Slot,
-    pub(super) statusword: Slot,
-    pub(super) error_code: Slot,
-    pub(super) error_register: Slot,
-    pub(super) quick_stop_option: Slot,
-    pub(super) mode: Slot,
-    pub(super) mode_display: Slot,
-    pub(super) position: Slot,
-    pub(super) position_demand: Slot,
-    pub(super) velocity: Slot,
-    pub(super) torque: Slot,
-    pub(super) torque_limit: Slot,
-    pub(super) following_error: Slot,
-    pub(super) following_window: Slot,
-    pub(super) following_timeout: Slot,
-    pub(super) target_position: Slot,
-    pub(super) target_velocity: Slot,
-    pub(super) target_torque: Slot,
-    pub(super) position_offset: Slot,
-    pub(super) velocity_offset: Slot,
-    pub(super) torque_offset: Slot,
-    pub(super) profile_velocity: Slot,
-    pub(super) acceleration: Slot,
-    pub(super) deceleration: Slot,
-    pub(super) quick_stop_deceleration: Slot,
-    pub(super) homing_method: Slot,
-    pub(super) home_offset: Slot,
+    pub(super) controlword: DictionarySlot,
+    pub(super) statusword: DictionarySlot,
+    pub(super) error_code: DictionarySlot,
+    pub(super) error_register: DictionarySlot,
+    pub(super) quick_stop_option: DictionarySlot,
+    pub(super) mode: DictionarySlot,
+    pub(super) mode_display: DictionarySlot,
+    pub(super) position: DictionarySlot,
+    pub(super) position_demand: DictionarySlot,
+    pub(super) velocity: DictionarySlot,
+    pub(super) torque: DictionarySlot,
+    pub(super) torque_limit: DictionarySlot,
+    pub(super) following_error: DictionarySlot,
+    pub(super) following_window: DictionarySlot,
+    pub(super) following_timeout: DictionarySlot,
+    pub(super) target_position: DictionarySlot,
+    pub(super) target_velocity: DictionarySlot,
+    pub(super) target_torque: DictionarySlot,
+    pub(super) position_offset: DictionarySlot,
+    pub(super) velocity_offset: DictionarySlot,
+    pub(super) torque_offset: DictionarySlot,
+    pub(super) profile_velocity: DictionarySlot,
+    pub(super) acceleration: DictionarySlot,
+    pub(super) deceleration: DictionarySlot,
+    pub(super) quick_stop_deceleration: DictionarySlot,
+    pub(super) homing_method: DictionarySlot,
+    pub(super) home_offset: DictionarySlot,
     /// An ESI's drive may have none.
-    polarity: Option<Slot>,
+    polarity: Option<DictionarySlot>,
 }
 
 impl Slots {

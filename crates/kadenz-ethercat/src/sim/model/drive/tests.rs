@@ -92,7 +92,10 @@ fn a_target_out_of_reach_is_a_following_error_and_an_emergency() {
 fn cyclic_velocity_and_torque_do_what_they_say() {
     let mut bench = drive();
     bench
-        .download(object::MODE, &[Mode::CyclicVelocity.number() as u8])
+        .download(
+            object::MODE,
+            &[OperationMode::CyclicVelocity.number() as u8],
+        )
         .unwrap();
     bench.assign(&[0x1601], &[0x1A00]);
     cycles(&mut bench, 400, Goal::Enabled, false, |bench, _| {
@@ -102,12 +105,12 @@ fn cyclic_velocity_and_torque_do_what_they_say() {
     assert!((velocity - TURN / 4).abs() < TURN / 100, "{velocity}");
     assert_eq!(
         bench.read(object::MODE_DISPLAY),
-        i64::from(Mode::CyclicVelocity.number())
+        i64::from(OperationMode::CyclicVelocity.number())
     );
 
     let mut bench = drive();
     bench
-        .download(object::MODE, &[Mode::CyclicTorque.number() as u8])
+        .download(object::MODE, &[OperationMode::CyclicTorque.number() as u8])
         .unwrap();
     bench.assign(&[0x1602], &[0x1A00]);
     cycles(&mut bench, 20, Goal::Enabled, false, |bench, _| {
@@ -121,7 +124,10 @@ fn cyclic_velocity_and_torque_do_what_they_say() {
 fn a_profile_takes_its_set_point_by_the_handshake_and_arrives() {
     let mut bench = drive();
     bench
-        .download(object::MODE, &[Mode::ProfilePosition.number() as u8])
+        .download(
+            object::MODE,
+            &[OperationMode::ProfilePosition.number() as u8],
+        )
         .unwrap();
     cycles(&mut bench, 10, Goal::Enabled, false, |bench, _| {
         bench.write(object::TARGET_POSITION, TURN / 10);
@@ -153,7 +159,7 @@ fn homing_makes_here_zero() {
     bench.exchange();
     assert!(bench.read(object::POSITION) > TURN / 10);
     bench
-        .download(object::MODE, &[Mode::Homing.number() as u8])
+        .download(object::MODE, &[OperationMode::Homing.number() as u8])
         .unwrap();
     let start = i64::from(
         Controlword::ENABLE_OPERATION

@@ -15,7 +15,7 @@ fn all_that_is_to_strike_with_one_frame_does() {
         }
     }
     for frame in 1..=4 {
-        let (_, passed) = sender.frame(Command::Brd, Address::broadcast(0), &[0]);
+        let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
         let came = matches!(passed, Passed::Returned { .. });
         assert_eq!(came, frame < 3, "frame {frame}: {passed:?}");
     }

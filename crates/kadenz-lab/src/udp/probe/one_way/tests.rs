@@ -9,13 +9,13 @@ use super::*;
 
 /// An exchange of 30 us there and 50 us back, plus up to 40 us of queueing, with a device whose
 /// clock is `ahead_ns` ahead and runs 20 ppm fast.
-fn reply(sequence: u32, ahead_ns: u64) -> Reply {
+fn reply(sequence: u32, ahead_ns: u64) -> ProbeReply {
     let sent_ns = u64::from(sequence) * 10_000_000;
     let queued = u64::from(sequence.wrapping_mul(2_654_435_761) >> 16) % 40_000;
     let there = 30_000 + queued;
     let device = |at: u64| at + at / 50_000 + ahead_ns;
     let received_ns = sent_ns + there + 5_000 + 50_000;
-    Reply {
+    ProbeReply {
         device: 0,
         sequence,
         intended_ns: sent_ns.cast_signed(),
@@ -36,7 +36,7 @@ fn reply(sequence: u32, ahead_ns: u64) -> Reply {
 const LEAD_NS: u64 = 1_700_000_000_000_000_000;
 
 /// The same with a device whose wall clock is `ahead_ns` ahead of the controller's, which both keep.
-fn synchronised_reply(sequence: u32, ahead_ns: i64) -> Reply {
+fn synchronised_reply(sequence: u32, ahead_ns: i64) -> ProbeReply {
     let mut reply = reply(sequence, 0);
     let sent_ns = reply.sent_ns.cast_unsigned();
     let device = |at: u64| (at + LEAD_NS).wrapping_add_signed(ahead_ns);
@@ -68,13 +68,13 @@ fn claim(apart_ns: u64) -> Synchronised {
 }
 
 /// Plays these replies; what the estimator found, and the recorded ways there and back.
-fn played(replies: impl Iterator<Item = Reply>) -> (OneWayFacts, [Vec<i64>; 2]) {
+fn played(replies: impl Iterator<Item = ProbeReply>) -> (OneWayFacts, [Vec<i64>; 2]) {
     played_with(None, replies)
 }
 
 fn played_with(
     synchronised: Option<Synchronised>,
-    replies: impl Iterator<Item = Reply>,
+    replies: impl Iterator<Item = ProbeReply>,
 ) -> (OneWayFacts, [Vec<i64>; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");

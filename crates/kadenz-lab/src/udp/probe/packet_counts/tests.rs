@@ -8,7 +8,7 @@ use kadenz_udp::wire::Probe;
 use proptest::prelude::*;
 
 use super::super::density::{Densities, Density};
-use super::super::{Destination, Loop, Receiving};
+use super::super::{Destination, Loop, SocketReceiving};
 use super::*;
 use crate::udp::wiring::Wiring;
 
@@ -31,7 +31,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         payload_bytes: 200,
         timeout: Duration::from_millis(100),
         looping: Loop::Open,
-        receiving: Receiving::Blocking,
+        receiving: SocketReceiving::Blocking,
         rehearses: false,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),

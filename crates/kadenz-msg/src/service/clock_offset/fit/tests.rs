@@ -28,11 +28,11 @@ fn the_shortest_round_trip_tells_most_and_a_long_one_takes_nothing_away() {
     fit.add(exchange(0, 10_050, 10_050, 100)).unwrap();
     let before = fit.at(1_000_000).unwrap();
     let added = fit.add(exchange(1000, 61_000, 61_000, 101_000)).unwrap();
-    assert_eq!(added, Added::Kept);
+    assert_eq!(added, FitOutcome::Kept);
     let after = fit.at(1_000_000).unwrap();
     assert!(after.error_ns <= before.error_ns + 2);
     let narrow = fit.add(exchange(2000, 12_010, 12_010, 2020)).unwrap();
-    assert_eq!(narrow, Added::Narrowed);
+    assert_eq!(narrow, FitOutcome::Narrowed);
     assert!(fit.at(2020).unwrap().error_ns <= 13);
 }
 
@@ -51,7 +51,7 @@ fn a_clock_that_was_set_is_found_by_the_next_exchange() {
     fit.add(exchange(0, 50, 50, 100)).unwrap();
     let stepped = 1_000_000_000;
     let next = exchange(1000, 1050 + stepped, 1050 + stepped, 1100);
-    assert_eq!(fit.add(next), Ok(Added::Restarted));
+    assert_eq!(fit.add(next), Ok(FitOutcome::Restarted));
     assert_eq!(fit.restarts(), 1);
     let estimate = fit.at(1100).unwrap();
     assert!(estimate.least_ns() <= stepped && stepped <= estimate.most_ns());
@@ -139,7 +139,7 @@ proptest! {
             let answered = received + i64::from(dwell);
             let returned = answered + i64::from(back);
             let added = fit.add(exchange(sent, clock.shows(received), clock.shows(answered), returned));
-            prop_assert!(matches!(added, Ok(Added::Narrowed | Added::Kept)), "{added:?}");
+            prop_assert!(matches!(added, Ok(FitOutcome::Narrowed | FitOutcome::Kept)), "{added:?}");
             now = returned;
             for at in [now, now + i64::from(late)] {
                 let estimate = fit.at(at).unwrap();

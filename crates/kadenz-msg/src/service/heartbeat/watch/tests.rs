@@ -17,7 +17,7 @@ fn beat(name: &str, instance: i64, number: i64) -> Heartbeat {
     }
 }
 
-fn events(watch: &mut Watch, now: MonotonicTime) -> Vec<(String, Event)> {
+fn events(watch: &mut HeartbeatWatch, now: MonotonicTime) -> Vec<(String, Event)> {
     let mut events = Vec::new();
     watch.look(now, |node, event| events.push((node.name.clone(), event)));
     events
@@ -25,7 +25,7 @@ fn events(watch: &mut Watch, now: MonotonicTime) -> Vec<(String, Event)> {
 
 #[test]
 fn a_node_is_alive_late_dead_and_alive_again_and_each_is_told_once() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     assert_eq!(
         watch.heard(&beat("arm", 7, 0), at(0)),
         Some(Event::Appeared)
@@ -45,7 +45,7 @@ fn a_node_is_alive_late_dead_and_alive_again_and_each_is_told_once() {
 
 #[test]
 fn another_instance_is_a_restart_and_two_by_turns_are_told_as_such() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     watch.heard(&beat("arm", 1, 500), at(0));
     assert_eq!(
         watch.heard(&beat("arm", 2, 0), at(50)),
@@ -68,7 +68,7 @@ fn another_instance_is_a_restart_and_two_by_turns_are_told_as_such() {
 
 #[test]
 fn of_two_programs_of_one_name_the_one_that_is_left_lives() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     watch.heard(&beat("arm", 1, 0), at(0));
     watch.heard(&beat("arm", 2, 0), at(50));
     assert_eq!(
@@ -91,7 +91,7 @@ fn of_two_programs_of_one_name_the_one_that_is_left_lives() {
 
 #[test]
 fn doubled_and_overtaken_beats_change_nothing() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     watch.heard(&beat("arm", 1, 5), at(0));
     let before = watch.node("arm").unwrap().clone();
     assert_eq!(watch.heard(&beat("arm", 1, 5), at(90)), None);
@@ -101,7 +101,7 @@ fn doubled_and_overtaken_beats_change_nothing() {
 
 #[test]
 fn the_next_look_is_when_something_happens() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     assert_eq!(watch.next_look(), None);
     watch.heard(&beat("arm", 1, 0), at(0));
     for event in [Event::Late, Event::Died] {
@@ -114,9 +114,9 @@ fn the_next_look_is_when_something_happens() {
 
 #[test]
 fn the_longest_dead_makes_room_and_the_living_never_do() {
-    let mut watch = Watch::new(WatchOptions {
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions {
         most_nodes: 2,
-        ..WatchOptions::default()
+        ..HeartbeatOptions::default()
     });
     watch.heard(&beat("a", 1, 0), at(0));
     watch.heard(&beat("b", 1, 0), at(10));
@@ -130,7 +130,7 @@ fn the_longest_dead_makes_room_and_the_living_never_do() {
 
 #[test]
 fn what_a_stranger_states_is_bounded() {
-    let mut watch = Watch::new(WatchOptions::default());
+    let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     let monstrous = Heartbeat {
         interval_us: i64::MIN,
         number: i64::MIN,
@@ -157,7 +157,7 @@ proptest! {
     fn a_node_s_life_is_what_was_told_last(
         steps in prop::collection::vec((0..3_i64, 0..50_i64, 0..400_u64, any::<bool>()), 0..100)
     ) {
-        let mut watch = Watch::new(WatchOptions::default());
+        let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
         let mut told = None;
         let mut now = 0;
         for (instance, number, pause, looks) in steps {

@@ -17,8 +17,8 @@ use std::time::Duration;
 pub(super) use receiving::WakerParts;
 
 use super::{
-    Granted, NetworkError, OpenPortError, Outbox, PortOptions, SendError, Stamps, Standing,
-    TransmitKey, TransmitStamp, Waker,
+    Granted, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker, SendError, Stamps,
+    Standing, TransmitKey, TransmitStamp,
 };
 use crate::clock::{PhcTime, WallTime};
 use crate::os::linux::udp::notes::Notes;
@@ -76,8 +76,8 @@ impl Port {
         address.map_err(|errno| OpenPortError::Socket { errno })
     }
 
-    pub(super) fn waker(&self) -> Waker {
-        Waker(self.waker.clone())
+    pub(super) fn waker(&self) -> PortWaker {
+        PortWaker(self.waker.clone())
     }
 
     pub(super) fn send(

@@ -1,0 +1,82 @@
+//! What public types are called.
+
+use std::collections::BTreeMap;
+
+use super::scan::{code_only, shipped};
+use super::{Finding, Workspace};
+use crate::repository::SourceFile;
+
+/// Files that stand for another one of their folder on systems that it is not made for.
+const STAND_INS: [&str; 2] = ["refused.rs", "portable.rs"];
+
+/// Rule `type-names`.
+pub fn check(workspace: &Workspace) -> Vec<Finding> {
+    let crates = workspace.crates.iter();
+    crates
+        .flat_map(|it| shared_names(&format!("{}/src/", it.folder), &workspace.files))
+        .collect()
+}
+
+/// A finding for each public type whose name another one of the crate has.
+fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files.iter().filter(|it| is_source(it, sources)) {
+        let code = code_only(&file.text);
+        for (number, line) in shipped(&file.path, &code).lines().enumerate() {
+            if let Some(name) = public_type(line) {
+                let place = format!("{}:{}", file.path, number + 1);
+                places.entry(name.to_owned()).or_default().push(place);
+            }
+        }
+    }
+    let shared = places.into_iter().filter(|(_, places)| places.len() > 1);
+    shared
+        .map(|(name, places)| {
+            let others = places[1..].join(", ");
+            let text = format!(
+                "another public type is called `{name}`, too ({others}): say of each what it is"
+            );
+            Finding::error(&places[0], text)
+        })
+        .collect()
+}
+
+fn is_source(file: &SourceFile, sources: &str) -> bool {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    file.path.starts_with(sources) && name.ends_with(".rs") && !STAND_INS.contains(&name)
+}
+
+/// The name of the type that a line makes public, where it stands in no block.
+fn public_type(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("pub ")?;
+    let kinds = ["struct ", "enum ", "trait ", "union "];
+    let rest = kinds.iter().find_map(|it| rest.strip_prefix(it))?;
+    let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_');
+    Some(&rest[..end.unwrap_or(rest.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{file, places};
+    use super::*;
+
+    #[test]
+    fn two_public_types_of_a_crate_do_not_share_a_name() {
+        let files = [
+            file("a/src/door.rs", "pub struct Settings;\nstruct Inner;\n"),
+            file(
+                "a/src/window.rs",
+                "\npub enum Settings { One }\nstruct Inner;\n",
+            ),
+            file("a/src/linux.rs", "pub struct Program(u8);\n"),
+            file("a/src/refused.rs", "pub struct Program;\n"),
+            file("a/src/tests.rs", "pub struct Program;\n"),
+            file(
+                "b/src/lib.rs",
+                "// pub struct Settings;\npub struct Settings;\n",
+            ),
+        ];
+        assert_eq!(places(&shared_names("a/src/", &files)), ["a/src/door.rs:1"]);
+        assert!(shared_names("b/src/", &files).is_empty());
+    }
+}
