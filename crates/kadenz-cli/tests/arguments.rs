@@ -173,7 +173,7 @@ fn features_that_remedies_name_can_be_built() {
 }
 
 /// Examples that are only parsed (a unit test of the options does that for all), by words in them.
-const ONLY_PARSED: [(&str, &str); 34] = [
+const ONLY_PARSED: [(&str, &str); 35] = [
     ("/dev/video0", "needs a camera; tests/camera.rs has one"),
     ("--cpus 0-3", "needs four CPUs"),
     (
@@ -217,6 +217,10 @@ const ONLY_PARSED: [(&str, &str); 34] = [
     ("--dir /data", "a disk of the reader's own"),
     ("stress-ng", "needs stress-ng; tests/load.rs runs it"),
     ("msg doctor", "needs multicast; tests/msg_doctor.rs runs it"),
+    (
+        "msg probes --build",
+        "takes minutes; tests/msg_probes_built.rs runs it",
+    ),
     (
         "msg delay",
         "needs somebody who talks; tests/msg_tools.rs runs it",

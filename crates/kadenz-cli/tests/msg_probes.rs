@@ -345,7 +345,10 @@ fn what_is_no_probe_is_said_and_leaves_no_folder() {
     let said = probes.latency(&["--subscriber", text(&probes.udp), "--receive", "spin"]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("leave `--receive` out"), "{}", said.err);
-    for (name, subscribers, limit) in [("udp", "2", "1 at most"), ("tcp", "65", "64 at most")] {
+    for (name, subscribers, limit) in [
+        ("udp", "2", "`--subscribers 1`"),
+        ("tcp", "65", "`--subscribers 64`"),
+    ] {
         let said = probes.latency(&["--with", name, "--subscribers", subscribers]);
         assert_eq!(said.code, 2, "{name}: {}", said.err);
         assert!(said.err.contains(limit), "{name}: {}", said.err);
