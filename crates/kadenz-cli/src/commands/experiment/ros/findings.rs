@@ -442,3 +442,6 @@ fn without_real_time(runs: &Runs<'_>) -> Finding {
         measured,
     )
 }
+
+#[cfg(test)]
+mod tests;
