@@ -28,8 +28,8 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz experiment messages                             three rounds of 20 s for each, an hour and a half
-  kadenz experiment messages --duration 2s --rounds 5    ten minutes
+  kadenz experiment messages                             three rounds of 20 s for each, an hour
+  kadenz experiment messages --duration 2s --rounds 5    a quarter of an hour
   kadenz experiment messages --only kadenz-udpm,lcm,unix LCM's wire by two clients, and the floor
   kadenz experiment messages --sizes 200B,64KiB,1MiB --subscribers 1,5 --rates 100Hz,1kHz
                                                          everything: a night
