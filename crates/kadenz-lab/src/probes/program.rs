@@ -91,7 +91,7 @@ const MAX_WAITING: usize = 1 << 16;
 /// A pipe hands on so much at once.
 const BLOCK: usize = 1 << 16;
 /// A probe's output holds so much, where the system grants it: ten seconds at 1 kHz, so that a probe does not wait
-/// for who reads.
+/// for its reader.
 const PIPE: usize = 1 << 20;
 /// How long before this probe another may have published its first message.
 const EARLIER: Duration = Duration::from_secs(60);

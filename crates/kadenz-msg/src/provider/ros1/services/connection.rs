@@ -15,7 +15,7 @@ use crate::provider::stream::socket::Socket;
 const STALLED: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ClientConnection {
     pub(super) seat: Seat,
     socket: Socket,
     talk: Talk,
@@ -34,7 +34,7 @@ pub(super) struct Line {
     place: Option<usize>,
 }
 
-impl Line {
+impl ClientConnection {
     pub(super) fn new(seat: Seat, socket: Socket, talk: Talk, memory: Share) -> Self {
         Self {
             seat,

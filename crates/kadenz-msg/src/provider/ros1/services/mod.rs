@@ -17,7 +17,7 @@
 //! ```
 
 mod client;
-mod line;
+mod connection;
 mod server;
 pub(in crate::provider) mod talk;
 

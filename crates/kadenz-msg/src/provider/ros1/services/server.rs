@@ -16,7 +16,7 @@ use kadenz_rt::net::watch::{Waker, Watch};
 
 use super::super::http::place;
 use super::super::node::Node;
-use super::line::Line;
+use super::connection::ClientConnection;
 use super::talk::{Offer, Talk};
 use crate::provider::Wait;
 use crate::provider::stream::RETRY;
@@ -166,7 +166,7 @@ struct Keeper {
     offer: Arc<Offer>,
     seats: Seats,
     memory: Arc<Budget>,
-    lines: Vec<Line>,
+    connections: Vec<ClientConnection>,
     jobs: SyncSender<Job>,
     answered: Receiver<(Seat, Outcome)>,
 }
@@ -187,7 +187,7 @@ impl Keeper {
             memory: Budget::new(MEMORY.max(offer.longest.saturating_mul(4))),
             offer,
             seats: Seats::new(MAX_CLIENTS, GREETING),
-            lines: Vec::new(),
+            connections: Vec::new(),
             jobs,
             answered,
         }
@@ -196,16 +196,20 @@ impl Keeper {
     fn keep(mut self) {
         let mut room = vec![0; 1 << 16];
         while !self.ends.load(Ordering::Acquire) {
-            let Self { watch, lines, .. } = &mut self;
+            let Self {
+                watch, connections, ..
+            } = &mut self;
             watch.clear();
-            lines.iter_mut().for_each(|line| line.watch(watch));
+            connections
+                .iter_mut()
+                .for_each(|connection| connection.watch(watch));
             self.acceptor.watch(&mut self.watch);
             let wait = self.deadline().map_or(Wait::Forever, Wait::Until);
             if self.watch.wait(wait).is_err() {
                 thread::sleep(RETRY);
             }
-            for place in 0..self.lines.len() {
-                let request = self.lines[place].tend(&self.watch, &mut room);
+            for place in 0..self.connections.len() {
+                let request = self.connections[place].tend(&self.watch, &mut room);
                 self.pass_on(place, request);
             }
             self.take_answers();
@@ -216,15 +220,19 @@ impl Keeper {
 
     /// When there is something to do without a word from anybody.
     fn deadline(&self) -> Option<MonotonicTime> {
-        let stalled = self.lines.iter().filter_map(Line::deadline).min();
+        let stalled = self
+            .connections
+            .iter()
+            .filter_map(ClientConnection::deadline)
+            .min();
         let all = [self.seats.deadline(), self.acceptor.deadline(), stalled];
         all.into_iter().flatten().min()
     }
 
     fn take_answers(&mut self) {
         while let Ok((seat, outcome)) = self.answered.try_recv() {
-            if let Some(place) = self.lines.iter().position(|it| it.seat == seat) {
-                let request = self.lines[place].answer(&outcome);
+            if let Some(place) = self.connections.iter().position(|it| it.seat == seat) {
+                let request = self.connections[place].answer(&outcome);
                 self.pass_on(place, request);
             }
         }
@@ -234,17 +242,19 @@ impl Keeper {
     fn pass_on(&mut self, place: usize, request: Option<Vec<u8>>) {
         let mut request = request;
         while let Some(asked) = request {
-            let seat = self.lines[place].seat;
+            let seat = self.connections[place].seat;
             request = match self.pass(seat, asked) {
                 true => None,
-                false => self.lines[place].answer(&Err("too many requests wait here".to_owned())),
+                false => {
+                    self.connections[place].answer(&Err("too many requests wait here".to_owned()))
+                }
             };
         }
-        let line = &self.lines[place];
-        self.seats.note(line.seat, line.standing());
-        while !self.lines[place].claim() {
-            let greediest = self.lines.iter_mut().max_by_key(|it| it.held());
-            greediest.into_iter().for_each(Line::give_up);
+        let connection = &self.connections[place];
+        self.seats.note(connection.seat, connection.standing());
+        while !self.connections[place].claim() {
+            let greediest = self.connections.iter_mut().max_by_key(|it| it.held());
+            greediest.into_iter().for_each(ClientConnection::give_up);
         }
     }
 
@@ -279,7 +289,7 @@ impl Keeper {
                 return;
             };
             if !self.seats.has_room() {
-                let idle = self.lines.iter().filter(|it| !it.is_busy);
+                let idle = self.connections.iter().filter(|it| !it.is_busy);
                 let idle = idle.min_by_key(|it| it.last);
                 let idle = idle.filter(|it| now > it.last + IDLE).map(|it| it.seat);
                 let Some(seat) = self.seats.least_needed(now, idle) else {
@@ -293,21 +303,21 @@ impl Keeper {
 
     fn add(&mut self, now: MonotonicTime, socket: Socket) {
         let (seat, talk) = (self.seats.take(now), Talk::new(Arc::clone(&self.offer)));
-        let line = Line::new(seat, socket, talk, self.memory.share());
-        self.lines.push(line);
+        let connection = ClientConnection::new(seat, socket, talk, self.memory.share());
+        self.connections.push(connection);
     }
 
-    fn hang_up(&mut self, on: impl Fn(&Line) -> bool) {
+    fn hang_up(&mut self, on: impl Fn(&ClientConnection) -> bool) {
         let Self {
-            lines,
+            connections,
             seats,
             acceptor,
             ..
         } = self;
-        lines.retain(|line| {
-            let goes = on(line);
+        connections.retain(|connection| {
+            let goes = on(connection);
             if goes {
-                seats.leave(line.seat);
+                seats.leave(connection.seat);
                 acceptor.resume();
             }
             !goes
