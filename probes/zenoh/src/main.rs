@@ -1,5 +1,6 @@
 //! Zenoh from peer to peer; the publisher listens. URL: an endpoint, as tcp/127.0.0.1:7671 or
-//! unixsock-stream//tmp/FILE
+//! unixsock-stream//tmp/FILE. With ?recv=queue behind it, the subscriber's own thread takes messages out of Zenoh's
+//! FIFO channel, instead of being called back on Zenoh's thread.
 
 #[path = "../../kadenz_probe.rs"]
 mod kadenz_probe;
@@ -7,6 +8,7 @@ mod kadenz_probe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kadenz_probe::Probe;
+use zenoh::handlers::FifoChannel;
 use zenoh::{Config, Session, Wait as _};
 
 fn open(way: &str, endpoint: &str) -> zenoh::Result<Session> {
@@ -26,12 +28,14 @@ fn main() {
     } else {
         "connect/endpoints"
     };
-    let session = open(way, &probe.url);
+    let url = probe.url.clone();
+    let endpoint = url.strip_suffix("?recv=queue");
+    let session = open(way, endpoint.unwrap_or(&url));
     let session = probe.must(session);
-    if probe.publishes {
-        publish(probe, &session);
-    } else {
-        receive(probe, &session);
+    match (probe.publishes, endpoint) {
+        (true, _) => publish(probe, &session),
+        (false, None) => receive(probe, &session),
+        (false, Some(_)) => take(probe, &session),
     }
     let _ = session.close().wait();
 }
@@ -65,6 +69,24 @@ fn receive(probe: Probe, session: &Session) {
     }
     drop(subscriber);
     lock(&shared).close();
+}
+
+/// As a program receives whose own thread has to have the message.
+fn take(mut probe: Probe, session: &Session) {
+    let queue = FifoChannel::new(probe.queue);
+    let subscriber = session
+        .declare_subscriber(probe.channel.clone())
+        .with(queue)
+        .wait();
+    let subscriber = probe.must(subscriber);
+    probe.ready();
+    while probe.waits() {
+        if let Ok(Some(sample)) = subscriber.recv_timeout(kadenz_probe::PATIENCE) {
+            probe.received(&sample.payload().to_bytes());
+        }
+    }
+    drop(subscriber);
+    probe.close();
 }
 
 fn lock(shared: &Mutex<Probe>) -> MutexGuard<'_, Probe> {

@@ -30,8 +30,10 @@ pub struct LatencyProbe {
     pub damaged: bool,
 }
 
-/// How much padding is written at once; longer ones would cost small messages the time to fill them.
+/// How much padding is written at once. More would cost short messages the time to fill it.
 const CHUNK: usize = 256;
+/// The same of messages of many chunks.
+const LONG_CHUNK: usize = 16 << 10;
 
 impl LatencyProbe {
     /// How much padding makes a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
@@ -74,14 +76,11 @@ struct latency_probe_t {
         writer.value(self.sent_ns)?;
         writer.value(self.before_ns)?;
         writer.value(self.padding)?;
-        let chunk = [self.fill(); CHUNK];
-        let mut left = usize::try_from(self.padding).unwrap_or(0);
-        while left > 0 {
-            let now = left.min(CHUNK);
-            writer.bytes(&chunk[..now])?;
-            left -= now;
+        let padding = usize::try_from(self.padding).unwrap_or(0);
+        match padding < 2 * LONG_CHUNK {
+            true => pad(writer, padding, &[self.fill(); CHUNK]),
+            false => pad(writer, padding, &[self.fill(); LONG_CHUNK]),
         }
-        Ok(())
     }
 
     fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -97,6 +96,15 @@ struct latency_probe_t {
         self.damaged = ends.into_iter().flatten().any(|it| *it != self.fill());
         Ok(())
     }
+}
+
+fn pad(writer: &mut Writer<'_>, mut left: usize, chunk: &[u8]) -> Result<(), EncodeError> {
+    while left > 0 {
+        let now = left.min(chunk.len());
+        writer.bytes(&chunk[..now])?;
+        left -= now;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock;
 
+use super::stream::page_buffer::PageBuffer;
 use super::stream::publish_filled;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order, Outlet,
@@ -104,7 +105,7 @@ impl Provider for Memq {
             exchange: Arc::clone(&self.exchange),
             sender: SenderId(u128::from(sender)),
             published: 0,
-            buffer: Vec::new(),
+            buffer: PageBuffer::to_send(),
         }))
     }
 
@@ -138,7 +139,7 @@ struct MemqOutlet {
     exchange: Arc<Exchange>,
     sender: SenderId,
     published: u32,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
 }
 
 impl Outlet for MemqOutlet {

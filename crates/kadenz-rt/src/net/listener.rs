@@ -6,6 +6,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+use super::watch::Watched;
+
 /// Lets so many connections wait to be accepted, as far as the system allows (on Linux
 /// `net.core.somaxconn`), so that a burst of strangers keeps nobody from connecting. The standard
 /// library asks for 128.
@@ -26,23 +28,22 @@ pub fn set_backlog(listener: &TcpListener, connections: u16) -> io::Result<()> {
     }
 }
 
-/// Lets the kernel take no more than so many bytes that it cannot send yet on each connection that is
-/// accepted from now on (on Linux `TCP_NOTSENT_LOWAT`): what waits for a peer that does not read is then
+/// Lets the kernel take no more than so many bytes that it cannot send yet: on a connection, or on each that a
+/// listener accepts from now on (on Linux `TCP_NOTSENT_LOWAT`). What waits for a peer that does not read is then
 /// in the program, where it is bounded and held once for many. Without it the kernel takes megabytes for
-/// each. What is on its way to a peer that reads does not count, so that it gets no slower.
+/// each. What is on its way to a peer that reads does not count.
 ///
 /// # Errors
 /// Where the system refuses.
-pub fn limit_unsent(listener: &TcpListener, bytes: u32) -> io::Result<()> {
+pub fn limit_unsent(socket: &impl Watched, bytes: u32) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
-        use std::os::fd::AsRawFd as _;
-        let outcome = crate::os::linux::listener::limit_unsent(listener.as_raw_fd(), bytes);
+        let outcome = crate::os::linux::listener::limit_unsent(socket.number(), bytes);
         outcome.map_err(io::Error::from_raw_os_error)
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (listener, bytes);
+        let _ = (socket, bytes);
         Ok(())
     }
 }

@@ -38,6 +38,7 @@ use kadenz_rt::clock;
 
 use super::parameters::Address;
 use super::stream::note::{Expected, Numbers, PeerInlet};
+use super::stream::page_buffer::PageBuffer;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
@@ -176,7 +177,7 @@ impl Provider for Amqp {
             numbers: Numbers::new(),
             head: Vec::with_capacity(512),
             long: Vec::new(),
-            in_place: Vec::new(),
+            in_place: PageBuffer::to_send(),
         }))
     }
 
@@ -212,7 +213,7 @@ struct AmqpOutlet {
     head: Vec<u8>,
     /// The frames of a body that needs more than one.
     long: Vec<u8>,
-    in_place: Vec<u8>,
+    in_place: PageBuffer,
 }
 
 impl Outlet for AmqpOutlet {

@@ -8,6 +8,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use crate::channel::Channel;
 use crate::log::{Entry, LogError, LogWriter, LoggedChannel};
 use crate::provider::parameters::Address;
+use crate::provider::stream::page_buffer::PageBuffer;
 use crate::provider::stream::publish_filled;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
@@ -93,12 +94,12 @@ impl State {
 
 pub(super) struct FileOutlet {
     shared: Arc<Shared>,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
 }
 
 impl FileOutlet {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let buffer = Vec::new();
+        let buffer = PageBuffer::to_send();
         Self { shared, buffer }
     }
 }

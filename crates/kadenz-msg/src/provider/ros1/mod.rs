@@ -52,6 +52,7 @@ use std::sync::{Arc, Weak};
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
 use super::stream::note::{Numbers, new_sender};
+use super::stream::page_buffer::PageBuffer;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::{publish_filled, refuse_too_long};
@@ -208,7 +209,7 @@ impl Provider for Ros1 {
             longest: self.largest,
             numbers: Numbers::new(),
             advertised: HashSet::new(),
-            in_place: Vec::new(),
+            in_place: PageBuffer::to_send(),
         }))
     }
 
@@ -237,7 +238,7 @@ struct RosOutlet {
     numbers: Numbers,
     /// The channels that the master knows.
     advertised: HashSet<Channel>,
-    in_place: Vec<u8>,
+    in_place: PageBuffer,
 }
 
 impl RosOutlet {

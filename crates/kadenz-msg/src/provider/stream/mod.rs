@@ -4,6 +4,7 @@
 pub(super) mod acceptor;
 pub(super) mod note;
 pub(super) mod outgoing;
+pub(super) mod page_buffer;
 pub(super) mod peer_receiver;
 pub(super) mod peer_set;
 pub(super) mod seats;
@@ -17,6 +18,7 @@ use kadenz_rt::clock;
 use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
 use crate::provider::{Outlet, PublishError};
+use page_buffer::PageBuffer;
 
 /// A connection that is lost or was refused is tried again after so long.
 pub(super) const RETRY: Duration = Duration::from_millis(100);
@@ -82,29 +84,21 @@ pub(in crate::provider) fn refuse_too_long(
     })
 }
 
-/// The first bytes of a buffer that only grows.
-pub(in crate::provider) fn front(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
-    if buffer.len() < length {
-        buffer.resize(length, 0);
-    }
-    &mut buffer[..length]
-}
-
 /// Publishes what `fill` writes into a buffer of the outlet, which only grows.
 ///
 /// # Real-time safety
 /// Real-time safe once it has held a message as long, if `fill` and publishing are.
 pub(in crate::provider) fn publish_filled<O: Outlet>(
     outlet: &mut O,
-    buffer: fn(&mut O) -> &mut Vec<u8>,
+    buffer: fn(&mut O) -> &mut PageBuffer,
     longest: usize,
     channel: &Channel,
     length: usize,
     fill: &mut dyn FnMut(&mut [u8]) -> bool,
 ) -> Result<bool, PublishError> {
     refuse_too_long(channel, length, longest)?;
-    let mut payload = std::mem::take(buffer(outlet));
-    let outcome = match fill(front(&mut payload, length)) {
+    let mut payload = std::mem::replace(buffer(outlet), PageBuffer::to_send());
+    let outcome = match fill(payload.front(length)) {
         true => outlet.publish(channel, &payload[..length]).map(|()| true),
         false => Ok(false),
     };

@@ -80,6 +80,7 @@ impl Outgoing {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let mut written = 0;
         if self.is_empty() {
+            socket.admit(length);
             written = socket.write(&parts.map(IoSlice::new))?;
         } else if self.waiting.len() - self.sent + length > self.limit {
             return Ok(false);

@@ -18,6 +18,8 @@ const BACKLOG: u16 = 4096;
 
 /// What the kernel may take for a peer that does not read, in bytes, beside what is on its way.
 const MAX_UNSENT: u32 = 256 << 10;
+/// The same for a peer that gets messages which are longer, so that they need one call.
+const MAX_UNSENT_OF_LONG: u32 = 4 << 20;
 
 /// How long connecting may take.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -47,7 +49,7 @@ impl Place {
                 let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
                 for address in place.to_socket_addrs()? {
                     match TcpStream::connect_timeout(&address, PATIENCE) {
-                        Ok(stream) => return Socket::of_tcp(stream),
+                        Ok(stream) => return Socket::of_tcp(stream, None),
                         Err(error) => last = error,
                     }
                 }
@@ -107,7 +109,9 @@ impl Door {
     /// Who stands at the door; `None` when nobody does.
     pub(in crate::provider) fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match self {
-            Self::Tcp(listener) => listener.accept().and_then(|it| Socket::of_tcp(it.0)),
+            Self::Tcp(listener) => listener
+                .accept()
+                .and_then(|it| Socket::of_tcp(it.0, Some(MAX_UNSENT))),
             #[cfg(unix)]
             Self::Unix(listener, _) => listener.accept().and_then(|it| {
                 it.0.set_nonblocking(true)?;
@@ -160,22 +164,46 @@ impl Drop for Door {
 /// A connection.
 #[derive(Debug)]
 pub(in crate::provider) enum Socket {
-    Tcp(TcpStream),
+    Tcp {
+        stream: TcpStream,
+        /// What the kernel may take unsent, where that is limited.
+        max_unsent: Option<u32>,
+    },
     #[cfg(unix)]
     Unix(UnixStream),
 }
 
 impl Socket {
-    fn of_tcp(stream: TcpStream) -> io::Result<Self> {
+    fn of_tcp(stream: TcpStream, max_unsent: Option<u32>) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        Ok(Self::Tcp(stream))
+        Ok(Self::Tcp { stream, max_unsent })
+    }
+
+    /// Lets the kernel take a message of that many bytes at once, up to [`MAX_UNSENT_OF_LONG`]: what goes in parts
+    /// needs another thread for each, which took half as long again on loopback (1 MiB). A system call for
+    /// the first message that is longer than all before it.
+    pub(in crate::provider) fn admit(&mut self, bytes: usize) {
+        let Self::Tcp {
+            stream,
+            max_unsent: Some(most),
+        } = self
+        else {
+            return;
+        };
+        let wanted = u32::try_from(bytes)
+            .unwrap_or(u32::MAX)
+            .min(MAX_UNSENT_OF_LONG);
+        // Where the system refuses, it goes in parts.
+        if wanted > *most && listener::limit_unsent(stream, wanted).is_ok() {
+            *most = wanted;
+        }
     }
 
     /// Who is at the other end, as the system tells it.
     pub(in crate::provider) fn peer(&self) -> String {
         match self {
-            Self::Tcp(stream) => stream.peer_addr().map(|it| it.to_string()),
+            Self::Tcp { stream, .. } => stream.peer_addr().map(|it| it.to_string()),
             #[cfg(unix)]
             Self::Unix(_) => Ok("a Unix socket".to_owned()),
         }
@@ -185,7 +213,7 @@ impl Socket {
     /// Reads what is there; `None` when nothing is, and an error at the end.
     pub(in crate::provider) fn read(&mut self, room: &mut [u8]) -> io::Result<Option<usize>> {
         let outcome = match self {
-            Self::Tcp(stream) => stream.read(room),
+            Self::Tcp { stream, .. } => stream.read(room),
             #[cfg(unix)]
             Self::Unix(stream) => stream.read(room),
         };
@@ -200,7 +228,7 @@ impl Socket {
     /// Writes what there is room for; that may be nothing.
     pub(in crate::provider) fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let outcome = match self {
-            Self::Tcp(stream) => stream.write_vectored(parts),
+            Self::Tcp { stream, .. } => stream.write_vectored(parts),
             #[cfg(unix)]
             Self::Unix(stream) => stream.write_vectored(parts),
         };
@@ -212,7 +240,7 @@ impl Socket {
 
     pub(in crate::provider) fn watch(&self, watch: &mut Watch, interest: Interest) -> usize {
         match self {
-            Self::Tcp(stream) => watch.add(stream, interest),
+            Self::Tcp { stream, .. } => watch.add(stream, interest),
             #[cfg(unix)]
             Self::Unix(stream) => watch.add(stream, interest),
         }
@@ -220,7 +248,7 @@ impl Socket {
 
     pub(in crate::provider) fn register(&self, poller: &mut Poller, token: u64) -> io::Result<()> {
         match self {
-            Self::Tcp(stream) => poller.add(stream, token),
+            Self::Tcp { stream, .. } => poller.add(stream, token),
             #[cfg(unix)]
             Self::Unix(stream) => poller.add(stream, token),
         }

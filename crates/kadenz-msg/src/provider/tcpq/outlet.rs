@@ -9,6 +9,7 @@ use kadenz_rt::net::watch::{Interest, Watch};
 
 use crate::channel::Channel;
 use crate::provider::stream::outgoing::Outgoing;
+use crate::provider::stream::page_buffer::PageBuffer;
 use crate::provider::stream::socket::{Place, Socket};
 use crate::provider::stream::{RETRY, publish_filled};
 use crate::provider::{Outlet, PublishError};
@@ -24,7 +25,7 @@ pub(super) struct TcpqOutlet {
     queue: usize,
     send_wait: Duration,
     longest: usize,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
 }
 
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl TcpqOutlet {
             queue,
             send_wait,
             longest,
-            buffer: Vec::new(),
+            buffer: PageBuffer::to_send(),
         };
         outlet.connect_again()?;
         Ok(outlet)

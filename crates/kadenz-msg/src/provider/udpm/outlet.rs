@@ -9,6 +9,7 @@ use kadenz_rt::net::port::{SendError, Standing, UdpPort};
 
 use super::Options;
 use crate::channel::Channel;
+use crate::provider::stream::page_buffer::PageBuffer;
 use crate::provider::stream::publish_filled;
 use crate::provider::{Outlet, PublishError};
 use crate::wire::{self, Fragments};
@@ -26,7 +27,7 @@ pub(super) struct UdpmOutlet {
     longest: usize,
     send_wait: Duration,
     next_look: MonotonicTime,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
 }
 
 impl UdpmOutlet {
@@ -39,7 +40,7 @@ impl UdpmOutlet {
             longest,
             send_wait: options.send_wait,
             next_look: MonotonicTime::default(),
-            buffer: Vec::new(),
+            buffer: PageBuffer::to_send(),
         }
     }
 

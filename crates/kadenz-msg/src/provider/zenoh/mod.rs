@@ -42,7 +42,7 @@ use zenoh::{Config, Session};
 
 use super::parameters::Address;
 use super::stream::note::Numbers;
-use super::stream::{front, refuse_too_long};
+use super::stream::refuse_too_long;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
@@ -185,7 +185,6 @@ impl Provider for Zenoh {
             bus: Arc::clone(&self.0),
             publishers: HashMap::new(),
             numbers: Numbers::new(),
-            in_place: Vec::new(),
         }))
     }
 
@@ -198,7 +197,6 @@ struct ZenohOutlet {
     bus: Arc<Bus>,
     publishers: HashMap<Channel, Publisher<'static>>,
     numbers: Numbers,
-    in_place: Vec<u8>,
 }
 
 impl fmt::Debug for ZenohOutlet {
@@ -247,10 +245,10 @@ impl Outlet for ZenohOutlet {
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
         refuse_too_long(channel, length, self.bus.largest)?;
-        if !fill(front(&mut self.in_place, length)) {
+        let mut payload = vec![0; length];
+        if !fill(&mut payload) {
             return Ok(false);
         }
-        let payload = self.in_place[..length].to_vec();
         self.put(channel, payload).map(|()| true)
     }
 }

@@ -40,6 +40,7 @@ use std::sync::{Arc, Weak};
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
 use super::stream::note::{Expected, NOTE, Numbers, PeerInlet, new_sender};
+use super::stream::page_buffer::PageBuffer;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
@@ -178,7 +179,7 @@ impl Provider for Zmq {
             peers,
             longest: self.settings.largest,
             numbers: Numbers::new(),
-            in_place: Vec::new(),
+            in_place: PageBuffer::to_send(),
         }))
     }
 
@@ -209,7 +210,7 @@ struct ZmqOutlet {
     peers: Arc<PeerSet<Subscriber>>,
     longest: usize,
     numbers: Numbers,
-    in_place: Vec<u8>,
+    in_place: PageBuffer,
 }
 
 impl Outlet for ZmqOutlet {

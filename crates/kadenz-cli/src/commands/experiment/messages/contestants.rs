@@ -229,8 +229,15 @@ pub(super) const ALL: &[Contestant] = &[
         "Zenoh",
         "zenoh://?listen=tcp/127.0.0.1:0&multicast=yes&interface=lo",
     )
-    .beside(&["zenoh"]),
-    probe("zenoh", "Zenoh").published("68/80/112/619", "60/72/99/394"),
+    .beside(&["zenoh", "zenoh-queue"]),
+    probe_at(
+        "zenoh-queue",
+        "Zenoh, by its queue",
+        "zenoh",
+        "tcp/127.0.0.1:{port}?recv=queue",
+        None,
+    ),
+    probe("zenoh", "Zenoh, called back").published("68/80/112/619", "60/72/99/394"),
     ours(
         "kadenz-amqp",
         "AMQP",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::super::outgoing::Outgoing;
+use super::super::page_buffer::PageBuffer;
 use super::super::seats::{Budget, Seat, Share};
 use super::super::socket::Socket;
 use super::{FIRST_ROOM, Make, Talk};
@@ -15,7 +16,7 @@ pub(super) struct Connection<T> {
     pub(super) socket: Socket,
     pub(super) talk: T,
     pub(super) outgoing: Outgoing,
-    pub(super) room: Vec<u8>,
+    pub(super) room: PageBuffer,
     /// For the room.
     pub(super) memory: Share,
     pub(super) start: usize,
@@ -43,7 +44,7 @@ impl<T: Talk> Connection<T> {
             socket,
             talk,
             outgoing: Outgoing::new(0, Some(memory.share())),
-            room: Vec::new(),
+            room: PageBuffer::to_receive(),
             memory: memory.share(),
             start: 0,
             end: 0,
@@ -79,7 +80,7 @@ impl<T: Talk> Connection<T> {
     /// Gives its memory back. Where that loses something, nothing that follows makes sense, and it is given up.
     pub(super) fn empty(&mut self, memory: &Arc<Budget>) {
         self.is_given_up |= self.is_within() || !self.outgoing.is_empty();
-        self.room = Vec::new();
+        self.room = PageBuffer::to_receive();
         (self.start, self.end) = (0, 0);
         self.memory.resize(0);
         self.outgoing = Outgoing::new(0, Some(memory.share()));
@@ -107,10 +108,7 @@ impl<T: Talk> Connection<T> {
         if self.is_given_up {
             return Ok(());
         }
-        if self.room.len() < room {
-            self.room.reserve_exact(room - self.room.len());
-            self.room.resize(room, 0);
-        }
+        self.room.grow(room);
         if let Some(count) = self.socket.read(&mut self.room[self.end..])? {
             self.end += count;
             self.stalled_since = None;
