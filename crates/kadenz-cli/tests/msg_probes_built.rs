@@ -13,6 +13,12 @@ use common::{Said, folder, intervals_on_disk, kadenz, run, run_json, series, ski
 /// The probes of the repository.
 const PROBES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../probes");
 
+/// A log of Sticha's suite of communication.
+const OLD_LOG: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../conformance/import/bmwcarit-communication.log"
+);
+
 /// The probes that a test builds: those in Rust take minutes.
 const BUILT: [&str; 16] = [
     "ring",
@@ -194,6 +200,67 @@ fn timers_of_ros_are_measured_as_ours_are() {
         said.err.contains("kadenz msg latency --with lcm"),
         "{}",
         said.err
+    );
+}
+
+/// A run of ROS's suites, and a folder of others: every measurement, table and finding is there.
+#[test]
+fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
+    let folder = folder();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let of =
+        |words: &[&str]| Said::of(kadenz(words).env("XDG_CACHE_HOME", cache).output().unwrap());
+    let built = of(&[
+        "msg",
+        "probes",
+        "--build",
+        "--json",
+        "roscpp",
+        "roscpp_timers",
+    ]);
+    if let Some(missing) = built.json()["probes"][0]["missing"].as_str() {
+        return skip(
+            "the_suites_of_ros_run_whole_with_imported_ones_beside_them",
+            missing,
+        );
+    }
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    std::fs::copy(OLD_LOG, logs.join("old.log")).unwrap();
+    let out = folder.path().join("out");
+    let words = [
+        "experiment",
+        "ros",
+        "--count",
+        "100",
+        "--import",
+        text(&logs),
+        "--json",
+    ];
+    let said = of(&[&words[..], &["--out", text(&out)]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    common::assert_valid("experiment", &json);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1 + 26, "{json}");
+    for measured in [
+        "oneshot-100us-rr95-idle",
+        "cyclic-4kHz-rr95-idle",
+        "communication-1kHz-5-rr95-idle",
+    ] {
+        let complete = &run_json(&out.join(measured))["complete"];
+        assert_eq!(complete, true, "{measured}");
+    }
+    let table = std::fs::read_to_string(out.join("table.md")).unwrap();
+    for part in ["imported-1-old", "The findings of 2014, here", "confirmed"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    assert!(out.join("report.html").exists());
+    let nothing = of(&["experiment", "ros", "--import", text(&out.join("nothing"))]);
+    assert_eq!(nothing.code, 2);
+    assert!(
+        nothing.err.contains("cannot read the folder"),
+        "{}",
+        nothing.err
     );
 }
 

@@ -14,6 +14,7 @@ mod messages;
 mod python;
 mod quantile;
 mod record_c;
+mod socket_copy;
 mod udp;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   messages-fifo the same with SCHED_FIFO for all (needs the right)
   messages-large
                 1 MB at 100 Hz and 10 MB at 10 Hz by multicast beside liblcm: loss and bandwidth
+  socket-copy   what the kernel takes for 1 MiB, by the place of a page that it is sent from
   ethercat      process data of 59 devices beside ethercrab and SOEM, interleaved (needs root)
   ethercat-fifo the same with SCHED_FIFO for all
   camera        from a simulated camera (1080p) to an array beside OpenCV, PyAV and GStreamer, interleaved
@@ -141,6 +143,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "languages" => languages::take,
         "python" => python::take,
         "record-c" => record_c::take,
+        "socket-copy" => socket_copy::take,
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };

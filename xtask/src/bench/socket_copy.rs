@@ -1,0 +1,84 @@
+//! How long the kernel takes to take a message of 1 MiB over loopback, by the place of a page that its payload begins at.
+
+use std::io::{IoSlice, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::Wishes;
+use super::figure::Figure;
+use super::quantile::Spread;
+use crate::repository::Repository;
+
+const ROUNDS: u32 = 9;
+/// Of each place in a round.
+const MESSAGES: u32 = 50;
+const PAGE: usize = 4096;
+/// What glibc's allocator gives for that length, and what Kadenz's providers take.
+const PLACES: [usize; 2] = [16, PAGE / 2];
+const PAYLOAD: usize = 1 << 20;
+/// As ZeroMQ's wire has it before a payload, with a channel of 14 letters.
+const HEADER: usize = 25;
+/// Between two messages, in which the receiver reads.
+const PAUSE: Duration = Duration::from_millis(5);
+
+pub fn take(_: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut sender = TcpStream::connect(listener.local_addr()?)?;
+    sender.set_nodelay(true)?;
+    let mut receiver = listener.accept()?.0;
+    thread::spawn(move || {
+        let mut room = vec![0; 2 * PAYLOAD];
+        while receiver.read(&mut room).is_ok_and(|count| count > 0) {}
+    });
+    let mut memory = vec![0_u8; PAYLOAD + 2 * PAGE];
+    let page = memory.as_ptr().addr().wrapping_neg() % PAGE;
+    let mut rounds = Vec::new();
+    for _ in 0..wishes.rounds.unwrap_or(ROUNDS) {
+        let mut times = [const { Vec::new() }; PLACES.len()];
+        for at in 0..MESSAGES {
+            for (place, times) in PLACES.iter().zip(&mut times) {
+                thread::sleep(PAUSE);
+                let payload = &mut memory[page + place..][..PAYLOAD];
+                payload.fill(at as u8);
+                times.push(send(&mut sender, payload)?.as_nanos() as f64 / 1000.0);
+            }
+        }
+        rounds.push(
+            times.map(|times| Spread::of(times.into_iter()).map_or(f64::NAN, |it| it.median)),
+        );
+    }
+    let spread =
+        |of: &dyn Fn(&[f64; 2]) -> f64| Spread::of(rounds.iter().map(of)).context("no round");
+    let (plain, placed, ratio) = (
+        spread(&|it| it[0])?,
+        spread(&|it| it[1])?,
+        spread(&|it| it[1] / it[0])?,
+    );
+    Ok(Figure {
+        method: "writev of a header and 1 MiB over loopback, medians of the rounds; the ratio is taken within a round".to_owned(),
+        result: json!({ "from_16_us": plain.json(), "from_2048_us": placed.json(), "ratio": ratio.json() }),
+        cells: vec![
+            ("from byte 16, us".to_owned(), format!("{:.0}", plain.median)),
+            ("from byte 2048, us".to_owned(), format!("{:.0}", placed.median)),
+            ("ratio".to_owned(), ratio.cell()),
+        ],
+        groups: Vec::new(),
+    })
+}
+
+/// How long until the kernel has all of it.
+fn send(sender: &mut TcpStream, payload: &[u8]) -> Result<Duration> {
+    let header = [0; HEADER];
+    let mut parts = [IoSlice::new(&header), IoSlice::new(payload)];
+    let mut parts = &mut parts[..];
+    let begun = Instant::now();
+    while !parts.is_empty() {
+        let count = sender.write_vectored(parts)?;
+        IoSlice::advance_slices(&mut parts, count);
+    }
+    Ok(begun.elapsed())
+}
