@@ -94,27 +94,10 @@ fn take(repository: &Repository, wishes: &Wishes, size: &str) -> Result<Figure> 
     let python = python(repository)?;
     let camera = Camera::start(repository, &program, size)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
-    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let mut all = Vec::new();
-    for round in 0..rounds {
-        eprintln!("round {} of {rounds}", round + 1);
-        let mut ages = vec![None; names.len()];
-        for turn in 0..names.len() {
-            let at = (turn + round) % names.len();
-            let measured = measure(
-                repository,
-                (&program, &python),
-                names[at],
-                &camera.url,
-                seconds,
-            );
-            match measured {
-                Ok(measured) => ages[at] = Some(measured),
-                Err(error) => eprintln!("left out: {}: {error:#}", names[at]),
-            }
-        }
-        all.push(ages);
-    }
+    let programs = (program.as_str(), &*python);
+    let all = super::rounds(wishes.rounds.unwrap_or(ROUNDS), &names, |name| {
+        measure(repository, programs, name, &camera.url, seconds)
+    });
     figure(&names, &all, size, seconds)
 }
 

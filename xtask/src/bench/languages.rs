@@ -1,6 +1,7 @@
 //! The loop through a controller in each language, and what a frame costs in two of them: examples/hardware-in-the-loop and
 //! xtask/peers/languages, one after another in each round.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -41,36 +42,31 @@ struct Loop {
     share: f64,
 }
 
+/// A language, and how often its loop runs.
+struct Controller(&'static str, (&'static str, f64));
+
+impl fmt::Display for Controller {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} at {}", self.0, self.1.0)
+    }
+}
+
 pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     let parts = super::chosen(&wishes.only, &PARTS)?;
     let built = Built::new(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
-    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let all: Vec<_> = RATES
+    let of = |part: &str| match parts.contains(&part) {
+        true => wishes.rounds.unwrap_or(ROUNDS),
+        false => 0,
+    };
+    let all: Vec<Controller> = RATES
         .iter()
-        .flat_map(|rate| LANGUAGES.map(|language| (language, *rate)))
+        .flat_map(|rate| LANGUAGES.map(|language| Controller(language, *rate)))
         .collect();
-    let mut loops = Vec::new();
-    let mut frames = [Vec::new(), Vec::new()];
-    for round in 0..rounds {
-        eprintln!("round {} of {rounds}", round + 1);
-        let mut found = vec![None; all.len()];
-        let wants = |part: &str| parts.contains(&part);
-        for turn in (0..all.len()).filter(|_| wants("loops")) {
-            let at = (turn + round) % all.len();
-            match built.measure(all[at].0, all[at].1, seconds) {
-                Ok(it) => found[at] = Some(it),
-                Err(error) => eprintln!("left out: {} at {}: {error:#}", all[at].0, all[at].1.0),
-            }
-        }
-        loops.push(found);
-        for (at, language) in FRAMES.iter().enumerate().filter(|_| wants("frames")) {
-            match built.frames(repository, language) {
-                Ok(found) => frames[at].push(found),
-                Err(error) => eprintln!("left out: frames in {language}: {error:#}"),
-            }
-        }
-    }
+    let loops = super::rounds(of("loops"), &all, |it| built.measure(it.0, it.1, seconds));
+    let frames = super::rounds(of("frames"), &FRAMES, |language| {
+        built.frames(repository, language)
+    });
     figure(&all, &loops, &frames, seconds)
 }
 
@@ -288,13 +284,13 @@ fn series<'v>(answer: &'v Value, name: &str) -> Result<&'v Value> {
 }
 
 fn figure(
-    all: &[(&str, (&str, f64))],
+    all: &[Controller],
     loops: &[Vec<Option<Loop>>],
-    frames: &[Vec<Value>],
+    frames: &[Vec<Option<Value>>],
     seconds: u32,
 ) -> Result<Figure> {
     let (mut cells, mut result) = (Cells::new(), Vec::new());
-    for (at, (language, (rate, _))) in all.iter().enumerate() {
+    for (at, Controller(language, (rate, _))) in all.iter().enumerate() {
         let of =
             |of: fn(Loop) -> f64| Spread::of(loops.iter().filter_map(|round| round[at].map(of)));
         let (Some(p50), Some(p99), Some(share)) = (
@@ -310,8 +306,9 @@ fn figure(
         cells.push((format!("{name}: share, %"), format!("{:.2}", share.median)));
         result.push(json!({ "language": language, "rate": rate, "p50_us": p50.json(), "p99_us": p99.json(), "share": share.json() }));
     }
-    for (language, rounds) in FRAMES.iter().zip(frames) {
-        let Some(first) = rounds.first().and_then(Value::as_object) else {
+    for (at, language) in FRAMES.iter().enumerate() {
+        let rounds: Vec<&Value> = frames.iter().filter_map(|it| it[at].as_ref()).collect();
+        let Some(first) = rounds.first().and_then(|it| it.as_object()) else {
             continue;
         };
         for name in first.keys() {

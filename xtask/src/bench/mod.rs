@@ -210,6 +210,28 @@ fn read(options: &[String]) -> Result<Wishes> {
     Ok(wishes)
 }
 
+/// Lets all measure in so many rounds, each of which begins with another of them. In a round each has its place; there is
+/// nothing for one that fails, which is printed.
+fn rounds<C: std::fmt::Display, M>(
+    wanted: u32,
+    contestants: &[C],
+    mut measure: impl FnMut(&C) -> Result<M>,
+) -> Vec<Vec<Option<M>>> {
+    let count = contestants.len();
+    let play = |round: usize| {
+        eprintln!("round {} of {wanted}", round + 1);
+        let mut found: Vec<Option<M>> = contestants.iter().map(|_| None).collect();
+        for at in (0..count).map(|turn| (turn + round) % count) {
+            match measure(&contestants[at]) {
+                Ok(measured) => found[at] = Some(measured),
+                Err(error) => eprintln!("left out: {}: {error:#}", contestants[at]),
+            }
+        }
+        found
+    };
+    (0..wanted as usize).map(play).collect()
+}
+
 /// Builds the program as users get it, and says where it is.
 fn release_program(repository: &Repository) -> Result<String> {
     let mut command = repository.command("cargo");

@@ -56,20 +56,9 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     let names = super::chosen(&wishes.only, &CONTESTANTS)?;
     let python = environment(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);
-    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let mut all = Vec::new();
-    for round in 0..rounds {
-        eprintln!("round {} of {rounds}", round + 1);
-        let mut latencies = vec![None; names.len()];
-        for turn in 0..names.len() {
-            let at = (turn + round) % names.len();
-            match measure(repository, &python, names[at], seconds) {
-                Ok(latency) => latencies[at] = Some(latency),
-                Err(error) => eprintln!("left out: {}: {error:#}", names[at]),
-            }
-        }
-        all.push(latencies);
-    }
+    let all = super::rounds(wishes.rounds.unwrap_or(ROUNDS), &names, |name| {
+        measure(repository, &python, name, seconds)
+    });
     figure(&names, &all, seconds)
 }
 

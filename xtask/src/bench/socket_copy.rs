@@ -26,38 +26,13 @@ const HEADER: usize = 25;
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub fn take(_: &Repository, wishes: &Wishes) -> Result<Figure> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let mut sender = TcpStream::connect(listener.local_addr()?)?;
-    sender.set_nodelay(true)?;
-    let mut receiver = listener.accept()?.0;
-    thread::spawn(move || {
-        let mut room = vec![0; 2 * PAYLOAD];
-        while receiver.read(&mut room).is_ok_and(|count| count > 0) {}
-    });
+    let mut sender = sender()?;
     let mut memory = vec![0_u8; PAYLOAD + 2 * PAGE];
-    let page = memory.as_ptr().addr().wrapping_neg() % PAGE;
-    let mut rounds = Vec::new();
-    for _ in 0..wishes.rounds.unwrap_or(ROUNDS) {
-        let mut times = [const { Vec::new() }; PLACES.len()];
-        for at in 0..MESSAGES {
-            for (place, times) in PLACES.iter().zip(&mut times) {
-                thread::sleep(PAUSE);
-                let payload = &mut memory[page + place..][..PAYLOAD];
-                payload.fill(at as u8);
-                times.push(send(&mut sender, payload)?.as_nanos() as f64 / 1000.0);
-            }
-        }
-        rounds.push(
-            times.map(|times| Spread::of(times.into_iter()).map_or(f64::NAN, |it| it.median)),
-        );
-    }
-    let spread =
-        |of: &dyn Fn(&[f64; 2]) -> f64| Spread::of(rounds.iter().map(of)).context("no round");
-    let (plain, placed, ratio) = (
-        spread(&|it| it[0])?,
-        spread(&|it| it[1])?,
-        spread(&|it| it[1] / it[0])?,
-    );
+    let rounds = (0..wishes.rounds.unwrap_or(ROUNDS)).map(|_| round(&mut sender, &mut memory));
+    let rounds: Vec<[f64; 2]> = rounds.collect::<Result<_>>()?;
+    let spread = |of: fn(&[f64; 2]) -> f64| Spread::of(rounds.iter().map(of)).context("no round");
+    let (plain, placed) = (spread(|it| it[0])?, spread(|it| it[1])?);
+    let ratio = spread(|it| it[1] / it[0])?;
     Ok(Figure {
         method: "writev of a header and 1 MiB over loopback, medians of the rounds; the ratio is taken within a round".to_owned(),
         result: json!({ "from_16_us": plain.json(), "from_2048_us": placed.json(), "ratio": ratio.json() }),
@@ -68,6 +43,34 @@ pub fn take(_: &Repository, wishes: &Wishes) -> Result<Figure> {
         ],
         groups: Vec::new(),
     })
+}
+
+/// A connection whose other end reads all that comes.
+fn sender() -> Result<TcpStream> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let sender = TcpStream::connect(listener.local_addr()?)?;
+    sender.set_nodelay(true)?;
+    let mut receiver = listener.accept()?.0;
+    thread::spawn(move || {
+        let mut room = vec![0; 2 * PAYLOAD];
+        while receiver.read(&mut room).is_ok_and(|count| count > 0) {}
+    });
+    Ok(sender)
+}
+
+/// The median of each place, in microseconds; messages take turns.
+fn round(sender: &mut TcpStream, memory: &mut [u8]) -> Result<[f64; 2]> {
+    let page = memory.as_ptr().addr().wrapping_neg() % PAGE;
+    let mut times = [const { Vec::new() }; PLACES.len()];
+    for at in 0..MESSAGES {
+        for (place, times) in PLACES.iter().zip(&mut times) {
+            thread::sleep(PAUSE);
+            let payload = &mut memory[page + place..][..PAYLOAD];
+            payload.fill(at as u8);
+            times.push(send(sender, payload)?.as_secs_f64() * 1e6);
+        }
+    }
+    Ok(times.map(|times| Spread::of(times).map_or(f64::NAN, |it| it.median)))
 }
 
 /// How long until the kernel has all of it.
