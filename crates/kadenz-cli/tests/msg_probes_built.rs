@@ -264,6 +264,40 @@ fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
     );
 }
 
+/// ROS 2 is no package of Debian: its probe is held against what stands in for it, and without that is missing with
+/// the remedy.
+#[test]
+fn the_probe_of_ros_2_is_built_where_its_packages_are() {
+    let folder = folder();
+    let build = |packages: &str| {
+        let mut command = kadenz(&["msg", "probes", "--build", "--json", "rclcpp"]);
+        command.env("CMAKE_PREFIX_PATH", packages);
+        command.env_remove("AMENT_PREFIX_PATH");
+        Said::of(
+            command
+                .env("XDG_CACHE_HOME", folder.path())
+                .output()
+                .unwrap(),
+        )
+    };
+    let missing = build("");
+    assert_eq!(missing.code, 1, "{}", missing.err);
+    let said = &missing.json()["probes"][0]["missing"];
+    assert!(said.to_string().contains("docs.ros.org"), "{said}");
+    let program = ["cmake", "c++"].into_iter().find(|it| {
+        let asked = Command::new(it).arg("--version").output();
+        !asked.is_ok_and(|it| it.status.success())
+    });
+    if let Some(program) = program {
+        return skip(
+            "the_probe_of_ros_2_is_built_where_its_packages_are",
+            program,
+        );
+    }
+    let built = build(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/probes/rclcpp"));
+    assert_eq!(built.code, 0, "{} {}", built.err, built.out);
+}
+
 #[test]
 fn probes_are_listed_and_their_sources_written() {
     let folder = folder();

@@ -195,6 +195,16 @@ fn steps(probe: &Probe, folder: &Path, target: &Path) -> Vec<Command> {
             idlc.args(["-l", "c"]).arg(probe.files[1].0);
             vec![idlc, compile("cc", first)]
         }
+        Language::CMake => {
+            let build = format!("{}/build", probe.name);
+            let mut configure = command("cmake");
+            configure.args(["-DCMAKE_BUILD_TYPE=Release", "-S", probe.name, "-B", &build]);
+            let mut make = command("cmake");
+            make.args(["--build", &build]);
+            let mut copy = command("cp");
+            copy.arg(format!("{build}/{PROGRAM}")).arg(program);
+            vec![configure, make, copy]
+        }
         Language::Rust => {
             let mut cargo = command("cargo");
             cargo.args(["build", "--release", "--quiet", "--locked"]);

@@ -50,6 +50,8 @@ pub enum Language {
     CPlusPlus,
     /// By `idlc`, of the second file, and `cc`.
     CWithIdl,
+    /// By `cmake`, with C++.
+    CMake,
     /// By `cargo`.
     Rust,
     /// Not at all.
@@ -245,6 +247,19 @@ pub const ALL: &[Probe] = &[
         url: "http://127.0.0.1:{port}",
         server: Some(ServerKind::RosMaster),
         remedy: "apt-get install g++ libroscpp-dev",
+        ..IN_C
+    },
+    Probe {
+        name: "rclcpp",
+        middleware: "ROS 2 (rclcpp)",
+        language: Language::CMake,
+        files: &[
+            source!(concat "rclcpp", "/rclcpp.cpp"),
+            source!(concat "rclcpp", "/CMakeLists.txt"),
+            HEADER,
+        ],
+        url: "ros2://77",
+        remedy: "install ROS 2 (docs.ros.org) and cmake, and source ROS 2's setup.sh in this shell; Debian has no ROS 2",
         ..IN_C
     },
     Probe {

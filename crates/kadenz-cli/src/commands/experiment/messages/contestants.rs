@@ -215,6 +215,7 @@ pub(super) const ALL: &[Contestant] = &[
         .at(ServerKind::RosMaster)
         .beside(&["roscpp"]),
     probe("roscpp", "ROS 1 (roscpp)").published("58/77/113/211/2460", "65/81/133/3464/10658"),
+    probe("rclcpp", "ROS 2 (rclcpp)"),
     ours(
         "kadenz-dds",
         "DDS by RustDDS",

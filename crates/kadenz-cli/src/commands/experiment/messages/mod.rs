@@ -34,7 +34,7 @@ Examples:
   kadenz experiment messages --sizes 200B,64KiB,1MiB --subscribers 1,5 --rates 100Hz,1kHz
                                                          everything: a night
 
-ROS 2, where you have it: a probe of your own by rclcpp (docs/messages-probes.md).")]
+ROS 2 takes part in a shell that has sourced its setup.sh, which needs cmake as well.")]
 pub(crate) struct Options {
     /// How long each is measured in each round
     #[arg(long, value_name = "SPAN", default_value = "20s")]

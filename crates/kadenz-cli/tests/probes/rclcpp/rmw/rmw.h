@@ -1,0 +1,2 @@
+#pragma once
+inline const char *rmw_get_implementation_identifier() { return "nothing"; }
