@@ -269,10 +269,9 @@ fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
 #[test]
 fn the_probe_of_ros_2_is_built_where_its_packages_are() {
     let folder = folder();
-    let build = |packages: &str| {
+    let build = |packages: &str, path: &str| {
         let mut command = kadenz(&["msg", "probes", "--build", "--json", "rclcpp"]);
-        command.env("CMAKE_PREFIX_PATH", packages);
-        command.env_remove("AMENT_PREFIX_PATH");
+        command.env("CMAKE_PREFIX_PATH", packages).env("PATH", path);
         Said::of(
             command
                 .env("XDG_CACHE_HOME", folder.path())
@@ -280,7 +279,8 @@ fn the_probe_of_ros_2_is_built_where_its_packages_are() {
                 .unwrap(),
         )
     };
-    let missing = build("");
+    // A shell that has sourced ROS 2 has it in PATH, where cmake looks for packages, too.
+    let missing = build("", "/usr/bin:/bin");
     assert_eq!(missing.code, 1, "{}", missing.err);
     let said = &missing.json()["probes"][0]["missing"];
     assert!(said.to_string().contains("docs.ros.org"), "{said}");
@@ -294,7 +294,8 @@ fn the_probe_of_ros_2_is_built_where_its_packages_are() {
             program,
         );
     }
-    let built = build(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/probes/rclcpp"));
+    let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/probes/rclcpp");
+    let built = build(stand_in, &std::env::var("PATH").unwrap());
     assert_eq!(built.code, 0, "{} {}", built.err, built.out);
 }
 

@@ -1,4 +1,4 @@
-//! How long the kernel takes to take a message of 1 MiB over loopback, by the place of a page that its payload begins at.
+//! How long `writev` of 1 MiB over loopback takes, by the place of a page that the payload begins at.
 
 use std::io::{IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,9 +1,9 @@
 //! Buffers of long messages that lie where the kernel copies them fast.
 //!
-//! The kernel copies between a program and its sockets by `rep movsb`, and a socket's memory begins with a page. On
-//! AMD's Zen processors the copy of 1 MiB takes two to three times as long where the destination stands 1 to 63 bytes
-//! behind the source, both taken modulo a page of 4 KiB (docs/benchmarks.md has the measurement). A plain allocation
-//! of that length begins 16 bytes behind a page, and a header of 17 to 79 bytes before its payload makes that distance.
+//! A socket's memory begins with a page, and a plain allocation of some 100 KiB or more at byte 16 of one. On an AMD EPYC
+//! the kernel took nearly twice as long for 1 MiB behind a header of 25 bytes from byte 16 as from byte 2048
+//! (`cargo xtask bench socket-copy`, docs/benchmarks.md). The likely reason: it copies by `rep movsb`, which is slow there
+//! where the destination stands 1 to 63 bytes behind the source, both taken modulo 4 KiB.
 
 use std::ops::{Deref, DerefMut};
 

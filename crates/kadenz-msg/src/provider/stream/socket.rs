@@ -180,9 +180,9 @@ impl Socket {
         Ok(Self::Tcp { stream, max_unsent })
     }
 
-    /// Lets the kernel take a message of that many bytes at once, up to [`MAX_UNSENT_OF_LONG`]: what goes in parts
-    /// needs another thread for each, which took half as long again on loopback (1 MiB). A system call for
-    /// the first message that is longer than all before it.
+    /// Lets the kernel take a message of that many bytes at once, up to [`MAX_UNSENT_OF_LONG`], where in parts it needs
+    /// the thread that tends peers, and a copy of the rest. What the kernel holds so for a peer that does not read
+    /// counts in no budget. A system call for the first message that is longer than all before it.
     pub(in crate::provider) fn admit(&mut self, bytes: usize) {
         let Self::Tcp {
             stream,
