@@ -179,9 +179,9 @@ fn the_papers_experiment_is_one_command() {
         "experiment",
         "tuning",
         "--duration",
-        "1s",
+        "200ms",
         "--round",
-        "1s",
+        "200ms",
         "--out",
         text(&out),
     ]);
@@ -261,7 +261,7 @@ mod interrupted {
 
     /// Starts a matrix of many rounds and returns when its first are on disk.
     fn begin(out: &Path) -> Child {
-        let child = kadenz(&quick(out, "none,S", "4s"))
+        let child = kadenz(&quick(out, "none,S", "2s"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -277,7 +277,7 @@ mod interrupted {
         assert_eq!(run["ended_by"], "finished");
         // Exactly what was planned: no round is missing or was counted twice.
         for name in ["unloaded-none", "unloaded-S"] {
-            assert_eq!(recorded(&run, name), 4000, "{run}");
+            assert_eq!(recorded(&run, name), 2000, "{run}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What each step of `cargo xtask test` does.
 
+use std::num::NonZero;
 use std::process::Command;
 
 use anyhow::Result;
@@ -252,7 +253,16 @@ pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::firmware(repository, tally)
 }
 
+/// How many tests run at once for each CPU. Most of them wait, for a measurement to end or for another process:
+/// two at once left four fifths of two CPUs idle.
+const TESTS_A_CPU: usize = 3;
+
+/// What the tests of the workspace get by their environment: how many run at once, and the tools that were found.
 pub(super) fn name_tools(command: &mut Command, tally: &Tally) {
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
+        command.env("RUST_TEST_THREADS", (TESTS_A_CPU * cpus).to_string());
+    }
     let found = [
         ("KADENZ_HDRHISTOGRAM_JAR", tools::hdrhistogram_jar()),
         ("KADENZ_PYTHON", tools::python_with_libraries()),
