@@ -11,12 +11,12 @@ use crate::types::{
 
 /// What a language demands of names.
 pub(super) struct Words {
-    /// What no name may be; such a name gets a `_` at its end.
+    /// What no name may be, lists of words with spaces between; such a name gets a `_` at its end.
     pub(super) keywords: &'static [&'static str],
-    /// What no member may be besides.
-    pub(super) members: &'static [&'static str],
-    /// What is added to a type's name for further names in its package.
-    pub(super) derived: &'static [&'static str],
+    /// What no member may be besides, with spaces between.
+    pub(super) members: &'static str,
+    /// What is added to a type's name for further names in its package, with spaces between.
+    pub(super) derived: &'static str,
     /// Between a package and what is in it.
     pub(super) separator: &'static str,
     /// What stands before a name that begins with `_`.
@@ -26,13 +26,14 @@ pub(super) struct Words {
 }
 
 impl Words {
-    fn word(&self, name: &str, taken: &[&str]) -> String {
+    fn word(&self, name: &str, taken: &str) -> String {
         let first = if name.starts_with('_') {
             self.before_underscore
         } else {
             ""
         };
-        let clash = self.keywords.contains(&name) || taken.contains(&name);
+        let mut lists = self.keywords.iter().copied().chain([taken]);
+        let clash = lists.any(|it| it.split(' ').any(|word| word == name));
         let last = if clash { "_" } else { "" };
         format!("{first}{name}{last}")
     }
@@ -223,7 +224,7 @@ impl<'a> Planning<'a> {
             package => package,
         };
         let parts = package.split('.').filter(|it| !it.is_empty());
-        let package = parts.map(|it| self.called(&full, it, &[])).collect();
+        let package = parts.map(|it| self.called(&full, it, "")).collect();
         let short = self.called(&full, &name.short, self.words.members);
         let mut record = Record {
             package,
@@ -256,7 +257,7 @@ impl<'a> Planning<'a> {
     }
 
     /// A name in the language; noted where it is another one.
-    fn called(&mut self, of: &str, name: &str, taken: &[&str]) -> String {
+    fn called(&mut self, of: &str, name: &str, taken: &str) -> String {
         let called = self.words.word(name, taken);
         let renamed = Renamed {
             name: name.to_owned(),
@@ -389,7 +390,8 @@ fn apart(records: &[Record<'_>], words: &Words) -> Result<(), GenerateError> {
     }
     for record in records {
         let path = record.path(words.separator);
-        for derived in [""].iter().chain(words.derived) {
+        let derived = words.derived.split_ascii_whitespace();
+        for derived in [""].into_iter().chain(derived) {
             let called = format!("{path}{derived}");
             if let Some(first) = taken.insert(called.clone(), record.full.clone()) {
                 let second = record.full.clone();
