@@ -1,6 +1,6 @@
 //! A message as it arrives: its bytes, who sent it, and when it passed where.
 
-use kadenz_rt::clock::{MonotonicTime, WallTime};
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 /// A message as it arrives, before anybody has copied it.
 #[derive(Debug)]
@@ -53,6 +53,14 @@ impl Payload<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SenderId(pub u128);
 
+/// A number that no other sender has, as far as chance goes: the standard library's hasher is keyed
+/// by the system's randomness.
+pub(crate) fn drawn() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    let now = kadenz_rt::clock::now().as_ns();
+    RandomState::new().hash_one((now, std::process::id()))
+}
+
 /// A sender's number of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequence {
@@ -80,4 +88,27 @@ pub struct Stamps {
     pub kernel: Option<MonotonicTime>,
     /// When the inlet held it whole.
     pub taken: MonotonicTime,
+}
+
+impl Stamps {
+    /// Of a message that is taken now, and of which no more is known.
+    pub(crate) fn now() -> Self {
+        Self {
+            taken: clock::now(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_drawn_differ() {
+        let mut numbers: Vec<u64> = (0..1000).map(|_| drawn()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 1000);
+    }
 }

@@ -60,16 +60,19 @@ impl<T> Lock<T> {
             #[cfg(not(loom))]
             Inner::Inheriting(mutex) => body(&mut mutex.lock()),
             #[cfg(not(loom))]
-            Inner::Plain(mutex) => {
-                let mut guard = mutex
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
-                body(&mut guard)
-            }
+            Inner::Plain(mutex) => body(&mut lock(mutex)),
             #[cfg(loom)]
             Inner::Model(mutex) => body(&mut mutex.lock().expect("no model panics within a lock")),
         }
     }
+}
+
+/// Locks a mutex of the standard library; what a thread that panicked has left in it is whole, as nothing here panics
+/// while it holds one.
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Parking for the models: loom's own forgets an unpark while the thread waits for a mutex.

@@ -16,8 +16,6 @@
 //! [`Bus::receive_in_background`].
 
 mod aggregator;
-mod background;
-mod callback;
 mod delivery;
 mod leader_followers;
 #[cfg(all(test, loom))]
@@ -27,6 +25,7 @@ mod publisher;
 mod routes;
 mod subscription;
 mod subscription_core;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,8 +33,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kadenz_rt::tuning::{Measure, Tuning};
 
 pub use aggregator::{Aggregator, Raw};
-pub use background::Background;
-pub use callback::Callback;
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
 pub use mailbox::{Counters, WhenFull};
 pub(crate) use publisher::{PublishedTypes, Told, publish};
@@ -52,6 +49,8 @@ use crate::sync::{Arc, Lock};
 use leader_followers::LeaderFollowers;
 use routes::RouteId;
 use subscription_core::SubscriptionCore;
+pub(crate) use threads::TunedThread;
+pub use threads::{Background, Callback};
 
 /// Channels that [`Bus::publish`] keeps an outlet of their own for, so that a receiver knows which of
 /// them lost a message; all others share one.

@@ -3,7 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::sync::lock;
 
 /// A file that grows at its end and can be cut.
 pub trait LogFile: Write + Send {
@@ -68,18 +70,14 @@ impl SmallDisk {
     /// What is in the file.
     #[must_use]
     pub fn contents(&self) -> Vec<u8> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.bytes).clone()
     }
 }
 
 impl Write for SmallDisk {
     /// Writes a part where not all has room, as disks do.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut file = self.lock();
+        let mut file = lock(&self.bytes);
         let room = self.room.load(Ordering::Relaxed);
         let left = usize::try_from(room.saturating_sub(file.len() as u64)).unwrap_or(usize::MAX);
         let taken = bytes.len().min(left);
@@ -98,12 +96,12 @@ impl Write for SmallDisk {
 impl LogFile for SmallDisk {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.lock().truncate(length);
+        lock(&self.bytes).truncate(length);
         Ok(())
     }
 
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        let file = self.lock();
+        let file = lock(&self.bytes);
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
         let bytes = file.get(from..).and_then(|it| it.get(..into.len()));
         into.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);

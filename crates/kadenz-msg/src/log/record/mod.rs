@@ -14,7 +14,7 @@ mod writing;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,6 +32,7 @@ use super::{Format, LogError, LoggedChannel};
 use crate::arrival::Arrival;
 use crate::channel::Channel;
 use crate::message::Fingerprint;
+use crate::sync::lock;
 
 /// Says what is known of a channel when the first message with a fingerprint arrives: its type's name
 /// and text. Called by the writing thread.
@@ -211,10 +212,6 @@ impl Watch {
             trouble: lock(&shared.trouble).clone(),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recorder {

@@ -13,13 +13,14 @@ mod parquet;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use columns::{Cell, Column, Columns, Lists};
 
 use super::dictionary::Decoded;
 use super::{Amount, Dictionary, Entry, LogError, LogWriter};
 use crate::message::Fingerprint;
+use crate::sync::lock;
 use crate::types::TypeName;
 
 /// The formats of tables.
@@ -70,14 +71,11 @@ impl MalformedCount {
     /// How many until now, and why the first.
     #[must_use]
     pub fn told(&self) -> (u64, Option<String>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.0).clone()
     }
 
     fn add(&self, reason: impl FnOnce() -> String) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.0);
         told.0 += 1;
         told.1.get_or_insert_with(reason);
     }

@@ -25,9 +25,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use crate::bus::{Bus, RecvError, SubscribeError, Subscription, SubscriptionOptions};
 use crate::channel::MAX_CHANNEL;
+use crate::service::cut;
 use crate::service::messages::Heartbeat;
 pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
-use watch::cut;
 pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Life, Node};
 
 /// Where all beats go.

@@ -1,15 +1,14 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
-use kadenz_rt::tuning::{self, Tuning};
+use kadenz_rt::tuning::Tuning;
 
 use super::CHANNEL;
-use crate::bus::{AdvertiseError, Bus, Publisher, SendError};
+use crate::arrival::drawn;
+use crate::bus::{AdvertiseError, Bus, Publisher, SendError, TunedThread};
 use crate::channel::MAX_CHANNEL;
-use crate::service::drawn;
+use crate::service::cut;
 use crate::service::messages::Heartbeat;
 
 /// The longest text that a beat carries, in bytes.
@@ -69,7 +68,7 @@ impl Bus {
         Ok(HeartbeatPublisher {
             publisher: self.publisher(CHANNEL)?,
             next: Heartbeat {
-                instance: drawn(),
+                instance: drawn().cast_signed(),
                 number: 0,
                 started_us: WallTime::now().as_unix_ns() / 1000,
                 interval_us: i64::try_from(interval.as_micros()).unwrap_or(i64::MAX),
@@ -122,12 +121,9 @@ impl HeartbeatPublisher {
 
     /// What the next beats say of the program; cut after 100 bytes and at a NUL. Allocates nothing.
     pub fn set_state(&mut self, state: &str) {
-        let mut end = state.find('\0').unwrap_or(state.len()).min(MAX_STATE);
-        while !state.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = state.find('\0').unwrap_or(state.len());
         self.next.state.clear();
-        self.next.state.push_str(&state[..end]);
+        self.next.state.push_str(cut(&state[..end], MAX_STATE));
     }
 
     /// Beats on a thread of its own from now on. It tells that the process lives, and nothing of the
@@ -136,38 +132,19 @@ impl HeartbeatPublisher {
     /// # Errors
     /// Where no thread is to be had.
     pub fn on_thread(mut self, tuning: Tuning) -> std::io::Result<BeatingHeart> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let until = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
-            .name("kadenz-heart".to_owned())
-            .spawn(move || {
-                let _applied = tuning::apply(&tuning);
-                while !until.load(Ordering::Acquire) {
-                    // What is not sent is missed by those who watch; there is nobody else to tell.
-                    let _ = self.beat_if_due(clock::now());
-                    std::thread::park_timeout(self.due.remaining(clock::now()));
-                }
-            })?;
-        Ok(BeatingHeart {
-            stop,
-            thread: Some(thread),
-        })
+        let thread = TunedThread::start("kadenz-heart", tuning, move |stop| {
+            while !stop.load(Ordering::Acquire) {
+                // What is not sent is missed by those who watch; there is nobody else to tell.
+                let _ = self.beat_if_due(clock::now());
+                std::thread::park_timeout(self.due.remaining(clock::now()));
+            }
+        });
+        Ok(BeatingHeart { _thread: thread? })
     }
 }
 
 /// A heart on a thread of its own. Dropping it ends the beats.
 #[derive(Debug)]
 pub struct BeatingHeart {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for BeatingHeart {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
+    _thread: TunedThread,
 }

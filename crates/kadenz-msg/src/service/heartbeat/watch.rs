@@ -7,6 +7,7 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 use crate::channel::MAX_CHANNEL;
+use crate::service::cut;
 use crate::service::messages::Heartbeat;
 
 /// What a heart's interval may be; what others state is taken as the nearest of these.
@@ -285,14 +286,6 @@ impl Node {
 fn interval(beat: &Heartbeat) -> Duration {
     let stated = Duration::from_micros(u64::try_from(beat.interval_us).unwrap_or(0));
     stated.clamp(*INTERVALS.start(), *INTERVALS.end())
-}
-
-pub(super) fn cut(text: &str, longest: usize) -> &str {
-    let mut end = text.len().min(longest);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{ServiceOptions, reply_channel};
+use crate::arrival::drawn;
 use crate::bus::{
     AdvertiseError, Bus, Delivery, Publisher, RecvError, SendError, SubscribeError, Subscription,
     SubscriptionOptions,
@@ -11,7 +12,6 @@ use crate::bus::{
 use crate::channel::Channel;
 use crate::codec::{DecodeError, EncodeError};
 use crate::message::Message;
-use crate::service::drawn;
 use crate::service::messages::{Reply, Request};
 
 /// Answers that may wait: one, and late ones of calls that were given up.
@@ -140,7 +140,7 @@ impl Bus {
         service: &str,
         options: &ServiceOptions,
     ) -> Result<Client<Req, Rep>, ClientError> {
-        let client = drawn();
+        let client = drawn().cast_signed();
         let publisher = self.publisher(service)?;
         let replies = reply_channel(client).map_err(AdvertiseError::Channel)?;
         let queue = SubscriptionOptions {

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kadenz_rt::tuning::{Measure, Tuning};
 
 use super::{ServiceOptions, reply_channel};
+use crate::arrival::drawn;
 use crate::bus::{self, Bus, Callback, Delivery, RecvError, SubscribeError, SubscriptionOptions};
 use crate::channel::{Channel, ChannelError};
 use crate::message::Message;
 use crate::provider::{Outlet, ProviderError};
-use crate::service::drawn;
+use crate::service::cut;
 use crate::service::messages::{Reply, Request};
 
 /// The longest reason of a refusal, in bytes; what is longer is cut.
@@ -119,7 +120,7 @@ impl Bus {
         // A name is not a pattern: a service answers on one channel.
         let channel = Channel::new(name)?;
         let counts = Arc::new(Counts::default());
-        let number = drawn();
+        let number = drawn().cast_signed();
         let mut server = RequestServer {
             outlet: self.outlet()?,
             reply_cache: ReplyCache::new(),
@@ -277,11 +278,7 @@ fn bounded(what: &str, length: usize, longest: usize) -> Result<(), String> {
 
 /// A reason as it can be sent: without NUL, and not too long.
 fn printable(mut reason: String) -> String {
-    let mut end = reason.len().min(MAX_REASON);
-    while !reason.is_char_boundary(end) {
-        end -= 1;
-    }
-    reason.truncate(end);
+    reason.truncate(cut(&reason, MAX_REASON).len());
     if reason.contains('\0') {
         reason = reason.replace('\0', " ");
     }

@@ -2,17 +2,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::tuning::{self, Tuning};
+use kadenz_rt::tuning::Tuning;
 
 use super::{ASK, MAX_TEXT, TELL};
 use crate::bus::{
     AdvertiseError, Aggregator, Bus, Publisher, RecvError, SubscribeError, SubscriptionOptions,
-    Told,
+    Told, TunedThread,
 };
 use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
@@ -27,9 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Tells others what this bus's messages look like. Dropping it ends that.
 #[derive(Debug)]
 pub struct TypeResponder {
-    stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+    _thread: TunedThread,
 }
 
 /// Why types are not told.
@@ -102,32 +100,21 @@ impl Bus {
         };
         let mut heard = self.beside().aggregator_with(ASK, &queue)?;
         heard.add(TELL)?;
-        let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::new(AtomicU64::new(0));
         let mut telling = Telling {
-            publisher: self.outlet_for_types()?,
+            publisher: self.publisher(TELL).map_err(AnnounceError::Advertise)?,
             bus: self.clone(),
             heard,
             teller: Teller::default(),
             told: Arc::clone(&told),
         };
-        let until = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
-            .name("kadenz-types".to_owned())
-            .spawn(move || {
-                let _applied = tuning::apply(&tuning);
-                while !until.load(Ordering::Acquire) && telling.go_on() {}
-            })
-            .map_err(SubscribeError::Thread)?;
+        let thread = TunedThread::start("kadenz-types", tuning, move |stop| {
+            while !stop.load(Ordering::Acquire) && telling.go_on() {}
+        });
         Ok(TypeResponder {
-            stop,
             told,
-            thread: Some(thread),
+            _thread: thread.map_err(SubscribeError::Thread)?,
         })
-    }
-
-    fn outlet_for_types(&self) -> Result<Publisher<TypeAnswer>, AdvertiseError> {
-        self.publisher(TELL)
     }
 }
 
@@ -136,15 +123,6 @@ impl TypeResponder {
     #[must_use]
     pub fn told(&self) -> u64 {
         self.told.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for TypeResponder {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

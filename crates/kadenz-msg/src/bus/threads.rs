@@ -1,0 +1,175 @@
+//! Threads that work for a bus until they are dropped.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock;
+use kadenz_rt::tuning::{self, Measure, Tuning};
+
+use super::delivery::{Delivery, RecvError};
+use super::leader_followers::LeaderFollowers;
+use super::subscription::{CounterWatcher, Subscription};
+use crate::message::Message;
+use crate::provider::{Received, Wait};
+use crate::sync::Arc;
+
+/// How often a thread looks whether it is to end.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A thread that is tuned as far as the machine allows. Dropping it unparks the thread, tells it to stop, and waits for
+/// its end.
+#[derive(Debug)]
+pub(crate) struct TunedThread {
+    stop: std::sync::Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    measures: Vec<Measure>,
+}
+
+impl TunedThread {
+    /// Starts it, and waits until it is tuned. `body` ends soon after what it is given says so.
+    pub(crate) fn start(
+        name: &str,
+        tuning: Tuning,
+        body: impl FnOnce(&AtomicBool) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        let until = std::sync::Arc::clone(&stop);
+        let (tell, told) = sync_channel(1);
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || {
+            let applied = tuning::apply(&tuning);
+            let _ = tell.send(applied.measures.clone());
+            body(&until);
+        })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+            measures: told.recv().unwrap_or_default(),
+        })
+    }
+}
+
+impl Drop for TunedThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // One that panicked has said so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread that receives for a bus, so that messages wait in the subscriptions' queues. Dropping it
+/// ends the thread.
+#[derive(Debug)]
+pub struct Background(TunedThread);
+
+impl Background {
+    pub(super) fn start(
+        leader_followers: Arc<LeaderFollowers>,
+        tuning: Tuning,
+    ) -> std::io::Result<Self> {
+        let thread = TunedThread::start("kadenz-receive", tuning, move |stop| {
+            while !stop.load(Ordering::Acquire) {
+                receive_for_a_while(&leader_followers);
+            }
+            leader_followers.leave();
+        });
+        thread.map(Self)
+    }
+
+    /// What the thread asked of the machine and what it got.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        &self.0.measures
+    }
+}
+
+fn receive_for_a_while(leader_followers: &LeaderFollowers) {
+    let until = clock::now() + POLL_INTERVAL;
+    let Some(mut lead) = leader_followers.lead_or_follow() else {
+        std::thread::park_timeout(POLL_INTERVAL);
+        return;
+    };
+    while clock::now() < until && !lead.must_end() {
+        match lead.receive(Wait::Until(until), None) {
+            Ok(Received::Ended) | Err(_) => {
+                // Here nothing can be done but wait. Who waits for a message gets the lead, and hears
+                // of it there.
+                drop(lead);
+                leader_followers.leave();
+                std::thread::sleep(POLL_INTERVAL);
+                return;
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// A thread that hands each message of a subscription to a function. Dropping it ends the thread and
+/// the subscription, after the message in hand.
+#[derive(Debug)]
+pub struct Callback {
+    thread: TunedThread,
+    watcher: CounterWatcher,
+}
+
+impl Callback {
+    /// Starts the thread, tuned as far as the machine allows.
+    pub(super) fn start<M, F>(
+        subscription: Subscription<M>,
+        tuning: Tuning,
+        body: F,
+    ) -> std::io::Result<Self>
+    where
+        M: Message + Default + Send + 'static,
+        F: FnMut(Result<(&M, &Delivery), RecvError>) + Send + 'static,
+    {
+        let watcher = subscription.watcher();
+        let thread = TunedThread::start("kadenz-callback", tuning, move |stop| {
+            receive(subscription, stop, body);
+        })?;
+        Ok(Self { thread, watcher })
+    }
+
+    /// What the thread asked of the machine and what it got.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        &self.thread.measures
+    }
+
+    /// A way to read the subscription's counters.
+    #[must_use]
+    pub fn watcher(&self) -> CounterWatcher {
+        self.watcher.clone()
+    }
+}
+
+fn receive<M, F>(mut subscription: Subscription<M>, stop: &AtomicBool, mut body: F)
+where
+    M: Message + Default,
+    F: FnMut(Result<(&M, &Delivery), RecvError>),
+{
+    let mut message = M::default();
+    while !stop.load(Ordering::Acquire) {
+        match subscription.recv_into(&mut message, POLL_INTERVAL) {
+            Ok(None) => {}
+            Ok(Some(delivery)) => body(Ok((&message, &delivery))),
+            Err(error) => {
+                let ended = error == RecvError::Ended;
+                let provider = matches!(error, RecvError::Provider(_));
+                body(Err(error));
+                if ended {
+                    return;
+                }
+                if provider {
+                    // What is gone is not back within microseconds.
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+            }
+        }
+    }
+}
