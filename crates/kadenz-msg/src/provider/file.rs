@@ -23,6 +23,7 @@ use kadenz_rt::clock::WallTime;
 use outlet::{FileOutlet, Shared};
 
 use super::parameters::Address;
+use super::stream::Buffered;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError,
@@ -136,7 +137,9 @@ impl Provider for FileProvider {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         match &self.role {
-            Role::Writes(shared) => Ok(Box::new(FileOutlet::new(Arc::clone(shared)))),
+            Role::Writes(shared) => {
+                Ok(Buffered::outlet(FileOutlet(Arc::clone(shared)), usize::MAX))
+            }
             Role::Reads(_) => Err(self
                 .address
                 .failed("it is read", "write by ?mode=w or ?mode=a")),

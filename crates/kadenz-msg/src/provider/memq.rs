@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock;
 
-use super::stream::page_buffer::PageBuffer;
-use super::stream::publish_filled;
+use super::stream::{Buffered, Publish};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order, Outlet,
     Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
@@ -77,10 +76,7 @@ impl Parcel {
                 number: self.number,
                 scope: Scope::Sender,
             }),
-            stamps: Stamps {
-                taken: clock::now(),
-                ..Stamps::default()
-            },
+            stamps: Stamps::now(),
         }
     }
 }
@@ -101,12 +97,12 @@ impl Provider for Memq {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let sender = self.senders.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(MemqOutlet {
+        let outlet = MemqOutlet {
             exchange: Arc::clone(&self.exchange),
             sender: SenderId(u128::from(sender)),
             published: 0,
-            buffer: PageBuffer::to_send(),
-        }))
+        };
+        Ok(Buffered::outlet(outlet, usize::MAX))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
@@ -139,10 +135,9 @@ struct MemqOutlet {
     exchange: Arc<Exchange>,
     sender: SenderId,
     published: u32,
-    buffer: PageBuffer,
 }
 
-impl Outlet for MemqOutlet {
+impl Publish for MemqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
         self.exchange.baskets.with(|baskets| {
             for basket in baskets.iter() {
@@ -151,15 +146,6 @@ impl Outlet for MemqOutlet {
         });
         self.published = self.published.wrapping_add(1);
         Ok(())
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        publish_filled(self, |it| &mut it.buffer, usize::MAX, channel, length, fill)
     }
 }
 

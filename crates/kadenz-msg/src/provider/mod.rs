@@ -11,6 +11,7 @@ pub mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod memq;
+mod notifier;
 pub mod parameters;
 pub mod ros1;
 #[cfg(all(feature = "shm", target_os = "linux"))]

@@ -38,11 +38,10 @@ use kadenz_rt::clock;
 
 use super::parameters::Address;
 use super::stream::note::{Expected, Numbers, PeerInlet};
-use super::stream::page_buffer::PageBuffer;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
-use super::stream::{publish_filled, refuse_too_long};
+use super::stream::{Buffered, Publish};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
     ProviderError, PublishError, Wait,
@@ -170,15 +169,14 @@ impl Provider for Amqp {
         let peers = PeerSet::start(side, self.queue, Box::new(greet));
         let peers = peers.map_err(|error| self.failed(&error))?;
         self.until_ready(&status, || thread::sleep(Duration::from_millis(2)))?;
-        Ok(Box::new(AmqpOutlet {
+        let outlet = AmqpOutlet {
             peers,
             exchange: self.account.exchange.clone(),
-            longest: self.largest,
             numbers: Numbers::new(),
             head: Vec::with_capacity(512),
             long: Vec::new(),
-            in_place: PageBuffer::to_send(),
-        }))
+        };
+        Ok(Buffered::outlet(outlet, self.largest))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
@@ -207,18 +205,15 @@ impl Provider for Amqp {
 struct AmqpOutlet {
     peers: PeerSet<session::Broker>,
     exchange: String,
-    longest: usize,
     numbers: Numbers,
     /// The frames before a body.
     head: Vec<u8>,
     /// The frames of a body that needs more than one.
     long: Vec<u8>,
-    in_place: PageBuffer,
 }
 
-impl Outlet for AmqpOutlet {
+impl Publish for AmqpOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        refuse_too_long(channel, payload.len(), self.longest)?;
         let note = self.numbers.note(channel);
         let Self {
             peers, head, long, ..
@@ -258,15 +253,5 @@ impl Outlet for AmqpOutlet {
                 reason: "the broker does not keep up",
             },
         })
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        let longest = self.longest;
-        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }

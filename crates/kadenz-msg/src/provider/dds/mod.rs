@@ -52,7 +52,7 @@ pub(super) mod wire;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustdds::bytes::Bytes;
 use rustdds::no_key::{Decode, DeserializerAdapter, SerializerAdapter};
@@ -67,6 +67,7 @@ use super::{
     ProviderError,
 };
 use crate::channel::{Channel, Pattern};
+use crate::sync::lock;
 use settings::Settings;
 
 /// The type of a topic's samples.
@@ -104,7 +105,7 @@ impl fmt::Debug for Joined {
 impl Bus {
     /// Joins the domain where that was not done before. Starts rustdds's two threads.
     fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
-        let mut joined = joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut joined = lock(joined);
         if let Some(joined) = &*joined {
             return Ok(Arc::clone(joined));
         }

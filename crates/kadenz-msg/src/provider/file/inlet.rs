@@ -1,16 +1,16 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;
 
-use super::outlet::lock;
 use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
 use crate::log::LogError;
 use crate::log::play::Player;
+use crate::provider::notifier::Notifier;
 use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Wait, Wake};
 
 pub(super) struct FileInlet {
@@ -131,7 +131,8 @@ impl Inlet for FileInlet {
                 Wait::Until(deadline) => deadline,
                 Wait::Forever => MonotonicTime::from_ns(u64::MAX),
             };
-            if self.notifier.wait_until(due.min(until) - LAST_STRETCH) {
+            let nearly = Wait::Until(due.min(until) - LAST_STRETCH);
+            if self.notifier.wait(nearly) == Some(Received::Woken) {
                 return Ok(Received::Woken);
             }
             if let Some(sleeper) = self.sleeper.as_mut().filter(|_| until > now) {
@@ -145,38 +146,5 @@ impl Inlet for FileInlet {
 
     fn waker(&self) -> Arc<dyn Wake> {
         Arc::clone(&self.notifier) as Arc<dyn Wake>
-    }
-}
-
-/// Ends a wait from another thread.
-#[derive(Debug, Default)]
-struct Notifier {
-    notified: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Notifier {
-    /// Waits until it is notified, which it says, or until a time.
-    fn wait_until(&self, deadline: MonotonicTime) -> bool {
-        let mut notified = lock(&self.notified);
-        loop {
-            if std::mem::take(&mut *notified) {
-                return true;
-            }
-            let left = deadline.remaining(clock::now());
-            if left.is_zero() {
-                return false;
-            }
-            let left = left.min(Duration::from_secs(3600));
-            let waited = self.changed.wait_timeout(notified, left);
-            (notified, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl Wake for Notifier {
-    fn wake(&self) {
-        *lock(&self.notified) = true;
-        self.changed.notify_one();
     }
 }

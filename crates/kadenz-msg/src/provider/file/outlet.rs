@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
@@ -8,9 +8,9 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use crate::channel::Channel;
 use crate::log::{Entry, LogError, LogWriter, LoggedChannel};
 use crate::provider::parameters::Address;
-use crate::provider::stream::page_buffer::PageBuffer;
-use crate::provider::stream::publish_filled;
-use crate::provider::{Outlet, ProviderError, PublishError};
+use crate::provider::stream::Publish;
+use crate::provider::{ProviderError, PublishError};
+use crate::sync::lock;
 
 /// The log that all outlets of a bus write to.
 pub(super) struct Shared {
@@ -63,10 +63,6 @@ impl Drop for Shared {
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl State {
     fn write(&mut self, channel: &Channel) -> Result<(), LogError> {
         if self.channels.len() >= MAX_CHANNELS {
@@ -92,17 +88,7 @@ impl State {
     }
 }
 
-pub(super) struct FileOutlet {
-    shared: Arc<Shared>,
-    buffer: PageBuffer,
-}
-
-impl FileOutlet {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let buffer = PageBuffer::to_send();
-        Self { shared, buffer }
-    }
-}
+pub(super) struct FileOutlet(pub(super) Arc<Shared>);
 
 impl fmt::Debug for FileOutlet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,9 +96,9 @@ impl fmt::Debug for FileOutlet {
     }
 }
 
-impl Outlet for FileOutlet {
+impl Publish for FileOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        let mut state = lock(&self.shared.state);
+        let mut state = lock(&self.0.state);
         state.entry.payload.clear();
         state.entry.payload.extend_from_slice(payload);
         state.write(channel).map_err(|error| {
@@ -130,14 +116,5 @@ impl Outlet for FileOutlet {
                 },
             }
         })
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        publish_filled(self, |it| &mut it.buffer, usize::MAX, channel, length, fill)
     }
 }

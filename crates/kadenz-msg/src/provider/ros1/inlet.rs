@@ -7,10 +7,10 @@ use kadenz_rt::net::watch::Waker;
 
 use super::node::Node;
 use super::tcpros::Publisher;
-use crate::arrival::{Arrival, SenderId};
+use crate::arrival::{Arrival, SenderId, drawn};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
-use crate::provider::stream::note::{Expected, new_sender};
+use crate::provider::stream::note::Expected;
 use crate::provider::stream::peer_receiver::PeerReceiver;
 use crate::provider::stream::socket::Place;
 use crate::provider::{
@@ -55,7 +55,7 @@ impl RosInlet {
             }
             let (caller, longest) = (node.caller(), self.longest);
             let channel = source.topic.trim_start_matches('/').to_owned();
-            let sender = SenderId(new_sender().into());
+            let sender = SenderId(drawn().into());
             let greet = move |words: &mut Vec<u8>| {
                 Publisher::greet(words, &caller, &channel, sender, longest)
             };

@@ -51,15 +51,15 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::{Numbers, new_sender};
-use super::stream::page_buffer::PageBuffer;
+use super::stream::note::Numbers;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
-use super::stream::{publish_filled, refuse_too_long};
+use super::stream::{Buffered, Publish};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
 };
+use crate::arrival::drawn;
 use crate::channel::Channel;
 use crate::sync::Lock;
 use node::Node;
@@ -140,7 +140,7 @@ impl Ros1 {
     }
 
     fn node(&self) -> io::Result<Node> {
-        let caller = format!("/kadenz_{}_{:x}", std::process::id(), new_sender());
+        let caller = format!("/kadenz_{}_{:x}", std::process::id(), drawn());
         Node::start(&self.master, self.host, &caller)
     }
 
@@ -203,14 +203,13 @@ impl Provider for Ros1 {
         let publishers = self
             .publishers(kind)
             .map_err(|error| no_master(&self.address, &error))?;
-        Ok(Box::new(RosOutlet {
+        let outlet = RosOutlet {
             publishers,
             kind: Arc::clone(kind),
-            longest: self.largest,
             numbers: Numbers::new(),
             advertised: HashSet::new(),
-            in_place: PageBuffer::to_send(),
-        }))
+        };
+        Ok(Buffered::outlet(outlet, self.largest))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
@@ -234,11 +233,9 @@ struct PublisherSide {
 struct RosOutlet {
     publishers: Arc<PublisherSide>,
     kind: Arc<Kind>,
-    longest: usize,
     numbers: Numbers,
     /// The channels that the master knows.
     advertised: HashSet<Channel>,
-    in_place: PageBuffer,
 }
 
 impl RosOutlet {
@@ -261,9 +258,8 @@ impl RosOutlet {
     }
 }
 
-impl Outlet for RosOutlet {
+impl Publish for RosOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        refuse_too_long(channel, payload.len(), self.longest)?;
         self.advertise(channel)?;
         let note = self.numbers.note(channel);
         let (name, framed) = (channel.as_str(), Framed::new(payload, &note));
@@ -273,15 +269,5 @@ impl Outlet for RosOutlet {
             peer.wants(name).then(|| framed.parts(peer.is_ours))
         });
         Ok(())
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        let longest = self.longest;
-        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }

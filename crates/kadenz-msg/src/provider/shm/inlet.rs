@@ -112,11 +112,7 @@ impl ShmInlet {
                     payload: Payload::Lent(sample.payload()),
                     sender,
                     sequence: Some(sequence),
-                    stamps: Stamps {
-                        published: None,
-                        kernel: None,
-                        taken: clock::now(),
-                    },
+                    stamps: Stamps::now(),
                 });
             }
             // The message does not wait to be counted.

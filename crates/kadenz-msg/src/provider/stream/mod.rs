@@ -11,9 +11,8 @@ pub(super) mod seats;
 pub(super) mod socket;
 pub(super) mod turns;
 
+use std::fmt::Debug;
 use std::time::Duration;
-
-use kadenz_rt::clock;
 
 use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
@@ -44,11 +43,7 @@ impl<'a> Heard<'a> {
             payload: Payload::Lent(self.payload),
             sender: self.sender,
             sequence: self.sequence,
-            stamps: Stamps {
-                published: None,
-                kernel: None,
-                taken: clock::now(),
-            },
+            stamps: Stamps::now(),
         }
     }
 }
@@ -84,24 +79,50 @@ pub(in crate::provider) fn refuse_too_long(
     })
 }
 
-/// Publishes what `fill` writes into a buffer of the outlet, which only grows.
+/// What an outlet does beside what [`Buffered`] does for it.
+pub(in crate::provider) trait Publish: Send + Debug {
+    /// As [`Outlet::publish`], of a message that is not too long.
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError>;
+}
+
+/// An outlet that refuses long messages, and has a buffer for those that are written in place, which only grows.
 ///
 /// # Real-time safety
 /// Real-time safe once it has held a message as long, if `fill` and publishing are.
-pub(in crate::provider) fn publish_filled<O: Outlet>(
-    outlet: &mut O,
-    buffer: fn(&mut O) -> &mut PageBuffer,
+#[derive(Debug)]
+pub(in crate::provider) struct Buffered<P> {
+    publish: P,
     longest: usize,
-    channel: &Channel,
-    length: usize,
-    fill: &mut dyn FnMut(&mut [u8]) -> bool,
-) -> Result<bool, PublishError> {
-    refuse_too_long(channel, length, longest)?;
-    let mut payload = std::mem::replace(buffer(outlet), PageBuffer::to_send());
-    let outcome = match fill(payload.front(length)) {
-        true => outlet.publish(channel, &payload[..length]).map(|()| true),
-        false => Ok(false),
-    };
-    *buffer(outlet) = payload;
-    outcome
+    buffer: PageBuffer,
+}
+
+impl<P: Publish + 'static> Buffered<P> {
+    pub(in crate::provider) fn outlet(publish: P, longest: usize) -> Box<dyn Outlet> {
+        Box::new(Self {
+            publish,
+            longest,
+            buffer: PageBuffer::to_send(),
+        })
+    }
+}
+
+impl<P: Publish> Outlet for Buffered<P> {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        refuse_too_long(channel, payload.len(), self.longest)?;
+        self.publish.publish(channel, payload)
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        refuse_too_long(channel, length, self.longest)?;
+        let payload = self.buffer.front(length);
+        if !fill(payload) {
+            return Ok(false);
+        }
+        self.publish.publish(channel, payload).map(|()| true)
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::peer_receiver::{PeerReceiver, ReceiverWaker, Talk};
-use crate::arrival::{Arrival, Scope, SenderId, Sequence};
+use crate::arrival::{Arrival, Scope, SenderId, Sequence, drawn};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
@@ -41,13 +41,6 @@ pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence
     Some((SenderId(u64::from_be_bytes(*sender).into()), sequence))
 }
 
-/// A number that no other sender has, most probably.
-pub(in crate::provider) fn new_sender() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    let now = kadenz_rt::clock::now().as_ns();
-    RandomState::new().hash_one((now, std::process::id()))
-}
-
 /// The numbers of an outlet.
 #[derive(Debug)]
 pub(in crate::provider) struct Numbers {
@@ -58,7 +51,7 @@ pub(in crate::provider) struct Numbers {
 impl Numbers {
     pub(in crate::provider) fn new() -> Self {
         Self {
-            sender: new_sender(),
+            sender: drawn(),
             next: HashMap::new(),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::provider::stream::seats::Seat;
+use crate::sync::lock;
 
 /// What a server did until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,12 +108,12 @@ impl AtomicServerCounters {
             address,
             ..AtomicClientCounters::default()
         });
-        self.lock().insert(seat, Arc::clone(&client));
+        lock(&self.clients).insert(seat, Arc::clone(&client));
         client
     }
 
     pub(super) fn forget(&self, gone: Seat) {
-        self.lock().remove(&gone);
+        lock(&self.clients).remove(&gone);
         count(&self.left);
     }
 
@@ -132,7 +133,7 @@ impl AtomicServerCounters {
     }
 
     pub(super) fn counters(&self) -> ServerCounters {
-        let clients = self.lock().len() as u64;
+        let clients = lock(&self.clients).len() as u64;
         ServerCounters {
             clients,
             left: of(&self.left),
@@ -145,17 +146,9 @@ impl AtomicServerCounters {
 
     pub(super) fn clients(&self) -> Vec<ClientCounters> {
         // Others are not kept waiting while thousands are read.
-        let clients: Vec<_> = self.lock().values().cloned().collect();
+        let clients: Vec<_> = lock(&self.clients).values().cloned().collect();
         clients.iter().map(|it| it.counters()).collect()
     }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Seat, Arc<AtomicClientCounters>>> {
-        lock(&self.clients)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn count(counter: &AtomicU64) {

@@ -26,6 +26,7 @@ mod serving;
 use std::time::Duration;
 
 use super::parameters::Address;
+use super::stream::Buffered;
 use super::stream::note::PeerInlet;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::socket::Place;
@@ -117,9 +118,9 @@ impl Provider for Tcpq {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let place = Place::Tcp(self.place.clone());
-        let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait, self.longest);
+        let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait);
         outlet
-            .map(|it| Box::new(it) as Box<dyn Outlet>)
+            .map(|it| Buffered::outlet(it, self.longest))
             .map_err(|error| self.no_server(&format!(": {error}")))
     }
 

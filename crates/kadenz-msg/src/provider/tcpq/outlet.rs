@@ -8,11 +8,10 @@ use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::{Interest, Watch};
 
 use crate::channel::Channel;
+use crate::provider::PublishError;
 use crate::provider::stream::outgoing::Outgoing;
-use crate::provider::stream::page_buffer::PageBuffer;
 use crate::provider::stream::socket::{Place, Socket};
-use crate::provider::stream::{RETRY, publish_filled};
-use crate::provider::{Outlet, PublishError};
+use crate::provider::stream::{Publish, RETRY};
 use crate::wire::tcpq::{MAGIC_CLIENT, MessageHeader, greeting};
 
 /// A connection of its own.
@@ -24,8 +23,6 @@ pub(super) struct TcpqOutlet {
     next_try: MonotonicTime,
     queue: usize,
     send_wait: Duration,
-    longest: usize,
-    buffer: PageBuffer,
 }
 
 #[derive(Debug)]
@@ -35,12 +32,7 @@ struct Connection {
 }
 
 impl TcpqOutlet {
-    pub(super) fn connect(
-        place: Place,
-        queue: usize,
-        send_wait: Duration,
-        longest: usize,
-    ) -> io::Result<Self> {
+    pub(super) fn connect(place: Place, queue: usize, send_wait: Duration) -> io::Result<Self> {
         let mut outlet = Self {
             place,
             connection: None,
@@ -48,8 +40,6 @@ impl TcpqOutlet {
             next_try: MonotonicTime::default(),
             queue,
             send_wait,
-            longest,
-            buffer: PageBuffer::to_send(),
         };
         outlet.connect_again()?;
         Ok(outlet)
@@ -94,16 +84,10 @@ impl TcpqOutlet {
     }
 }
 
-impl Outlet for TcpqOutlet {
+impl Publish for TcpqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        let (length, longest) = (payload.len(), self.longest);
-        let too_long = PublishError::TooLong {
-            channel: *channel,
-            length,
-            longest,
-        };
-        let said = u32::try_from(length).ok().filter(|_| length <= longest);
-        let header = MessageHeader::new(channel, said.ok_or(too_long)?);
+        // No longer than the provider's longest, which fits.
+        let header = MessageHeader::new(channel, payload.len() as u32);
         match self.send(&header, payload) {
             Ok(true) => Ok(()),
             Ok(false) => Err(PublishError::Full {
@@ -118,16 +102,6 @@ impl Outlet for TcpqOutlet {
                 })
             }
         }
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        let longest = self.longest;
-        publish_filled(self, |it| &mut it.buffer, longest, channel, length, fill)
     }
 }
 

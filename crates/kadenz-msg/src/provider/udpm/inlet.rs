@@ -350,11 +350,8 @@ fn numbered(number: u32) -> Sequence {
 }
 
 fn stamps(kernel: Option<MonotonicTime>) -> Stamps {
-    Stamps {
-        published: None,
-        kernel,
-        taken: clock::now(),
-    }
+    let now = Stamps::now();
+    Stamps { kernel, ..now }
 }
 
 /// A sender is a socket: an address and a port.

@@ -34,6 +34,7 @@ use kadenz_rt::net::port::{Inbox, Multicast, OpenPortError, PortOptions, Stampin
 use kadenz_rt::tuning::Measure;
 
 use super::parameters::{Address, AddressError};
+use super::stream::Buffered;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError,
@@ -158,8 +159,8 @@ impl Provider for Udpm {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let port = self.port(&self.options.sending())?;
-        let longest = self.guarantees().longest_payload;
-        Ok(Box::new(UdpmOutlet::new(port, &self.options, longest)))
+        let outlet = UdpmOutlet::new(port, &self.options);
+        Ok(Buffered::outlet(outlet, self.options.longest()))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {

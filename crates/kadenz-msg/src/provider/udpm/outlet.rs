@@ -9,9 +9,8 @@ use kadenz_rt::net::port::{SendError, Standing, UdpPort};
 
 use super::Options;
 use crate::channel::Channel;
-use crate::provider::stream::page_buffer::PageBuffer;
-use crate::provider::stream::publish_filled;
-use crate::provider::{Outlet, PublishError};
+use crate::provider::PublishError;
+use crate::provider::stream::Publish;
 use crate::wire::{self, Fragments};
 
 /// An interface that is gone is looked for no more often.
@@ -24,23 +23,19 @@ pub(super) struct UdpmOutlet {
     group: SocketAddr,
     sequence: u32,
     fragment: usize,
-    longest: usize,
     send_wait: Duration,
     next_look: MonotonicTime,
-    buffer: PageBuffer,
 }
 
 impl UdpmOutlet {
-    pub(super) fn new(port: UdpPort, options: &Options, longest: usize) -> Self {
+    pub(super) fn new(port: UdpPort, options: &Options) -> Self {
         Self {
             port,
             group: options.group,
             sequence: 0,
             fragment: options.fragment,
-            longest,
             send_wait: options.send_wait,
             next_look: MonotonicTime::default(),
-            buffer: PageBuffer::to_send(),
         }
     }
 
@@ -67,7 +62,11 @@ impl UdpmOutlet {
     /// Sends the fragments, and waits for room between them until `send_wait` is over.
     fn send_long(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
         let fragments = Fragments::new(self.sequence, channel, payload, self.fragment);
-        let fragments = fragments.map_err(|it| too_long(channel, it.length, it.longest))?;
+        let fragments = fragments.map_err(|it| PublishError::TooLong {
+            channel: *channel,
+            length: it.length,
+            longest: it.longest,
+        })?;
         let deadline = clock::now() + self.send_wait;
         for (header, part) in fragments {
             loop {
@@ -86,11 +85,8 @@ impl UdpmOutlet {
     }
 }
 
-impl Outlet for UdpmOutlet {
+impl Publish for UdpmOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        if payload.len() > self.longest {
-            return Err(too_long(channel, payload.len(), self.longest));
-        }
         if wire::fits_short(channel, payload.len()) {
             let header = wire::short_header(self.sequence, channel);
             let sent = self.send(&header, payload);
@@ -102,24 +98,6 @@ impl Outlet for UdpmOutlet {
         let sent = self.send_long(channel, payload);
         self.sequence = self.sequence.wrapping_add(1);
         sent
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        let longest = self.longest;
-        publish_filled(self, |it| &mut it.buffer, longest, channel, length, fill)
-    }
-}
-
-fn too_long(channel: &Channel, length: usize, longest: usize) -> PublishError {
-    PublishError::TooLong {
-        channel: *channel,
-        length,
-        longest,
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use kadenz_rt::clock;
 use zenoh::Wait as _;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
@@ -12,16 +11,18 @@ use zenoh::sample::Sample;
 use super::{Bus, channel_of, key_of};
 use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
+use crate::provider::notifier::Notifier;
 use crate::provider::stream::note::{Expected, read_note};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
+use crate::sync::lock;
 
-/// What waits, and who is to be told.
+/// What waits.
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    changed: Condvar,
+    notifier: Arc<Notifier>,
 }
 
 #[derive(Default)]
@@ -29,18 +30,12 @@ struct State {
     samples: VecDeque<Sample>,
     /// Samples that found no place and came from senders that do not count.
     uncounted: u64,
-    woken: bool,
 }
 
 impl Queue {
-    /// Nothing in here panics while it holds the lock.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds one; the oldest goes where there is no place.
     fn push(&self, sample: Sample, places: usize) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.samples.len() >= places {
             let lost = state.samples.pop_front();
             let counts = lost.as_ref().and_then(Sample::attachment).is_some();
@@ -48,35 +43,7 @@ impl Queue {
         }
         state.samples.push_back(sample);
         drop(state);
-        self.changed.notify_one();
-    }
-
-    /// Waits for samples; how it ended where there are none.
-    fn wait(&self, wait: Wait) -> Option<Received> {
-        let mut state = self.lock();
-        loop {
-            if !state.samples.is_empty() {
-                return None;
-            }
-            if wait != Wait::Poll && std::mem::take(&mut state.woken) {
-                return Some(Received::Woken);
-            }
-            state = match wait {
-                Wait::Poll => return Some(Received::Nothing),
-                Wait::Forever => {
-                    let waited = self.changed.wait(state);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
-                Wait::Until(end) => {
-                    let left = end.remaining(clock::now());
-                    if left.is_zero() {
-                        return Some(Received::Nothing);
-                    }
-                    let waited = self.changed.wait_timeout(state, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
+        self.notifier.notify();
     }
 }
 
@@ -136,11 +103,7 @@ impl ZenohInlet {
             payload: Payload::Lent(&payload),
             sender: note.map_or(SenderId::default(), |note| note.0),
             sequence: note.map(|note| note.1),
-            stamps: Stamps {
-                published: None,
-                kernel: None,
-                taken: clock::now(),
-            },
+            stamps: Stamps::now(),
         };
         self.counters.overrun += self.expected.gap(&arrival);
         let is_wanted = self.wanted.iter().any(|wanted| wanted.matches(&channel));
@@ -177,12 +140,14 @@ impl Inlet for ZenohInlet {
     ) -> Result<Received, ReceiveError> {
         let mut count = 0;
         while count == 0 {
-            if let Some(ended) = self.queue.wait(wait) {
+            let waiting = lock(&self.queue.state).samples.len();
+            if waiting == 0
+                && let Some(ended) = self.queue.notifier.wait(wait)
+            {
                 return Ok(ended);
             }
-            let waiting = self.queue.lock().samples.len();
             for _ in 0..waiting {
-                let Some(sample) = self.queue.lock().samples.pop_front() else {
+                let Some(sample) = lock(&self.queue.state).samples.pop_front() else {
                     break;
                 };
                 match self.hand(&sample, take) {
@@ -196,27 +161,12 @@ impl Inlet for ZenohInlet {
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        Arc::new(ZenohWaker(Arc::clone(&self.queue)))
+        Arc::clone(&self.queue.notifier) as Arc<dyn Wake>
     }
 
     fn counters(&self) -> InletCounters {
         let mut counters = self.counters;
-        counters.overrun += self.queue.lock().uncounted;
+        counters.overrun += lock(&self.queue.state).uncounted;
         counters
-    }
-}
-
-struct ZenohWaker(Arc<Queue>);
-
-impl fmt::Debug for ZenohWaker {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ZenohWaker")
-    }
-}
-
-impl Wake for ZenohWaker {
-    fn wake(&self) {
-        self.0.lock().woken = true;
-        self.0.changed.notify_one();
     }
 }

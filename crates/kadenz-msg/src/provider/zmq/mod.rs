@@ -39,17 +39,16 @@ use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
 use super::stream::acceptor::Acceptor;
-use super::stream::note::{Expected, NOTE, Numbers, PeerInlet, new_sender};
-use super::stream::page_buffer::PageBuffer;
+use super::stream::note::{Expected, NOTE, Numbers, PeerInlet};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::socket::Place;
-use super::stream::{publish_filled, refuse_too_long};
+use super::stream::{Buffered, Publish};
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
 };
-use crate::arrival::SenderId;
+use crate::arrival::{SenderId, drawn};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::sync::Lock;
 use publishing::Subscriber;
@@ -175,21 +174,17 @@ impl Provider for Zmq {
         let peers = self
             .peers()
             .map_err(|error| self.failed("no outlet", &error))?;
-        Ok(Box::new(ZmqOutlet {
-            peers,
-            longest: self.settings.largest,
-            numbers: Numbers::new(),
-            in_place: PageBuffer::to_send(),
-        }))
+        let numbers = Numbers::new();
+        let outlet = ZmqOutlet { peers, numbers };
+        Ok(Buffered::outlet(outlet, self.settings.largest))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let failed = |error: io::Error| self.failed("no inlet", &error);
         let longest = self.settings.largest;
         let mut receiver = PeerReceiver::new(longest + AROUND).map_err(failed)?;
-        let greet = move |words: &mut Vec<u8>| {
-            Publisher::greet(words, SenderId(new_sender().into()), longest)
-        };
+        let greet =
+            move |words: &mut Vec<u8>| Publisher::greet(words, SenderId(drawn().into()), longest);
         if self.settings.bind == Bind::Inlet {
             let door = self.settings.outlets.listen().map_err(failed)?;
             receiver.open(door, Box::new(greet));
@@ -208,14 +203,11 @@ impl Provider for Zmq {
 #[derive(Debug)]
 struct ZmqOutlet {
     peers: Arc<PeerSet<Subscriber>>,
-    longest: usize,
     numbers: Numbers,
-    in_place: PageBuffer,
 }
 
-impl Outlet for ZmqOutlet {
+impl Publish for ZmqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        refuse_too_long(channel, payload.len(), self.longest)?;
         let note = self.numbers.note(channel);
         let ours = Front::of(channel, payload.len(), true);
         let theirs = Front::of(channel, payload.len(), false);
@@ -231,16 +223,6 @@ impl Outlet for ZmqOutlet {
             })
         });
         Ok(())
-    }
-
-    fn publish_in_place(
-        &mut self,
-        channel: &Channel,
-        length: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> bool,
-    ) -> Result<bool, PublishError> {
-        let longest = self.longest;
-        publish_filled(self, |it| &mut it.in_place, longest, channel, length, fill)
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use kadenz_rt::clock::{self, MonotonicTime};
@@ -23,6 +23,7 @@ use crate::provider::stream::RETRY;
 use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::seats::{Budget, GREETING, IDLE, Seat, Seats, Share};
 use crate::provider::stream::socket::{Door, Socket};
+use crate::sync::lock;
 
 /// Clients at once.
 const MAX_CLIENTS: usize = 256;
@@ -128,8 +129,7 @@ struct Worker {
 impl Worker {
     fn work(&self) {
         loop {
-            let waiting = self.waiting.lock();
-            let job = waiting.unwrap_or_else(PoisonError::into_inner).recv();
+            let job = lock(&self.waiting).recv();
             let Ok(job) = job else {
                 return;
             };

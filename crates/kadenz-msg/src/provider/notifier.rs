@@ -1,0 +1,93 @@
+//! What an inlet waits at whose messages another thread brings, or a file.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::{Received, Wait, Wake};
+use crate::sync::lock;
+
+/// No wait of the system is longer, as not every system knows much longer ones; it then waits again.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
+
+/// Rung when something may have come; a waker ends the wait.
+#[derive(Debug, Default)]
+pub(super) struct Notifier {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    notified: bool,
+    woken: bool,
+}
+
+impl Notifier {
+    /// Something may be there.
+    #[cfg(any(test, feature = "dds", feature = "zenoh"))]
+    pub(super) fn notify(&self) {
+        lock(&self.told).notified = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits until it is notified; how the wait ended where it ended otherwise.
+    pub(super) fn wait(&self, wait: Wait) -> Option<Received> {
+        let mut told = lock(&self.told);
+        loop {
+            if wait != Wait::Poll && std::mem::take(&mut told.woken) {
+                return Some(Received::Woken);
+            }
+            let left = match wait {
+                Wait::Until(end) => end.remaining(clock::now()),
+                Wait::Poll | Wait::Forever => MAX_WAIT,
+            };
+            if left.is_zero() {
+                return Some(Received::Nothing);
+            }
+            if std::mem::take(&mut told.notified) {
+                return None;
+            }
+            if wait == Wait::Poll {
+                return Some(Received::Nothing);
+            }
+            let waited = self.changed.wait_timeout(told, left.min(MAX_WAIT));
+            told = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Wake for Notifier {
+    fn wake(&self) {
+        lock(&self.told).woken = true;
+        self.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_ring_ends_one_wait_and_a_wake_another() {
+        let notifier = Notifier::default();
+        notifier.notify();
+        assert_eq!(notifier.wait(Wait::Forever), None);
+        Wake::wake(&notifier);
+        assert_eq!(notifier.wait(Wait::Poll), Some(Received::Nothing));
+        assert_eq!(notifier.wait(Wait::Forever), Some(Received::Woken));
+        let soon = clock::now() + Duration::from_millis(1);
+        assert_eq!(notifier.wait(Wait::Until(soon)), Some(Received::Nothing));
+    }
+
+    #[test]
+    fn who_rings_without_end_keeps_no_wait_from_its_end() {
+        let notifier = Notifier::default();
+        notifier.notify();
+        let now = clock::now();
+        assert_eq!(notifier.wait(Wait::Until(now)), Some(Received::Nothing));
+    }
+}
