@@ -1,7 +1,5 @@
 //! C: a header a type, and a header for those that hold each other.
 
-use std::collections::BTreeSet;
-
 use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
@@ -24,17 +22,8 @@ pub(super) const WORDS: Words = Words {
 
 pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
     let support = file("kadenz_codec.h", include_str!("support/kadenz_codec.h"));
-    let headers = plan.records.iter().enumerate().map(|(at, it)| {
-        let name = it.path("_");
-        let text = match it.group == at {
-            true => header(plan, &name, at),
-            // It is described beside the first of those that hold each other.
-            false => {
-                let first = plan.records[it.group].path("_");
-                format!("{HEAD}#include \"{first}.h\"\n")
-            }
-        };
-        file(format!("{name}.h"), text)
+    let headers = plan.headers("_", ".h", |records, includes| {
+        header(plan, records, includes)
     });
     [support].into_iter().chain(headers).collect()
 }
@@ -42,22 +31,20 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
 const HEAD: &str =
     "/* Written by `kadenz msg gen --lang c`: change the .lcm files, and write it again. */\n";
 
-fn header(plan: &Plan<'_>, name: &str, group: usize) -> String {
-    let records: Vec<&Record<'_>> = plan.group(group).collect();
-    let parts: BTreeSet<usize> = records.iter().flat_map(|it| it.parts()).collect();
-    let parts = parts.iter().map(|it| &plan.records[*it]);
-    let parts = parts.filter(|it| it.group != group);
-    let includes = parts.map(|it| format!("#include \"{}.h\"\n", it.path("_")));
+fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
+    let Some(first) = records.first() else {
+        // It is described beside the first of those that hold each other.
+        return format!("{HEAD}{includes}");
+    };
     let each =
         |of: &dyn Fn(&Record<'_>) -> String| records.iter().map(|it| of(it)).collect::<String>();
     let prototypes = match records.len() {
         1 => String::new(),
         _ => each(&|it| fill(PROTOTYPES, &[("name", &it.path("_"))])),
     };
-    let guard = format!("KADENZ_{}_H", name.to_uppercase());
+    let guard = format!("KADENZ_{}_H", first.path("_").to_uppercase());
     format!(
-        "{HEAD}#ifndef {guard}\n#define {guard}\n\n#include \"kadenz_codec.h\"\n{}{}\n{}{}{}{}\n#endif\n",
-        includes.collect::<String>(),
+        "{HEAD}#ifndef {guard}\n#define {guard}\n\n#include \"kadenz_codec.h\"\n{includes}{}\n{}{}{}{}\n#endif\n",
         each(&constants),
         each(&|it| fill(
             "typedef struct @name@ @name@;\n",

@@ -1,7 +1,5 @@
 //! C++: a header a type, and a header for those that hold each other.
 
-use std::collections::BTreeSet;
-
 use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
@@ -24,29 +22,19 @@ pub(super) const WORDS: Words = Words {
 
 pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
     let support = file("kadenz_codec.hpp", include_str!("support/kadenz_codec.hpp"));
-    let headers = plan.records.iter().enumerate().map(|(at, it)| {
-        let text = match it.group == at {
-            true => header(plan, at),
-            // It is described beside the first of those that hold each other.
-            false => format!(
-                "{HEAD}#include \"{}.hpp\"\n",
-                plan.records[it.group].path("/")
-            ),
-        };
-        file(format!("{}.hpp", it.path("/")), text)
+    let headers = plan.headers("/", ".hpp", |records, includes| {
+        header(plan, records, includes)
     });
     [support].into_iter().chain(headers).collect()
 }
 
 const HEAD: &str = "// Written by `kadenz msg gen --lang cpp`: change the .lcm files, and write it again.\n#pragma once\n\n";
 
-fn header(plan: &Plan<'_>, group: usize) -> String {
-    let records: Vec<&Record<'_>> = plan.group(group).collect();
-    let parts: BTreeSet<usize> = records.iter().flat_map(|it| it.parts()).collect();
-    let parts = parts.iter().map(|it| &plan.records[*it]);
-    let parts = parts.filter(|it| it.group != group);
-    let includes = parts.map(|it| format!("#include \"{}.hpp\"\n", it.path("/")));
-    let includes: String = includes.collect();
+fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
+    if records.is_empty() {
+        // It is described beside the first of those that hold each other.
+        return format!("{HEAD}{includes}");
+    }
     let each = |of: &dyn Fn(&Record<'_>) -> String| {
         let texts = records.iter().map(|it| within(it, &of(it)));
         texts.collect::<String>()

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{GenerateError, Renamed};
+use super::{GenerateError, GeneratedFile, Renamed};
 use crate::types::{
     Constant, ConstantValue, Definition, Dimension, Enum, Member, MemberType, PrimitiveType,
     Struct, TypeName, Types,
@@ -109,13 +109,7 @@ pub(super) struct Fixed<'a> {
 impl Fixed<'_> {
     /// Its value as all languages write it, without suffixes.
     pub(super) fn number(&self) -> String {
-        match self.value {
-            ConstantValue::Integer(value) => value.to_string(),
-            ConstantValue::Real(value) if self.of == PrimitiveType::Float => {
-                format!("{:?}", value as f32)
-            }
-            ConstantValue::Real(value) => format!("{value:?}"),
-        }
+        number(self.of, self.value)
     }
 
     pub(super) fn comment(&self) -> Vec<String> {
@@ -185,9 +179,37 @@ impl<'a> Plan<'a> {
         Ok(Self { records, renamed })
     }
 
-    /// The records that hold each other, by the first of them.
-    pub(super) fn group(&self, first: usize) -> impl Iterator<Item = &Record<'a>> {
-        self.records.iter().filter(move |it| it.group == first)
+    /// A header a record, for the languages that have such. `text` makes it of those that hold each other, of which the
+    /// first has it, and of what they include.
+    pub(super) fn headers(
+        &self,
+        separator: &str,
+        ending: &str,
+        text: impl Fn(&[&Record<'a>], &str) -> String,
+    ) -> Vec<GeneratedFile> {
+        let path = |it: &Record<'_>| format!("{}{ending}", it.path(separator));
+        let include = |it: &Record<'_>| format!("#include \"{}\"\n", path(it));
+        let header = |(at, it): (usize, &Record<'a>)| {
+            let peers = self.records.iter().filter(|it| it.group == at);
+            let peers: Vec<&Record<'a>> = peers.collect();
+            let parts: BTreeSet<usize> = peers.iter().flat_map(|it| it.parts()).collect();
+            let parts = parts.iter().map(|it| &self.records[*it]);
+            let mut included = parts.filter(|it| it.group != at).map(include).collect();
+            if it.group != at {
+                included = include(&self.records[it.group]);
+            }
+            super::file(path(it), text(&peers, &included))
+        };
+        self.records.iter().enumerate().map(header).collect()
+    }
+}
+
+/// A constant's value as all languages write it, without suffixes.
+pub(super) fn number(of: PrimitiveType, value: ConstantValue) -> String {
+    match value {
+        ConstantValue::Integer(value) => value.to_string(),
+        ConstantValue::Real(value) if of == PrimitiveType::Float => format!("{:?}", value as f32),
+        ConstantValue::Real(value) => format!("{value:?}"),
     }
 }
 

@@ -92,12 +92,12 @@ impl<'a> Walk<'a> {
 
     fn member(&mut self, member: &'a Member) -> Result<Least, Problem> {
         // A variable array may be empty, and so holds nothing of necessity.
-        if member.is_variable() {
+        let Some(count) = Dimension::count(&member.dimensions) else {
             return Ok(Least {
                 varies: true,
                 ..Least::default()
             });
-        }
+        };
         let one = match &member.of {
             MemberType::Primitive(it) => Least {
                 bytes: it.least_bytes(),
@@ -106,13 +106,6 @@ impl<'a> Walk<'a> {
             },
             MemberType::Named(name) => self.visit(name)?,
         };
-        let count = member
-            .dimensions
-            .iter()
-            .fold(1_usize, |count, it| match it {
-                Dimension::Fixed { size, .. } => count.saturating_mul(*size),
-                Dimension::Variable { .. } => count,
-            });
         Ok(Least {
             bytes: one.bytes.saturating_mul(count),
             depth: one.depth,

@@ -192,6 +192,13 @@ impl Dimension {
         }
     }
 
+    /// How many elements an array of these always has, if it always has as many.
+    #[must_use]
+    pub fn count(all: &[Self]) -> Option<usize> {
+        let mut sizes = all.iter().map(Self::fixed);
+        sizes.try_fold(1_usize, |count, size| Some(count.saturating_mul(size?)))
+    }
+
     /// The member that states it, if one does.
     #[must_use]
     pub fn stated_by(&self) -> Option<&str> {

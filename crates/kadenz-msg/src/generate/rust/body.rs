@@ -13,14 +13,7 @@ impl Generator<'_> {
         // What takes no bytes adds none, however many of it there are.
         let members = it.members.iter();
         for member in members.filter(|it| self.exact(&it.of) != Some(0)) {
-            let count = member
-                .dimensions
-                .iter()
-                .try_fold(1_usize, |count, it| match it {
-                    Dimension::Fixed { size, .. } => Some(count.saturating_mul(*size)),
-                    Dimension::Variable { .. } => None,
-                });
-            match (count, self.exact(&member.of)) {
+            match (Dimension::count(&member.dimensions), self.exact(&member.of)) {
                 (Some(count), Some(bytes)) => {
                     fixed = fixed.saturating_add(count.saturating_mul(bytes));
                 }
@@ -55,12 +48,7 @@ impl Generator<'_> {
                 MemberType::Primitive(_) => format!("5 + {place}.len()"),
             };
         };
-        let exact = self.exact(of);
-        let inner_count = inner.iter().try_fold(1_usize, |count, it| match it {
-            Dimension::Fixed { size, .. } => Some(count.saturating_mul(*size)),
-            Dimension::Variable { .. } => None,
-        });
-        if let (Some(bytes), Some(count)) = (exact, inner_count) {
+        if let (Some(bytes), Some(count)) = (self.exact(of), Dimension::count(inner)) {
             return match bytes.saturating_mul(count) {
                 1 => format!("{place}.len()"),
                 bytes => format!("{place}.len() * {bytes}"),
@@ -77,21 +65,13 @@ impl Generator<'_> {
     }
 
     pub(super) fn encode_body(&self, code: &mut Code, it: &Struct) {
-        let krate = self.krate;
         let writer = if it.members.is_empty() { "_" } else { "writer" };
-        code.line("fn encode_body(");
-        code.line("&self,");
-        code.line(&format!("{writer}: &mut {krate}::codec::Writer<'_>,"));
-        code.line(&format!(
-            ") -> {}<(), {krate}::codec::EncodeError> {{",
-            self.std("Result")
-        ));
+        self.lines(code, ENCODE, &[("writer", writer)]);
         for member in &it.members {
             let place = format!("self.{}", word(&member.name));
             self.encode(code, it, member, &place, &member.dimensions);
         }
-        code.line("Ok(())");
-        code.line("}");
+        code.lines("Ok(())\n}", &[]);
     }
 
     fn encode(
@@ -135,16 +115,9 @@ impl Generator<'_> {
     }
 
     pub(super) fn decode_body(&self, code: &mut Code, it: &Struct) {
-        let krate = self.krate;
         let reader = if it.members.is_empty() { "_" } else { "reader" };
         let recursive = self.types.is_recursive(&it.name);
-        code.line("fn decode_body(");
-        code.line("&mut self,");
-        code.line(&format!("{reader}: &mut {krate}::codec::Reader<'_>,"));
-        code.line(&format!(
-            ") -> {}<(), {krate}::codec::DecodeError> {{",
-            self.std("Result")
-        ));
+        self.lines(code, DECODE, &[("reader", reader)]);
         if recursive {
             code.line(&format!("reader.enter(\"{}\")?;", it.name));
         }
@@ -156,8 +129,7 @@ impl Generator<'_> {
         if recursive {
             code.line("reader.leave();");
         }
-        code.line("Ok(())");
-        code.line("}");
+        code.lines("Ok(())\n}", &[]);
     }
 
     /// How long a variable array is, and that the message has room for it.
@@ -248,6 +220,16 @@ impl Generator<'_> {
         code.line("}");
     }
 }
+
+const ENCODE: &str = "fn encode_body(
+&self,
+@writer@: &mut @krate@::codec::Writer<'_>,
+) -> @Result@<(), @krate@::codec::EncodeError> {";
+
+const DECODE: &str = "fn decode_body(
+&mut self,
+@reader@: &mut @krate@::codec::Reader<'_>,
+) -> @Result@<(), @krate@::codec::DecodeError> {";
 
 fn borrowed(place: &str) -> String {
     match place {

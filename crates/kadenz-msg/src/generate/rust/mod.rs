@@ -12,6 +12,7 @@ mod views;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::plan::fill;
 use super::{GenerateError, GeneratedFile};
 use crate::types::{Definition, Types};
 use names::Names;
@@ -89,29 +90,30 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
+    /// Lines of a template, in which `@krate@`, `@Result@` and `@Default@` have their names besides.
+    fn lines(&self, code: &mut Code, template: &str, values: &[(&str, &str)]) {
+        let (result, default) = (self.std("Result"), self.std("Default"));
+        let names = [
+            ("krate", self.krate),
+            ("Result", &result),
+            ("Default", &default),
+        ];
+        code.lines(&fill(template, values), &names);
+    }
+
     fn file<'a>(
         &self,
         children: impl Iterator<Item = &'a Vec<String>>,
         definitions: &[&Definition],
     ) -> String {
         let mut code = Code::default();
-        code.line("// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.");
-        code.line("");
+        code.lines(HEAD, &[]);
         match self.package {
-            [] => code.line("//! Messages, a module a package."),
+            [] => code.lines(TOP, &[]),
             package => code.line(&format!(
                 "//! Messages of the package `{}`.",
                 package.join(".")
             )),
-        }
-        if self.package.is_empty() {
-            code.line("");
-            code.line("#![allow(");
-            for lint in ALLOWED {
-                code.line(&format!("{lint},"));
-            }
-            code.line("reason = \"names, comments and constants are those of the .lcm files\"");
-            code.line(")]");
         }
         let mut first = true;
         for child in children {
@@ -132,21 +134,27 @@ impl Generator<'_> {
     }
 }
 
-/// Lints about words, which are not ours, and about code that nobody calls.
-const ALLOWED: [&str; 12] = [
-    "dead_code",
-    "non_camel_case_types",
-    "non_snake_case",
-    "non_upper_case_globals",
-    "clippy::approx_constant",
-    "clippy::doc_lazy_continuation",
-    "clippy::doc_overindented_list_items",
-    "clippy::enum_variant_names",
-    "clippy::module_inception",
-    "clippy::pedantic",
-    "rustdoc::all",
-    "unreachable_pub",
-];
+const HEAD: &str =
+    "// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.\n";
+
+/// Allows lints about words, which are not ours, and about code that nobody calls.
+const TOP: &str = r#"//! Messages, a module a package.
+
+#![allow(
+dead_code,
+non_camel_case_types,
+non_snake_case,
+non_upper_case_globals,
+clippy::approx_constant,
+clippy::doc_lazy_continuation,
+clippy::doc_overindented_list_items,
+clippy::enum_variant_names,
+clippy::module_inception,
+clippy::pedantic,
+rustdoc::all,
+unreachable_pub,
+reason = "names, comments and constants are those of the .lcm files"
+)]"#;
 
 /// Lines of code, indented.
 #[derive(Default)]
@@ -182,6 +190,13 @@ impl Code {
             let line = line.trim().replace("```", "'''").replace("~~~", "---");
             self.line(&format!("/// {line}"));
         }
+    }
+
+    /// Lines of a template.
+    fn lines(&mut self, template: &str, values: &[(&str, &str)]) {
+        fill(template, values)
+            .split('\n')
+            .for_each(|it| self.line(it));
     }
 
     /// Text as it is.

@@ -1,10 +1,9 @@
 //! A struct, its constants, and how it is a message.
 
+use super::super::plan::number;
 use super::names::{primitive, word};
 use super::{Code, Generator, literal};
-use crate::types::{
-    Constant, ConstantValue, Dimension, Enum, Member, MemberType, PrimitiveType, Struct,
-};
+use crate::types::{Constant, Dimension, Enum, Member, MemberType, PrimitiveType, Struct};
 
 /// The longest array that the standard library gives a default.
 const MAX_DEFAULT: usize = 32;
@@ -53,28 +52,17 @@ impl Generator<'_> {
 
     /// Arrays longer than 32 have no default of their own.
     fn default(&self, code: &mut Code, it: &Struct, short: &str) {
-        code.line("");
-        code.line(&format!("impl {} for {short} {{", self.std("Default")));
-        code.line("fn default() -> Self {");
-        code.line("Self {");
+        self.lines(code, DEFAULT, &[("short", short), ("body", "Self {")]);
         for member in &it.members {
             let start = self.start(&member.of, &member.dimensions);
             code.line(&format!("{}: {start},", word(&member.name)));
         }
-        code.line("}");
-        code.line("}");
-        code.line("}");
+        code.lines("}\n}\n}", &[]);
     }
 
     fn constant(&self, code: &mut Code, it: &Constant) {
         code.doc(&it.doc, &format!("`const {} {}`", it.of, it.name));
-        let value = match it.value {
-            ConstantValue::Integer(value) => value.to_string(),
-            ConstantValue::Real(value) if it.of == PrimitiveType::Float => {
-                format!("{:?}", value as f32)
-            }
-            ConstantValue::Real(value) => format!("{value:?}"),
-        };
+        let value = number(it.of, it.value);
         let (name, of) = (word(&it.name), primitive(it.of));
         code.line(&format!("pub const {name}: {of} = {value};"));
     }
@@ -96,18 +84,16 @@ impl Generator<'_> {
         short: &str,
         name: &crate::types::TypeName,
     ) {
-        let krate = self.krate;
         let full = name.to_string();
         let fingerprint = self.types.fingerprint_of(name);
-        let fingerprint = fingerprint.map_or(0, |it| it.0);
+        let fingerprint = format!("0x{:016x}", fingerprint.map_or(0, |it| it.0));
         let text = self.types.text_of(&full).unwrap_or_default();
-        code.line("");
-        code.line(&format!("impl {krate}::message::Message for {short} {{"));
-        code.line(&format!("const NAME: &'static str = \"{full}\";"));
-        code.line(&format!(
-            "const FINGERPRINT: {krate}::message::Fingerprint = {krate}::message::Fingerprint(0x{fingerprint:016x});"
-        ));
-        code.line("const DESCRIPTION: &'static str =");
+        let values = [
+            ("short", short),
+            ("full", &full),
+            ("fingerprint", &fingerprint),
+        ];
+        self.lines(code, MESSAGE, &values);
         code.raw(&format!("        {};\n", literal(&text)));
         code.line("");
     }
@@ -119,38 +105,22 @@ pub(super) fn described(member: &Member) -> String {
 }
 
 fn needs_default(member: &Member) -> bool {
-    let outside = member
-        .dimensions
-        .iter()
-        .take_while(|it| it.stated_by().is_none());
-    let mut outside = outside;
-    outside.any(|it| matches!(it, Dimension::Fixed { size, .. } if *size > MAX_DEFAULT))
+    let mut outside = member.dimensions.iter().map_while(Dimension::fixed);
+    outside.any(|size| size > MAX_DEFAULT)
 }
 
 // An enum: 32 bits, for its sender may know more values.
 
 impl Generator<'_> {
     pub(super) fn enumeration(&self, code: &mut Code, it: &Enum) {
-        let (short, krate) = (self.names.short(&it.name), self.krate);
+        let short = self.names.short(&it.name);
         let first = it.values.first().map_or(0, |it| it.number);
         let default = if first == 0 { ", Default" } else { "" };
         code.doc(&it.doc, &format!("`{}`", it.name));
-        code.line("#[derive(");
-        code.line(&format!(
-            "Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash{default},"
-        ));
-        code.line(")]");
-        code.line(&format!("pub struct {short}("));
-        code.line("/// What is sent: one of the constants, or what a newer sender knows.");
-        code.line("pub i32,");
-        code.line(");");
+        code.lines(ENUM, &[("short", short), ("default", default)]);
         if first != 0 {
-            code.line("");
-            code.line(&format!("impl {} for {short} {{", self.std("Default")));
-            code.line("fn default() -> Self {");
-            code.line(&format!("Self({first})"));
-            code.line("}");
-            code.line("}");
+            let first = format!("Self({first})\n}}\n}}");
+            self.lines(code, DEFAULT, &[("short", short), ("body", &first)]);
         }
         if !it.values.is_empty() {
             code.line("");
@@ -169,32 +139,48 @@ impl Generator<'_> {
             code.line("}");
         }
         self.begin_message(code, short, &it.name);
-        let result = self.std("Result");
-        code.line("fn body_length(&self) -> usize {");
-        code.line("4");
-        code.line("}");
-        code.line("");
-        code.line("fn encode_body(");
-        code.line("&self,");
-        code.line(&format!("writer: &mut {krate}::codec::Writer<'_>,"));
-        code.line(&format!(
-            ") -> {result}<(), {krate}::codec::EncodeError> {{"
-        ));
-        code.line("writer.value(self.0)");
-        code.line("}");
-        code.line("");
-        code.line("fn decode_body(");
-        code.line("&mut self,");
-        code.line(&format!("reader: &mut {krate}::codec::Reader<'_>,"));
-        code.line(&format!(
-            ") -> {result}<(), {krate}::codec::DecodeError> {{"
-        ));
-        code.line(&format!("self.0 = reader.value(\"{}\")?;", it.name));
-        code.line("Ok(())");
-        code.line("}");
-        code.line("}");
+        self.lines(code, ENUM_MESSAGE, &[("full", &it.name.to_string())]);
     }
 }
+
+const DEFAULT: &str = "
+impl @Default@ for @short@ {
+fn default() -> Self {
+@body@";
+
+const MESSAGE: &str = r#"
+impl @krate@::message::Message for @short@ {
+const NAME: &'static str = "@full@";
+const FINGERPRINT: @krate@::message::Fingerprint = @krate@::message::Fingerprint(@fingerprint@);
+const DESCRIPTION: &'static str ="#;
+
+const ENUM: &str = "#[derive(
+Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash@default@,
+)]
+pub struct @short@(
+/// What is sent: one of the constants, or what a newer sender knows.
+pub i32,
+);";
+
+const ENUM_MESSAGE: &str = r#"fn body_length(&self) -> usize {
+4
+}
+
+fn encode_body(
+&self,
+writer: &mut @krate@::codec::Writer<'_>,
+) -> @Result@<(), @krate@::codec::EncodeError> {
+writer.value(self.0)
+}
+
+fn decode_body(
+&mut self,
+reader: &mut @krate@::codec::Reader<'_>,
+) -> @Result@<(), @krate@::codec::DecodeError> {
+self.0 = reader.value("@full@")?;
+Ok(())
+}
+}"#;
 
 // A member as a field: its type, and what it begins with.
 

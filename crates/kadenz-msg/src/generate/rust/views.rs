@@ -11,14 +11,8 @@ const LARGE: usize = 32;
 /// Whether a struct has an array that is worth a view.
 pub(super) fn is_wanted(it: &Struct) -> bool {
     let large = |member: &Member| {
-        let fixed = member
-            .dimensions
-            .iter()
-            .fold(1_usize, |count, it| match it {
-                Dimension::Fixed { size, .. } => count.saturating_mul(*size),
-                Dimension::Variable { .. } => count,
-            });
-        is_number_array(member) && (member.is_variable() || fixed >= LARGE)
+        let count = Dimension::count(&member.dimensions);
+        is_number_array(member) && count.is_none_or(|count| count >= LARGE)
     };
     it.members.iter().any(large)
 }
@@ -33,16 +27,7 @@ fn is_text(member: &Member) -> bool {
 
 impl Generator<'_> {
     pub(super) fn view(&self, code: &mut Code, it: &Struct, short: &str) {
-        let krate = self.krate;
-        code.line("");
-        code.doc(
-            "",
-            &format!(
-                "[`{short}`] as it lies in a message: its arrays of numbers, the last index running fastest,\nand its strings are not copied."
-            ),
-        );
-        code.line("#[derive(Debug, Clone)]");
-        code.line(&format!("pub struct {short}View<'a> {{"));
+        self.lines(code, VIEW, &[("short", short)]);
         for member in &it.members {
             code.doc(&member.doc, &described(member));
             code.line(&format!(
@@ -51,42 +36,15 @@ impl Generator<'_> {
                 self.viewed(member)
             ));
         }
-        code.line("}");
-        code.line("");
-        code.line(&format!("impl<'a> {short}View<'a> {{"));
-        code.line("/// Looks into a whole message. Allocates only for members that are neither numbers nor strings.");
-        code.line("///");
-        code.line("/// # Errors");
-        code.line(
-            "/// Where the message is of another type, or its bytes do not follow the description.",
-        );
-        code.line("pub fn decode(");
-        code.line("bytes: &'a [u8],");
-        code.line(&format!(
-            ") -> {}<Self, {krate}::codec::DecodeError> {{",
-            self.std("Result")
-        ));
-        code.line(&format!(
-            "let reader = &mut {krate}::codec::Reader::new(bytes);"
-        ));
-        code.line(&format!(
-            "let name = <{short} as {krate}::message::Message>::NAME;"
-        ));
-        code.line(&format!(
-            "let fingerprint = <{short} as {krate}::message::Message>::FINGERPRINT;"
-        ));
-        code.line("reader.fingerprint(fingerprint, name)?;");
+        self.lines(code, LOOK, &[("short", short)]);
         for member in &it.members {
             self.look(code, it, member);
         }
-        code.line("reader.end()?;");
-        code.line("Ok(Self {");
+        code.lines("reader.end()?;\nOk(Self {", &[]);
         for member in &it.members {
             code.line(&format!("{}: member_{},", word(&member.name), member.name));
         }
-        code.line("})");
-        code.line("}");
-        code.line("}");
+        code.lines("})\n}\n}", &[]);
     }
 
     fn viewed(&self, member: &Member) -> String {
@@ -138,3 +96,24 @@ impl Generator<'_> {
         }
     }
 }
+
+const VIEW: &str = "
+/// [`@short@`] as it lies in a message: its arrays of numbers, the last index running fastest,
+/// and its strings are not copied.
+#[derive(Debug, Clone)]
+pub struct @short@View<'a> {";
+
+const LOOK: &str = "}
+
+impl<'a> @short@View<'a> {
+/// Looks into a whole message. Allocates only for members that are neither numbers nor strings.
+///
+/// # Errors
+/// Where the message is of another type, or its bytes do not follow the description.
+pub fn decode(
+bytes: &'a [u8],
+) -> @Result@<Self, @krate@::codec::DecodeError> {
+let reader = &mut @krate@::codec::Reader::new(bytes);
+let name = <@short@ as @krate@::message::Message>::NAME;
+let fingerprint = <@short@ as @krate@::message::Message>::FINGERPRINT;
+reader.fingerprint(fingerprint, name)?;";

@@ -145,12 +145,8 @@ fn of_members(peers: &Peers<'_>, was: &Member, is: &Member, changes: &mut Vec<Ch
 }
 
 fn same_sizes(was: &Member, is: &Member) -> bool {
-    let size = |it: &Dimension| match it {
-        Dimension::Fixed { size, .. } => Some(*size),
-        Dimension::Variable { .. } => None,
-    };
-    let was: Vec<_> = was.dimensions.iter().map(size).collect();
-    was.iter().all(Option::is_some) && is.dimensions.iter().map(size).eq(was)
+    let was = was.dimensions.iter().map(Dimension::fixed);
+    was.clone().all(|it| it.is_some()) && is.dimensions.iter().map(Dimension::fixed).eq(was)
 }
 
 /// The members that are in both, where their order differs.

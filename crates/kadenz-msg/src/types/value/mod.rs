@@ -201,17 +201,10 @@ impl Elements {
     /// One of them as a number, where it is one; a boolean is 0 or 1.
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
-        Some(match self {
-            Self::Int8(it) => f64::from(*it.get(index)?),
-            Self::Int16(it) => f64::from(*it.get(index)?),
-            Self::Int32(it) | Self::Enum(_, it) => f64::from(*it.get(index)?),
-            Self::Int64(it) => *it.get(index)? as f64,
-            Self::Byte(it) => f64::from(*it.get(index)?),
-            Self::Float(it) => f64::from(*it.get(index)?),
-            Self::Double(it) => *it.get(index)?,
-            Self::Boolean(it) => f64::from(u8::from(*it.get(index)?)),
-            Self::String(_) | Self::Struct(..) => return None,
-        })
+        match self {
+            Self::String(_) | Self::Struct(..) => None,
+            numbers => numbers.get(index)?.number(),
+        }
     }
 }
 

@@ -65,14 +65,11 @@ impl Start<'_> {
     fn member(&mut self, member: &Member) -> Option<Value> {
         if member.dimensions.is_empty() {
             return match &member.of {
-                MemberType::Primitive(of) => Some(one(*of)),
+                MemberType::Primitive(of) => zeros(*of, 1).get(0),
                 MemberType::Named(name) => self.definition(self.types.definition(name)?),
             };
         }
-        let length = |it: &Dimension| match it {
-            Dimension::Fixed { size, .. } => *size,
-            Dimension::Variable { .. } => 0,
-        };
+        let length = |it: &Dimension| it.fixed().unwrap_or(0);
         let shape: Vec<usize> = member.dimensions.iter().map(length).collect();
         let count = match shape.contains(&0) {
             true => 0,
@@ -100,20 +97,6 @@ impl Start<'_> {
                 Some(Elements::Struct(Arc::clone(of), records))
             }
         }
-    }
-}
-
-fn one(of: PrimitiveType) -> Value {
-    match of {
-        PrimitiveType::Int8 => Value::Int8(0),
-        PrimitiveType::Int16 => Value::Int16(0),
-        PrimitiveType::Int32 => Value::Int32(0),
-        PrimitiveType::Int64 => Value::Int64(0),
-        PrimitiveType::Byte => Value::Byte(0),
-        PrimitiveType::Float => Value::Float(0.0),
-        PrimitiveType::Double => Value::Double(0.0),
-        PrimitiveType::String => Value::String(String::new()),
-        PrimitiveType::Boolean => Value::Boolean(false),
     }
 }
 

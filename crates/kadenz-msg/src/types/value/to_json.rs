@@ -113,18 +113,12 @@ fn record(it: &Record) -> Json {
 }
 
 fn array(it: &Array) -> Json {
-    let flat: Vec<Json> = match &it.elements {
-        Elements::Int8(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::Int16(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::Int32(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::Int64(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::Byte(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::Float(all) => all.iter().map(|it| float(*it)).collect(),
-        Elements::Double(all) => all.iter().map(|it| double(*it)).collect(),
-        Elements::Boolean(all) => all.iter().map(|it| Json::from(*it)).collect(),
-        Elements::String(all) => all.iter().map(|it| Json::from(it.as_str())).collect(),
-        Elements::Enum(of, all) => all.iter().map(|it| enumerated(of, *it)).collect(),
+    let flat = match &it.elements {
         Elements::Struct(_, all) => all.iter().map(record).collect(),
+        all => {
+            let scalars = (0..all.len()).filter_map(|at| all.get(at));
+            scalars.map(|it| it.to_json()).collect()
+        }
     };
     nested(flat, &it.shape)
 }
