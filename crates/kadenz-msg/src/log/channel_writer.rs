@@ -19,12 +19,8 @@ impl ChannelWriter {
     /// [`LogError`] where the file cannot be made.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, LogError> {
         let path = path.as_ref();
-        let format = match path.extension().is_some_and(|it| it == "mcap") {
-            true => Format::Mcap,
-            false => Format::EventLog,
-        };
         Ok(Self {
-            writer: Some(super::create(path, format)?),
+            writer: Some(super::create(path, Format::of_name(path))?),
             entry: Entry::default(),
         })
     }

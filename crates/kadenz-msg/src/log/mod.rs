@@ -98,10 +98,7 @@ pub trait LogReader: Send {
     /// # Errors
     /// Where the file system fails.
     fn info(&mut self) -> Result<Info, LogError> {
-        self.seek(WallTime::from_unix_ns(i64::MIN))?;
-        let info = survey(self)?;
-        self.seek(WallTime::from_unix_ns(i64::MIN))?;
-        Ok(info)
+        survey_all(self)
     }
 }
 
@@ -158,6 +155,14 @@ impl std::ops::AddAssign for Amount {
         self.messages += more.messages;
         self.bytes += more.bytes;
     }
+}
+
+/// Surveys a log from its begin, where the reader is afterwards.
+fn survey_all<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
+    reader.seek(WallTime::from_unix_ns(i64::MIN))?;
+    let info = survey(reader)?;
+    reader.seek(WallTime::from_unix_ns(i64::MIN))?;
+    Ok(info)
 }
 
 /// Opens a log for reading, whatever its format: a file, or a folder of ROS 2.
@@ -252,6 +257,14 @@ impl Format {
             .iter()
             .find(|(begin, _)| bytes.starts_with(begin));
         known.map(|(_, format)| *format)
+    }
+
+    /// What a log is written as, by the file's name: MCAP where it ends in `.mcap`, else LCM's event log.
+    pub(crate) fn of_name(path: &Path) -> Self {
+        match path.extension().is_some_and(|it| it == "mcap") {
+            true => Self::Mcap,
+            false => Self::EventLog,
+        }
     }
 }
 

@@ -104,13 +104,7 @@ impl FileProvider {
 }
 
 fn create(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
-    let is_mcap = path.extension().is_some_and(|it| it == "mcap");
-    let format = if is_mcap {
-        Format::Mcap
-    } else {
-        Format::EventLog
-    };
-    log::create(path, format)
+    log::create(path, Format::of_name(path))
 }
 
 fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {

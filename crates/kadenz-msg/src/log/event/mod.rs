@@ -3,16 +3,17 @@
 //! Big-endian: sync word, number of the event, microseconds since 1970, length of the channel's name,
 //! length of the data, the name without a NUL, the data (liblcm, `lcm/eventlog.c`).
 
-mod append;
 mod reader;
 
-pub use append::append;
 pub use reader::EventReader;
 
+use std::fs::File;
+use std::path::Path;
+
 use super::MAX_MESSAGE_BYTES;
-use crate::log::file::Appender;
+use crate::log::file::{self, Appender};
 use crate::log::limits::TOO_LONG;
-use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter};
+use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, survey};
 
 /// What every event begins with.
 const SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
@@ -157,6 +158,29 @@ fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
         tell(&String::from_utf8_lossy(name), header.data_bytes.into());
         events = rest;
     }
+}
+
+/// Goes on behind the end of an event log that is there. Reads it through once, to count its events.
+///
+/// # Errors
+/// Where it is a log of another format, another recorder writes it, or the file system fails.
+pub fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
+    let mut reader = super::open(path)?;
+    let info = survey(reader.as_mut())?;
+    if info.format != Format::EventLog {
+        return Err(LogError::NoAppending {
+            format: info.format,
+        });
+    }
+    let file = File::options().append(true).open(path);
+    let file = file.and_then(file::alone).map_err(LogError::at(path))?;
+    let events = i64::try_from(info.messages).unwrap_or(i64::MAX);
+    let length = file.metadata().map_err(LogError::at(path))?.len();
+    Ok(Box::new(EventWriter::behind(
+        Box::new(file),
+        events,
+        length,
+    )))
 }
 
 #[cfg(test)]

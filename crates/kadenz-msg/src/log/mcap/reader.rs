@@ -10,7 +10,7 @@ use super::{MAGIC, RECORD_HEAD, op};
 use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
 use crate::log::{
     ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
-    MAX_CHUNK_BYTES, Source, survey,
+    MAX_CHUNK_BYTES, Source, survey_all,
 };
 
 /// Reads MCAP in the order of time, also files whose writer was killed.
@@ -75,19 +75,10 @@ impl<S: Source> McapReader<S> {
     /// Where the file system fails.
     #[expect(clippy::type_complexity, reason = "names, and pairs under each")]
     pub fn facts(&mut self) -> Result<Vec<(String, Vec<(String, String)>)>, LogError> {
-        let mut all = Vec::new();
-        let mut left = self.chunks.length;
-        for offset in &self.map.metadata {
-            if let Some((op::METADATA, content)) = record_at(&mut self.chunks.source, *offset)? {
-                let Some(rest) = left.checked_sub(content.len() as u64) else {
-                    break;
-                };
-                left = rest;
-                let mut fields = Fields(&content);
-                all.extend(fields.text().zip(fields.map()));
-            }
-        }
-        Ok(all)
+        self.chunks.records(&self.map.metadata, op::METADATA, |it| {
+            let mut fields = Fields(it);
+            fields.text().zip(fields.map())
+        })
     }
 
     /// The files within the log; those over 96 MiB are left out, and an index that names more than the
@@ -96,18 +87,8 @@ impl<S: Source> McapReader<S> {
     /// # Errors
     /// Where the file system fails.
     pub fn attachments(&mut self) -> Result<Vec<Attachment>, LogError> {
-        let mut all = Vec::new();
-        let mut left = self.chunks.length;
-        for offset in &self.map.attachments {
-            if let Some((op::ATTACHMENT, content)) = record_at(&mut self.chunks.source, *offset)? {
-                let Some(rest) = left.checked_sub(content.len() as u64) else {
-                    break;
-                };
-                left = rest;
-                all.extend(attachment(&content));
-            }
-        }
-        Ok(all)
+        self.chunks
+            .records(&self.map.attachments, op::ATTACHMENT, attachment)
     }
 
     /// What the statistics say, where the file has them and nothing was damaged.
@@ -154,6 +135,29 @@ fn attachment(content: &[u8]) -> Option<Attachment> {
 }
 
 impl<S: Source> Chunks<S> {
+    /// What is in the records of a kind, as far as they are no more than the file.
+    fn records<T>(
+        &mut self,
+        offsets: &[u64],
+        kind: u8,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Vec<T>, LogError> {
+        let mut all = Vec::new();
+        let mut left = self.length;
+        for offset in offsets {
+            let record = record_at(&mut self.source, *offset)?;
+            let Some((_, content)) = record.filter(|it| it.0 == kind) else {
+                continue;
+            };
+            let Some(rest) = left.checked_sub(content.len() as u64) else {
+                break;
+            };
+            left = rest;
+            all.extend(read(&content));
+        }
+        Ok(all)
+    }
+
     /// Reads a place into `raw`; `false` where the file ends before.
     fn fetch(&mut self, place: &Place) -> Result<bool, LogError> {
         self.raw.clear();
@@ -258,13 +262,9 @@ impl<S: Source> LogReader for McapReader<S> {
     }
 
     fn info(&mut self) -> Result<Info, LogError> {
-        if let Some(info) = self.told() {
-            return Ok(info);
+        match self.told() {
+            Some(info) => Ok(info),
+            None => survey_all(self),
         }
-        let begin = WallTime::from_unix_ns(i64::MIN);
-        self.seek(begin)?;
-        let info = survey(self)?;
-        self.seek(begin)?;
-        Ok(info)
     }
 }

@@ -100,16 +100,6 @@ impl Player {
         had.then_some(&mut self.head)
     }
 
-    /// Goes on after a pause: the next message is due at `now`, and all others accordingly.
-    pub fn go_on_at(&mut self, now: MonotonicTime) {
-        if self.has_head {
-            self.anchor = Some((self.head.log_time, now));
-            self.due = now;
-        } else {
-            self.anchor = None;
-        }
-    }
-
     /// How many messages were left out on purpose, by [`PlayOptions::loss`].
     #[must_use]
     pub fn lost(&self) -> u64 {

@@ -130,16 +130,3 @@ fn jitter_and_loss_are_the_same_for_a_seed_and_keep_the_order() {
     assert_eq!(count + player.lost(), 10);
     assert!(player.lost() > 0);
 }
-
-#[test]
-fn after_a_pause_the_next_message_is_due_at_once_and_the_others_accordingly() {
-    let mut player = Player::new(log(), PlayOptions::default()).unwrap();
-    let at = MonotonicTime::from_ns;
-    assert_eq!(player.next_due(at(0)).unwrap(), Some(at(0)));
-    let _ = player.take();
-    assert_eq!(player.next_due(at(0)).unwrap(), Some(at(10_000_000)));
-    player.go_on_at(at(5_000_000_000));
-    assert_eq!(player.next_due(at(9)).unwrap(), Some(at(5_000_000_000)));
-    let _ = player.take();
-    assert_eq!(player.next_due(at(9)).unwrap(), Some(at(5_010_000_000)));
-}
