@@ -4,12 +4,21 @@
 //! Nothing here allocates but [`Reader::string`] and the `read_` functions that fill vectors, and
 //! those only where the vector is too short.
 
-mod fingerprint;
 mod primitive;
 mod reader;
 mod writer;
 
-pub use fingerprint::Fingerprint;
 pub use primitive::Primitive;
 pub use reader::{DecodeError, Reader, View};
 pub use writer::{EncodeError, Writer};
+
+/// What tells one description of a message from another: LCM's hash of the type, the first eight
+/// bytes of every encoded message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint(pub u64);
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "0x{:016x}", self.0)
+    }
+}

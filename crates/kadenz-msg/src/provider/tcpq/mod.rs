@@ -20,7 +20,6 @@ mod progress;
 mod queue;
 mod routes;
 mod server;
-mod server_options;
 mod serving;
 
 use std::time::Duration;
@@ -37,8 +36,7 @@ use super::{
 use client::Listening;
 pub use counters::{ClientCounters, ServerCounters};
 use outlet::TcpqOutlet;
-pub use server::TcpqServer;
-pub use server_options::ServerOptions;
+pub use server::{ServerOptions, TcpqServer};
 
 /// LCM's port.
 pub const PORT: u16 = 7700;

@@ -20,7 +20,7 @@ use kadenz_rt::net::watch::Waker;
 use super::client::Client;
 use super::counters::{AtomicServerCounters, count};
 use super::routes::{Found, Routes};
-use super::server_options::ServerOptions;
+use super::server::ServerOptions;
 use crate::provider::stream::seats::{Budget, Seat, Seats, Share, Standing};
 use crate::provider::stream::socket::{Door, Place, Socket};
 use crate::provider::stream::turns::Turns;

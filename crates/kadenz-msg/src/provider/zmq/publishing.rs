@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::zmtp::{self, Command, GREETING};
+use super::zmtp::{self, Command, GREETING, Stage};
 use crate::provider::stream::Broken;
 use crate::provider::stream::peer_set::Peer;
 use crate::provider::stream::seats::Standing;
@@ -13,14 +13,6 @@ const MAX_TOPIC: usize = 4096;
 const MAX_TOPICS: usize = 4096;
 /// What a topic costs beside its text, in bytes.
 const AROUND_TOPIC: usize = 64;
-
-/// How far the handshake is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Greeting,
-    Handshake,
-    Ready,
-}
 
 /// A subscriber.
 #[derive(Debug)]
@@ -137,11 +129,7 @@ impl Peer for Subscriber {
     }
 
     fn standing(&self) -> Standing {
-        match self.stage {
-            Stage::Greeting | Stage::Handshake => Standing::Stranger,
-            Stage::Ready if self.topics.is_empty() => Standing::Greeted,
-            Stage::Ready => Standing::Active,
-        }
+        self.stage.standing(!self.topics.is_empty())
     }
 
     fn held(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
 
-use super::zmtp::{self, Command, Frame, GREETING};
+use super::zmtp::{self, Command, Frame, GREETING, Stage};
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::note::read_note;
@@ -11,14 +11,6 @@ use crate::provider::stream::{Broken, Heard, Read};
 /// Frames of one message, which are all looked at whenever more of it comes. Two are a message, three of
 /// a program of ours; any more are somebody else's, and malformed here.
 const MAX_FRAMES: usize = 1000;
-
-/// How far the handshake is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Greeting,
-    Handshake,
-    Ready,
-}
 
 /// A publisher.
 #[derive(Debug)]
@@ -172,11 +164,7 @@ impl Talk for Publisher {
     }
 
     fn standing(&self) -> Standing {
-        match self.stage {
-            Stage::Greeting | Stage::Handshake => Standing::Stranger,
-            Stage::Ready if self.has_published => Standing::Active,
-            Stage::Ready => Standing::Greeted,
-        }
+        self.stage.standing(self.has_published)
     }
 }
 

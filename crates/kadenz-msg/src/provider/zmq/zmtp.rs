@@ -1,6 +1,7 @@
 //! ZMTP 3.0, the wire of ZeroMQ (RFC 23), as far as publishing and subscribing need it. Sans-IO.
 
 use crate::provider::stream::Broken;
+use crate::provider::stream::seats::Standing;
 
 /// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
 pub(in crate::provider) const GREETING: [u8; 64] = {
@@ -17,6 +18,25 @@ pub(in crate::provider) const GREETING: [u8; 64] = {
     }
     greeting
 };
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Greeting,
+    Handshake,
+    Ready,
+}
+
+impl Stage {
+    /// How well a peer is known that does, or does not do, what it came for.
+    pub(super) fn standing(self, is_active: bool) -> Standing {
+        match self {
+            Self::Greeting | Self::Handshake => Standing::Stranger,
+            Self::Ready if is_active => Standing::Active,
+            Self::Ready => Standing::Greeted,
+        }
+    }
+}
 
 const MORE: u8 = 1;
 const LONG: u8 = 2;
