@@ -23,7 +23,7 @@ fn conformance() -> PathBuf {
 }
 
 fn types() -> Types {
-    Types::from_folder(conformance().join("types")).unwrap()
+    Types::from_files([conformance().join("types")]).unwrap()
 }
 
 /// The golden messages of a type.

@@ -65,7 +65,7 @@ fn python_reads_what_we_write_and_we_read_what_it_writes() {
     };
     let path = folder().join("types");
     let path = path.to_str().unwrap();
-    let types = Types::from_folder(path).unwrap();
+    let types = Types::from_files([path]).unwrap();
     let made = ask(&python, &["make", path, "live"], &Json::Null);
     for (name, fingerprint) in made["fingerprints"].as_object().unwrap() {
         let ours = types.fingerprint(name).unwrap().to_string();
@@ -92,7 +92,7 @@ fn lcm_gen_reads_what_we_print() {
     let Some(python) = python("lcm_gen_reads_what_we_print") else {
         return;
     };
-    let types = Types::from_folder(folder().join("types")).unwrap();
+    let types = Types::from_files([folder().join("types")]).unwrap();
     for name in [
         "robot.state",
         "map.ping",

@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 }
 
 fn types() -> Types {
-    Types::from_folder(folder().join("types")).unwrap()
+    Types::from_files([folder().join("types")]).unwrap()
 }
 
 fn golden() -> Json {

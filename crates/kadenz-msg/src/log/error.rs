@@ -127,7 +127,7 @@ pub enum LogError {
 impl LogError {
     /// Whether it says that a disk is full or a quota is used up, which may pass.
     #[must_use]
-    pub fn is_no_room(&self) -> bool {
+    pub(crate) fn is_no_room(&self) -> bool {
         matches!(self, Self::NoRoom(_))
     }
 

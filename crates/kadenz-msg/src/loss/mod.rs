@@ -24,8 +24,8 @@ mod window;
 
 use crate::arrival::{Scope, SenderId, Sequence};
 use crate::channel::Channel;
+pub use window::WINDOW;
 use window::Window;
-pub use window::{MAX_LOST, RESTARTS_AFTER, WINDOW};
 
 /// What a message was among the others of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,10 +6,10 @@ use super::{Seen, Tally};
 /// counter that was started anew.
 pub const WINDOW: u32 = 1024;
 /// A jump forward by more is no loss but a counter that was started anew: at 1 kHz these are 4 hours.
-pub const MAX_LOST: u32 = 1 << 24;
+const MAX_LOST: u32 = 1 << 24;
 /// So many numbers, each after the other and close to 0, that had all come before tell of a counter that
 /// was started anew, while the old one was not beyond the window yet.
-pub const RESTARTS_AFTER: u32 = 16;
+const RESTARTS_AFTER: u32 = 16;
 /// Close to 0: a receiver may miss the first few of a counter that was started anew.
 const CLOSE_TO_START: u32 = 4 * RESTARTS_AFTER;
 

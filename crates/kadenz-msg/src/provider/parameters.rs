@@ -135,7 +135,7 @@ impl Address {
     ///
     /// # Errors
     /// Where there is a port that is none.
-    pub fn host_and_port(&self) -> Result<(&str, Option<u16>), AddressError> {
+    pub(crate) fn host_and_port(&self) -> Result<(&str, Option<u16>), AddressError> {
         let place = self.location.split('/').next().unwrap_or_default();
         let is_v6 = place.starts_with('[');
         let (host, port) = match place.rsplit_once(':') {
@@ -159,7 +159,7 @@ impl Address {
     ///
     /// # Errors
     /// Where the host is a name, or the port is none.
-    pub fn socket_address(
+    pub(crate) fn socket_address(
         &self,
         host_by_default: IpAddr,
         port_by_default: u16,

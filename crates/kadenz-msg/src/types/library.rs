@@ -71,14 +71,6 @@ impl Types {
         gathered.resolve()
     }
 
-    /// The types of all files that end in `.lcm` in a folder and the folders in it.
-    ///
-    /// # Errors
-    /// As [`Types::from_files`].
-    pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, TypesError> {
-        Self::from_files([folder])
-    }
-
     /// All types, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
         self.definitions.values()
@@ -136,7 +128,7 @@ impl Types {
 
     /// How many bytes every value takes, where all take the same.
     #[must_use]
-    pub fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
+    pub(crate) fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
         let size = self.sizes.get(name)?;
         size.fixed.then_some(size.least)
     }
@@ -159,7 +151,7 @@ impl Types {
 
     /// Whether values of a type may hold values of the same type.
     #[must_use]
-    pub fn is_recursive(&self, name: &TypeName) -> bool {
+    pub(crate) fn is_recursive(&self, name: &TypeName) -> bool {
         let closure = self.closure(&name.to_string());
         let mut parts = closure.into_iter().flat_map(Definition::parts);
         parts.any(|it| it == name)

@@ -114,7 +114,7 @@ impl PrimitiveType {
 
     /// Whether there are constants of it.
     #[must_use]
-    pub fn has_constants(self) -> bool {
+    pub(crate) fn has_constants(self) -> bool {
         self.states_lengths() || matches!(self, Self::Float | Self::Double)
     }
 

@@ -96,7 +96,7 @@ pub enum Broken {
 ///
 /// # Errors
 /// Where somebody else is there.
-pub fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, Broken> {
+pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, Broken> {
     let expected = match peer {
         Peer::Server => MAGIC_SERVER,
         Peer::Client => MAGIC_CLIENT,
@@ -118,7 +118,7 @@ pub fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, Broken> 
 ///
 /// # Errors
 /// Where what came is no LCM; nothing that follows makes sense then.
-pub fn read_frame(
+pub(crate) fn read_frame(
     bytes: &[u8],
     peer: Peer,
     longest: usize,
@@ -267,7 +267,7 @@ impl Decoder {
     }
 
     /// Reads into `room` from now on, where it holds less than a buffer of its own.
-    pub fn lend(&mut self, room: &mut Vec<u8>) {
+    pub(crate) fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;
         }
@@ -301,7 +301,7 @@ impl Decoder {
 
     /// Whether the other side has greeted.
     #[must_use]
-    pub fn is_greeted(&self) -> bool {
+    pub(crate) fn is_greeted(&self) -> bool {
         self.greeted
     }
 

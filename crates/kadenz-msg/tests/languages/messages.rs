@@ -20,7 +20,7 @@ fn conformance() -> PathBuf {
 }
 
 pub(crate) fn types() -> Types {
-    Types::from_folder(conformance().join("types")).unwrap()
+    Types::from_files([conformance().join("types")]).unwrap()
 }
 
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {

@@ -47,7 +47,7 @@ impl<S: Source> EventReader<S> {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn open_damaged(source: S) -> Result<Option<Self>, LogError> {
+    pub(crate) fn open_damaged(source: S) -> Result<Option<Self>, LogError> {
         const FAR: u64 = 1 << 20;
         let mut reader = Self::open(source)?;
         let whole = reader.length;

@@ -97,7 +97,7 @@ fn found(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
 /// # Errors
 /// Where it cannot be read, or Kadenz was built without the feature `rosbag2-sqlite`.
 #[cfg(feature = "rosbag2-sqlite")]
-pub fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
+pub(crate) fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
     Ok(Box::new(sqlite::SqliteReader::open(file)?))
 }
 
@@ -106,7 +106,7 @@ pub fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
 /// # Errors
 /// Always.
 #[cfg(not(feature = "rosbag2-sqlite"))]
-pub fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
+pub(crate) fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
     Err(LogError::Unsupported {
         what: format!("{}, a bag in SQLite,", file.display()),
         remedy: "build with the feature `rosbag2-sqlite`, or turn it into MCAP with `ros2 bag convert`",

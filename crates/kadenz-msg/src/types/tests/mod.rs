@@ -181,9 +181,9 @@ fn files_and_folders_may_overlap() {
         "{said}"
     );
     let empty = tempfile::tempdir().unwrap();
-    let said = Types::from_folder(empty.path()).unwrap_err().to_string();
+    let said = Types::from_files([empty.path()]).unwrap_err().to_string();
     assert!(said.contains("no file that ends in .lcm"), "{said}");
-    assert!(Types::from_folder(empty.path().join("gone")).is_err());
+    assert!(Types::from_files([empty.path().join("gone")]).is_err());
 }
 
 #[test]

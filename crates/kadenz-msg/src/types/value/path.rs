@@ -133,23 +133,6 @@ impl Value {
             text: path.to_string(),
         })
     }
-
-    /// The number a path leads to, if it leads to one; a boolean is 0 or 1. For plots.
-    #[must_use]
-    pub fn number_at(&self, path: &Path) -> Option<f64> {
-        let mut here = Here::Value(self);
-        let mut walked = String::new();
-        for step in &path.steps {
-            here = here.step(step, &mut walked).ok()?;
-        }
-        match here {
-            Here::Value(value) => value.number(),
-            Here::Part { array, from, depth } if depth == array.shape.len() => {
-                array.elements.number(from)
-            }
-            Here::Part { .. } => None,
-        }
-    }
 }
 
 /// Where a walk along a path has come to.
