@@ -70,7 +70,7 @@ impl Code {
         bytes[..4].copy_from_slice(&self.number.to_be_bytes());
         bytes[4..12].copy_from_slice(&self.time_ns.to_be_bytes());
         bytes[12..16].copy_from_slice(&self.period_us.to_be_bytes());
-        let check = crc32(&bytes[..16]);
+        let check = crc32fast::hash(&bytes[..16]);
         bytes[16..].copy_from_slice(&check.to_be_bytes());
         whiten(&mut bytes);
         bytes
@@ -85,7 +85,7 @@ impl Code {
                 .iter()
                 .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
         };
-        if u64::from(crc32(head)) != number(16..20) {
+        if u64::from(crc32fast::hash(head)) != number(16..20) {
             return None;
         }
         Some(Self {
@@ -101,17 +101,6 @@ fn whiten(bytes: &mut [u8; BYTES]) {
     for (byte, index) in bytes.iter_mut().zip(1_u32..) {
         *byte ^= index.wrapping_mul(0x9E37_79B9).to_be_bytes()[0];
     }
-}
-
-/// CRC-32 of ISO-HDLC (IEEE 802.3), bit by bit: 16 bytes a picture.
-fn crc32(bytes: &[u8]) -> u32 {
-    let register = bytes.iter().fold(u32::MAX, |register, byte| {
-        (0..8).fold(register ^ u32::from(*byte), |register, _| {
-            let carry = 0_u32.wrapping_sub(register & 1);
-            register >> 1 ^ (0xEDB8_8320 & carry)
-        })
-    });
-    !register
 }
 
 /// Whether a cell is black, by column and row.

@@ -5,12 +5,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use kadenz_rt::clock::{MonotonicTime, now};
-use md5::{Digest, Md5};
 
 use super::Shared;
+use crate::wire::auth::Algorithm;
+use crate::wire::head::Head;
 
-/// The longest head that is read.
-const MAX_HEAD: usize = 16 << 10;
 /// How long a read waits before it looks whether all is over.
 const READ_PART: Duration = Duration::from_millis(50);
 /// A request comes within this time, and the next one, until there are pictures.
@@ -27,30 +26,18 @@ const NONCE: &str = "2026";
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) uri: String,
-    fields: Vec<(String, String)>,
+    head: Head,
 }
 
 impl Request {
-    fn parse(head: &str) -> Option<Self> {
-        let mut lines = head.split("\r\n");
-        let mut words = lines.next()?.split(' ');
+    fn of(head: Head) -> Option<Self> {
+        let mut words = head.first_line().split(' ');
         let (method, uri) = (words.next()?.to_owned(), words.next()?.to_owned());
-        let field = |line: &str| {
-            let (name, value) = line.split_once(':')?;
-            Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-        };
-        let fields = lines.filter_map(field).collect();
-        Some(Self {
-            method,
-            uri,
-            fields,
-        })
+        Some(Self { method, uri, head })
     }
 
-    /// A field by its name in lower case.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
-        let field = self.fields.iter().find(|field| field.0 == name);
-        field.map(|field| field.1.as_str())
+        self.head.field(name)
     }
 
     /// Whether it carries the right answer to [`challenge`].
@@ -69,13 +56,13 @@ impl Request {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value.trim_matches('"'))
         };
-        let secret = md5_hex(&format!("{user}:{REALM}:{password}"));
-        let request = md5_hex(&format!(
+        let secret = Algorithm::Md5.hex(&format!("{user}:{REALM}:{password}"));
+        let request = Algorithm::Md5.hex(&format!(
             "{}:{}",
             self.method,
             value("uri").unwrap_or_default()
         ));
-        let expected = md5_hex(&format!("{secret}:{NONCE}:{request}"));
+        let expected = Algorithm::Md5.hex(&format!("{secret}:{NONCE}:{request}"));
         value("username") == Some(user) && value("response") == Some(&expected)
     }
 }
@@ -83,11 +70,6 @@ impl Request {
 /// The field that asks for a password.
 pub(super) fn challenge() -> String {
     format!("WWW-Authenticate: Digest realm=\"{REALM}\", nonce=\"{NONCE}\"\r\n")
-}
-
-fn md5_hex(text: &str) -> String {
-    let hash = Md5::digest(text.as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads requests from a connection.
@@ -130,19 +112,18 @@ impl<'a> Requests<'a> {
                 self.skip = 4 + usize::from(u16::from_be_bytes([high, low]));
                 continue;
             }
-            let end = self.buffer.windows(4).position(|it| it == b"\r\n\r\n");
-            if let Some(end) = end.filter(|_| !is_packet) {
-                let head: Vec<u8> = self.buffer.drain(..end + 4).take(end).collect();
-                let head = String::from_utf8_lossy(&head);
-                let request = Request::parse(head.trim_start()).ok_or_else(malformed)?;
-                let length = request
-                    .field("content-length")
-                    .and_then(|it| it.parse().ok());
-                self.skip = length.unwrap_or(0);
-                return Ok(Some(request));
-            }
-            if self.buffer.len() > MAX_HEAD {
-                return Err(malformed());
+            // Empty lines may stand before a request.
+            let is_blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+            let blank = self.buffer.iter().take_while(is_blank).count();
+            self.buffer.drain(..blank);
+            let head = match is_packet {
+                true => None,
+                false => Head::parse(&self.buffer).map_err(|_| malformed())?,
+            };
+            if let Some((head, length)) = head {
+                self.buffer.drain(..length);
+                self.skip = head.content_length().unwrap_or(0);
+                return Request::of(head).ok_or_else(malformed).map(Some);
             }
             if self.plays {
                 until = now() + MAX_SILENCE;

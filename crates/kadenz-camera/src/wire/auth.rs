@@ -11,13 +11,14 @@ use super::url::Credentials;
 
 /// The hash of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Algorithm {
+pub(crate) enum Algorithm {
     Md5,
     Sha256,
 }
 
 impl Algorithm {
-    fn hex(self, text: &str) -> String {
+    /// The hash of a text, in hexadecimal digits.
+    pub(crate) fn hex(self, text: &str) -> String {
         match self {
             Self::Md5 => hex(&Md5::digest(text.as_bytes())),
             Self::Sha256 => hex(&Sha256::digest(text.as_bytes())),
