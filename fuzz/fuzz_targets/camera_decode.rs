@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(Sps::of_nal_unit(bytes).is_none_or(|sps| is_within(sps.size)));
     let at = MonotonicTime::from_ns(0);
     let unit = Unit {
-        content: Content::Jpeg(bytes),
+        content: Content::Encoded(Coding::Jpeg, bytes),
         is_key: true,
         capture: Capture::Unknown,
         first_byte: at,

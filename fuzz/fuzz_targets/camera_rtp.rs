@@ -2,7 +2,8 @@
 #![no_main]
 
 use kadenz_camera::wire::rtp::{ReorderLimits, Reorder, rtcp};
-use kadenz_camera::wire::sdp::{Encoding, Video};
+use kadenz_camera::wire::Coding;
+use kadenz_camera::wire::sdp::Video;
 use kadenz_camera::wire::video::{Depacketizer, MAX_PICTURE};
 use kadenz_rt::clock::MonotonicTime;
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let video = Video {
-        encoding: [Encoding::H264, Encoding::H265, Encoding::Jpeg][usize::from(*kind % 3)],
+        coding: [Coding::H264, Coding::H265, Coding::Jpeg][usize::from(*kind % 3)],
         payload_type: 96,
         clock_rate: 90_000,
         control: None,

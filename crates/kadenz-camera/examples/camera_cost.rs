@@ -58,7 +58,7 @@ fn decode_ms(mut decoder: Box<dyn Decoder>, units: &[Vec<u8>]) -> String {
         let (index, bytes) = next.next().unwrap();
         let at = now();
         let unit = Unit {
-            content: Content::H264(bytes),
+            content: Content::Encoded(Coding::H264, bytes),
             is_key: index == 0,
             capture: Capture::Unknown,
             first_byte: at,

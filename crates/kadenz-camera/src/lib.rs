@@ -25,3 +25,10 @@ pub mod wire;
 
 #[cfg(target_os = "linux")]
 pub use client::{Camera, CameraGroup};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex; a thread that panicked leaves counters and buffers, each of which is whole.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -313,6 +313,29 @@ impl<'a> Picture<'a> {
         Ok(Self { size, pixels })
     }
 
+    /// A picture of luma, blue and red difference in planes of their own, each with the bytes from row to row.
+    ///
+    /// # Errors
+    /// [`PictureError::Plane`] where a plane has fewer bytes than its size needs.
+    pub(crate) fn planar(
+        size: Size,
+        planes: [(&'a [u8], usize); 3],
+        chroma: Chroma,
+        matrix: Matrix,
+        range: Range,
+    ) -> Result<Self, PictureError> {
+        let [y, u, v] = planes.map(|(bytes, stride)| Plane { bytes, stride });
+        let pixels = Pixels::Yuv {
+            y,
+            u,
+            v,
+            chroma,
+            matrix,
+            range,
+        };
+        Self::new(size, pixels)
+    }
+
     /// Its size.
     #[must_use]
     pub fn size(&self) -> Size {

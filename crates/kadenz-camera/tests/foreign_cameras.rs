@@ -104,7 +104,7 @@ fn watch(source: &mut RtspSource, count: usize, is_key: fn(&[u8]) -> bool) -> us
             other => panic!("{other:?}"),
         };
         let bytes = match unit.content {
-            Content::H264(bytes) | Content::H265(bytes) | Content::Jpeg(bytes) => bytes,
+            Content::Encoded(_, bytes) => bytes,
             Content::Picture(_) => panic!("decoded"),
         };
         assert_eq!(

@@ -36,7 +36,7 @@ impl Libavcodec {
             Coding::H265 => Id::HEVC,
             Coding::Jpeg => Id::MJPEG,
         };
-        let refused = |cause: Error| DecodeError::new(name_of(coding), cause);
+        let refused = |cause: Error| DecodeError::new(coding.name(), cause);
         let codec = decoder::find(id)
             .ok_or(Error::DecoderNotFound)
             .map_err(refused)?;
@@ -66,7 +66,7 @@ impl Libavcodec {
             Ok(()) if self.frame.is_corrupt() => {
                 self.references.lose();
                 Err(DecodeError::new(
-                    name_of(self.coding),
+                    self.coding.name(),
                     "a part of it is broken",
                 ))
             }
@@ -78,15 +78,7 @@ impl Libavcodec {
 
     fn failed(&mut self, cause: Error) -> DecodeError {
         self.references.lose();
-        DecodeError::new(name_of(self.coding), cause)
-    }
-}
-
-fn name_of(coding: Coding) -> &'static str {
-    match coding {
-        Coding::H264 => "H.264",
-        Coding::H265 => "H.265",
-        Coding::Jpeg => "JPEG",
+        DecodeError::new(self.coding.name(), cause)
     }
 }
 
@@ -97,13 +89,10 @@ impl Decoder for Libavcodec {
         unit: &Unit<'_>,
         each: &mut dyn FnMut(u64, &Picture<'_>),
     ) -> Result<(), DecodeError> {
-        let what = name_of(self.coding);
-        if unit.content.coding() != Some(self.coding) {
-            return Err(other_coding(what));
-        }
-        let (Content::H264(bytes) | Content::H265(bytes) | Content::Jpeg(bytes)) = unit.content
-        else {
-            return Err(other_coding(what));
+        let what = self.coding.name();
+        let bytes = match unit.content {
+            Content::Encoded(coding, bytes) if coding == self.coding => bytes,
+            _ => return Err(other_coding(what)),
         };
         if bytes.is_empty() {
             // An empty packet would mean the end of the stream.
@@ -143,16 +132,15 @@ fn picture<'a>(what: &'static str, frame: &'a frame::Video) -> Result<Picture<'a
     };
     let made = || -> Result<Picture<'a>, PictureError> {
         let size = Size::new(frame.width(), frame.height())?;
-        let (width, height) = (size.width as usize, size.height as usize);
-        let plane =
-            |index, width, rows| Plane::new(frame.data(index), width, rows, frame.stride(index));
+        let plane = |index| (frame.data(index), frame.stride(index));
         let range = match frame.color_range() {
             color::Range::JPEG => Range::Full,
             _ if is_jpeg => Range::Full,
             _ => Range::Limited,
         };
-        let y = plane(0, width, height)?;
         let Some(chroma) = chroma else {
+            let (width, height) = (size.width as usize, size.height as usize);
+            let y = Plane::new(frame.data(0), width, height, frame.stride(0))?;
             return Picture::new(size, Pixels::Gray { y, range });
         };
         let matrix = match frame.color_space() {
@@ -160,16 +148,7 @@ fn picture<'a>(what: &'static str, frame: &'a frame::Video) -> Result<Picture<'a
             color::Space::BT470BG | color::Space::SMPTE170M | color::Space::FCC => Matrix::Bt601,
             _ => Matrix::of_unspecified(size),
         };
-        let (chroma_width, chroma_height) = chroma.plane(size);
-        let pixels = Pixels::Yuv {
-            y,
-            u: plane(1, chroma_width, chroma_height)?,
-            v: plane(2, chroma_width, chroma_height)?,
-            chroma,
-            matrix,
-            range,
-        };
-        Picture::new(size, pixels)
+        Picture::planar(size, [0, 1, 2].map(plane), chroma, matrix, range)
     };
     made().map_err(|cause| DecodeError::new(what, cause))
 }

@@ -5,8 +5,8 @@ use openh264::formats::YUVSource;
 
 use super::references::References;
 use super::{DecodeError, Decoder, Sps, other_coding};
-use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
-use crate::source::{Content, Unit};
+use crate::picture::{Chroma, Matrix, Picture, PictureError, Range, Size};
+use crate::source::{Coding, Content, Unit};
 
 /// A decoder of one H.264 stream.
 pub(super) struct H264 {
@@ -55,7 +55,7 @@ impl Decoder for H264 {
         unit: &Unit<'_>,
         each: &mut dyn FnMut(u64, &Picture<'_>),
     ) -> Result<(), DecodeError> {
-        let Content::H264(stream) = unit.content else {
+        let Content::Encoded(Coding::H264, stream) = unit.content else {
             return Err(other_coding("H.264"));
         };
         self.references.check("H.264", unit)?;
@@ -85,17 +85,9 @@ fn picture<'a>(decoded: &'a DecodedYUV<'_>, sps: Option<Sps>) -> Result<Picture<
     let (width, height) = decoded.dimensions();
     let side = |pixels| u32::try_from(pixels).unwrap_or(u32::MAX);
     let size = Size::new(side(width), side(height))?;
-    let chroma = Chroma::Yuv420;
-    let (chroma_width, chroma_height) = chroma.plane(size);
-    let (luma_stride, u_stride, v_stride) = decoded.strides();
+    let (y, u, v) = decoded.strides();
+    let planes = [(decoded.y(), y), (decoded.u(), u), (decoded.v(), v)];
     let matrix = sps.map_or_else(|| Matrix::of_unspecified(size), |sps| sps.matrix);
-    let pixels = Pixels::Yuv {
-        y: Plane::new(decoded.y(), width, height, luma_stride)?,
-        u: Plane::new(decoded.u(), chroma_width, chroma_height, u_stride)?,
-        v: Plane::new(decoded.v(), chroma_width, chroma_height, v_stride)?,
-        chroma,
-        matrix,
-        range: sps.map_or(Range::Limited, |sps| sps.range),
-    };
-    Picture::new(size, pixels)
+    let range = sps.map_or(Range::Limited, |sps| sps.range);
+    Picture::planar(size, planes, Chroma::Yuv420, matrix, range)
 }

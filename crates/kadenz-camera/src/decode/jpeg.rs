@@ -10,7 +10,7 @@ use zune_jpeg::JpegDecoder;
 
 use super::{DecodeError, Decoder, other_coding};
 use crate::picture::{MAX_SIDE, Picture, Pixels, Plane, Range, Size};
-use crate::source::{Content, Unit};
+use crate::source::{Coding, Content, Unit};
 
 /// More scans than any encoder writes; each costs a pass over the picture.
 const MAX_SCANS: usize = 32;
@@ -59,7 +59,7 @@ impl Decoder for Jpeg {
         unit: &Unit<'_>,
         each: &mut dyn FnMut(u64, &Picture<'_>),
     ) -> Result<(), DecodeError> {
-        let Content::Jpeg(jpeg) = unit.content else {
+        let Content::Encoded(Coding::Jpeg, jpeg) = unit.content else {
             return Err(other_coding("JPEG"));
         };
         let (size, colours) = self.samples_of(jpeg)?;

@@ -39,7 +39,7 @@ fn code(number: u32) -> Code {
 type Opener = fn(Coding) -> Result<Box<dyn Decoder>, DecodeError>;
 const OPENERS: [Opener; 2] = [open_own, open];
 
-fn jpeg(pattern: &Pattern, quality: u32) -> Vec<u8> {
+fn jpeg(pattern: &Pattern, quality: u8) -> Vec<u8> {
     let Size { width, height } = pattern.size();
     JpegEncoder::new(quality).encode(width as usize, height as usize, pattern.planes())
 }
@@ -89,13 +89,16 @@ fn a_jpeg_of_any_quality_and_size_shows_its_code() {
         let of = size(width, height);
         for quality in [30, 85, 100] {
             let mut pattern = Pattern::new(of).unwrap();
-            pattern.paint(code(quality));
+            pattern.paint(code(quality.into()));
             let jpeg = jpeg(&pattern, quality);
             for decoder in &mut decoders {
-                let decoded = decode(decoder.as_mut(), &unit(Content::Jpeg(&jpeg), true));
+                let decoded = decode(
+                    decoder.as_mut(),
+                    &unit(Content::Encoded(Coding::Jpeg, &jpeg), true),
+                );
                 assert_eq!(
                     decoded,
-                    Ok(vec![(7, code(quality), of)]),
+                    Ok(vec![(7, code(quality.into()), of)]),
                     "{}",
                     decoder.name()
                 );
@@ -135,7 +138,11 @@ fn a_jpeg_s_samples_are_those_that_were_encoded() {
         }
     };
     decoder
-        .decode(0, &unit(Content::Jpeg(&jpeg), true), compare)
+        .decode(
+            0,
+            &unit(Content::Encoded(Coding::Jpeg, &jpeg), true),
+            compare,
+        )
         .unwrap();
 }
 
@@ -147,13 +154,19 @@ fn what_is_cut_off_or_of_another_coding_is_an_error_and_the_next_picture_is_whol
         let whole = jpeg(&pattern, 85);
         let mut decoder = open(Coding::Jpeg).unwrap();
         for content in [
-            Content::Jpeg(&whole[..100]),
-            Content::Jpeg(&[]),
-            Content::H264(&whole),
+            Content::Encoded(Coding::Jpeg, &whole[..100]),
+            Content::Encoded(Coding::Jpeg, &[]),
+            Content::Encoded(Coding::H264, &whole),
         ] {
             assert!(decode(decoder.as_mut(), &unit(content, true)).is_err());
         }
-        assert!(decode(decoder.as_mut(), &unit(Content::Jpeg(&whole), true)).is_ok());
+        assert!(
+            decode(
+                decoder.as_mut(),
+                &unit(Content::Encoded(Coding::Jpeg, &whole), true)
+            )
+            .is_ok()
+        );
     }
 }
 
@@ -166,7 +179,10 @@ fn a_jpeg_that_states_a_huge_size_takes_no_memory() {
     huge[frame + 5..frame + 9].fill(0x3f);
     let mut decoder = open_own(Coding::Jpeg).unwrap();
     let info = allocation_counter::measure(|| {
-        let decoded = decode(decoder.as_mut(), &unit(Content::Jpeg(&huge), true));
+        let decoded = decode(
+            decoder.as_mut(),
+            &unit(Content::Encoded(Coding::Jpeg, &huge), true),
+        );
         assert!(decoded.is_err());
     });
     assert!(info.bytes_max < 1 << 20, "{}", info.bytes_max);
@@ -186,7 +202,7 @@ proptest! {
             bytes[at] = *value;
         }
         let mut decoder = open(Coding::Jpeg).unwrap();
-        let _ = decoder.decode(0, &unit(Content::Jpeg(&bytes), true), &mut |_, _| ());
+        let _ = decoder.decode(0, &unit(Content::Encoded(Coding::Jpeg, &bytes), true), &mut |_, _| ());
     }
     }
 
@@ -235,7 +251,10 @@ mod h264 {
                 (size(322, 242), 40..45),
             ] {
                 for (number, (is_key, stream)) in numbers.clone().zip(encoded(of, numbers)) {
-                    let decoded = decode(decoder.as_mut(), &unit(Content::H264(&stream), is_key));
+                    let decoded = decode(
+                        decoder.as_mut(),
+                        &unit(Content::Encoded(Coding::H264, &stream), is_key),
+                    );
                     assert_eq!(decoded, Ok(vec![(7, code(number), of)]));
                 }
             }
@@ -249,12 +268,15 @@ mod h264 {
             let faults: [fn(&mut Unit<'_>); 3] = [
                 |unit| unit.missed = 1,
                 |unit| unit.is_damaged = true,
-                |unit| unit.content = Content::H264(&[0, 0, 1, 0x61, 0xff, 0xff, 0xff]),
+                |unit| {
+                    unit.content =
+                        Content::Encoded(Coding::H264, &[0, 0, 1, 0x61, 0xff, 0xff, 0xff])
+                },
             ];
             for fault in faults {
                 let mut decoder = open(Coding::H264).unwrap();
                 for (index, (is_key, bytes)) in stream.iter().enumerate() {
-                    let mut unit = unit(Content::H264(bytes), *is_key);
+                    let mut unit = unit(Content::Encoded(Coding::H264, bytes), *is_key);
                     if index == 14 {
                         fault(&mut unit);
                     }
@@ -265,7 +287,13 @@ mod h264 {
             // Nor before the first.
             let mut decoder = open(Coding::H264).unwrap();
             let (is_key, bytes) = &stream[1];
-            assert!(decode(decoder.as_mut(), &unit(Content::H264(bytes), *is_key)).is_err());
+            assert!(
+                decode(
+                    decoder.as_mut(),
+                    &unit(Content::Encoded(Coding::H264, bytes), *is_key)
+                )
+                .is_err()
+            );
         }
     }
 
@@ -294,7 +322,11 @@ mod h264 {
             };
         };
         decoder
-            .decode(0, &unit(Content::H264(&stream[0].1), true), check)
+            .decode(
+                0,
+                &unit(Content::Encoded(Coding::H264, &stream[0].1), true),
+                check,
+            )
             .unwrap();
     }
 
@@ -314,7 +346,7 @@ mod h264 {
                     let at = at.index(bytes.len());
                     bytes[at] = *value;
                 }
-                let decoded = decoder.decode(0, &unit(Content::H264(&bytes), *is_key), &mut |_, _| ());
+                let decoded = decoder.decode(0, &unit(Content::Encoded(Coding::H264, &bytes), *is_key), &mut |_, _| ());
                 if index == 10 {
                     prop_assert_eq!(decoded, Ok(()));
                 }
@@ -346,7 +378,7 @@ fn h265_is_decoded_by_libavcodec_as_it_comes() {
     };
     let mut decoder = open(Coding::H265).unwrap();
     let mut sizes = Vec::new();
-    let unit = unit(Content::H265(&encoded.stdout), true);
+    let unit = unit(Content::Encoded(Coding::H265, &encoded.stdout), true);
     decoder
         .decode(3, &unit, &mut |token, picture| {
             sizes.push((token, picture.size()));

@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,9 +27,10 @@ use queue::{Meta, UnitQueue};
 use status::{State, Status, StatusBoard};
 
 use crate::layout::Layout;
+use crate::lock;
 use crate::picture::Picture;
 use crate::ring::DEFAULT_SLOTS;
-use crate::source::{Coding, Content, Next, Source, SourceError, Unit};
+use crate::source::{Content, Next, Source, SourceError, Unit};
 
 /// How long a thread waits before it looks whether it shall end.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
@@ -181,11 +182,6 @@ impl std::fmt::Debug for Common {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Common").finish_non_exhaustive()
     }
-}
-
-/// A thread that panicked leaves counters and buffers, each of which is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Common {
@@ -429,9 +425,7 @@ impl Receiver {
         self.number += 1 + unit.missed;
         self.missed += unit.missed;
         let (coding, bytes) = match unit.content {
-            Content::H264(bytes) => (Coding::H264, bytes),
-            Content::H265(bytes) => (Coding::H265, bytes),
-            Content::Jpeg(bytes) => (Coding::Jpeg, bytes),
+            Content::Encoded(coding, bytes) => (coding, bytes),
             Content::Picture(picture) => return self.publish(&picture, unit),
         };
         let content = (bytes.len(), crc32fast::hash(bytes));

@@ -44,11 +44,7 @@ impl Waiting {
     /// The unit, before which so many were missed.
     pub(super) fn unit(&self, missed: u64) -> Unit<'_> {
         Unit {
-            content: match self.coding {
-                Coding::H264 => Content::H264(&self.bytes),
-                Coding::H265 => Content::H265(&self.bytes),
-                Coding::Jpeg => Content::Jpeg(&self.bytes),
-            },
+            content: Content::Encoded(self.coding, &self.bytes),
             is_key: self.is_key,
             capture: self.meta.capture,
             first_byte: self.meta.first_byte,

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -156,7 +156,7 @@ impl Shared {
     }
 
     fn log(&self) -> MutexGuard<'_, VecDeque<Sent>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::lock(&self.log)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -87,8 +87,7 @@ pub(super) fn serve(
 }
 
 fn write(writer: &Mutex<TcpStream>, bytes: &[u8]) -> io::Result<()> {
-    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-    writer.write_all(bytes)
+    crate::lock(writer).write_all(bytes)
 }
 
 fn refused(request: &Request, status: &str, fields: &str) -> String {

@@ -207,7 +207,7 @@ impl Stream {
 
 impl Live {
     fn push(&self, index: u64, frame: Frame) {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = crate::lock(&self.newest);
         if newest.len() == KEPT {
             newest.pop_front();
         }
@@ -217,7 +217,7 @@ impl Live {
 
     fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
         const MAX_WAIT: Duration = Duration::from_millis(100);
-        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = crate::lock(&self.newest);
         let is_ahead =
             |newest: &mut VecDeque<(u64, _)>| newest.back().is_none_or(|it| it.0 < index);
         let waited = self.more.wait_timeout_while(newest, MAX_WAIT, is_ahead);

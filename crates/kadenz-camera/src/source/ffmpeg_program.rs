@@ -14,7 +14,8 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, now};
 
 use super::{Capture, Content, Next, Source, SourceError, Unit};
-use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
+use crate::lock;
+use crate::picture::{Chroma, Matrix, Picture, PictureError, Range, Size};
 
 /// A line of the pipe's format has no more bytes.
 const MAX_LINE: u64 = 1024;
@@ -59,19 +60,13 @@ impl Format {
     }
 
     fn picture(self, bytes: &[u8]) -> Result<Picture<'_>, PictureError> {
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
         let (chroma_width, chroma_height) = Chroma::Yuv420.plane(self.size);
         let (y, rest) = bytes.split_at(self.size.pixels().min(bytes.len()));
         let (u, v) = rest.split_at((chroma_width * chroma_height).min(rest.len()));
-        let pixels = Pixels::Yuv {
-            y: Plane::new(y, width, height, width)?,
-            u: Plane::new(u, chroma_width, chroma_height, chroma_width)?,
-            v: Plane::new(v, chroma_width, chroma_height, chroma_width)?,
-            chroma: Chroma::Yuv420,
-            matrix: Matrix::of_unspecified(self.size),
-            range: self.range,
-        };
-        Picture::new(self.size, pixels)
+        let width = self.size.width as usize;
+        let planes = [(y, width), (u, chroma_width), (v, chroma_width)];
+        let matrix = Matrix::of_unspecified(self.size);
+        Picture::planar(self.size, planes, Chroma::Yuv420, matrix, self.range)
     }
 }
 
@@ -101,7 +96,7 @@ struct Shared {
 
 impl Shared {
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
-        self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.mailbox)
     }
 }
 
@@ -184,7 +179,7 @@ impl FfmpegProgram {
     }
 
     fn ended(&self, end: &str) -> Result<Next<'_>, SourceError> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = lock(&self.said);
         if end.is_empty() && said.is_empty() && self.has_begun {
             return Ok(Next::Ended);
         }
@@ -314,7 +309,7 @@ fn note_last_line(pipe: impl Read, said: &Mutex<String>) {
     let _ = pipe.read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);
     if let Some(last) = text.lines().rfind(|line| !line.trim().is_empty()) {
-        *said.lock().unwrap_or_else(PoisonError::into_inner) = without_credentials(last);
+        *lock(said) = without_credentials(last);
     }
     // The program must not wait because nobody listens.
     let _ = std::io::copy(&mut pipe.into_inner(), &mut std::io::sink());
@@ -341,6 +336,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
     use super::*;
+    use crate::picture::Pixels;
 
     #[test]
     fn a_pipe_is_read_to_its_newest_picture_and_what_is_none_ends_it() {

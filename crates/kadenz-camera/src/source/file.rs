@@ -12,7 +12,7 @@ use kadenz_rt::beat::{Beat, Rate};
 use kadenz_rt::clock::{MonotonicTime, now};
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
-use super::{Capture, Content, Next, Source, SourceError, Unit};
+use super::{Capture, Coding, Content, Next, Source, SourceError, Unit};
 use crate::wire::video::annex_b::Format;
 
 /// A larger picture is none: what is read is bounded.
@@ -22,20 +22,13 @@ const PART: usize = 256 << 10;
 /// More files of a folder are not read.
 const MAX_FILES: usize = 1 << 20;
 
-/// How pictures lie in what is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Jpeg,
-    Video(Format),
-}
-
 /// What a file holds, by its ending.
-fn kind_of(path: &Path) -> Option<Kind> {
+fn coding_of(path: &Path) -> Option<Coding> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
-        "mjpeg" | "mjpg" | "jpg" | "jpeg" => Some(Kind::Jpeg),
-        "h264" | "264" | "avc" => Some(Kind::Video(Format::H264)),
-        "h265" | "265" | "hevc" => Some(Kind::Video(Format::H265)),
+        "mjpeg" | "mjpg" | "jpg" | "jpeg" => Some(Coding::Jpeg),
+        "h264" | "264" | "avc" => Some(Coding::H264),
+        "h265" | "265" | "hevc" => Some(Coding::H265),
         _ => None,
     }
 }
@@ -50,7 +43,7 @@ enum Input {
 /// The source of files.
 pub struct FileSource {
     path: PathBuf,
-    kind: Kind,
+    coding: Coding,
     rate: Rate,
     input: Input,
     /// What was read and not given yet, behind `given` bytes that were.
@@ -69,7 +62,7 @@ impl FileSource {
     pub fn is_for(text: &str) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
-        path.is_dir() || kind_of(path).is_some()
+        path.is_dir() || coding_of(path).is_some()
     }
 
     /// Opens a file or a folder; the first picture is due at once.
@@ -97,22 +90,22 @@ impl FileSource {
             }
         };
         let rate: Rate = rate.map_err(|error| refused(&error, "write ?rate=30Hz"))?;
-        let (kind, input) = if path.is_dir() {
+        let (coding, input) = if path.is_dir() {
             let files = pictures_in(&path).map_err(|error| refused(&error, there))?;
-            (Kind::Jpeg, Input::Folder(files))
+            (Coding::Jpeg, Input::Folder(files))
         } else {
-            let kind = kind_of(&path).ok_or_else(|| {
+            let coding = coding_of(&path).ok_or_else(|| {
                 let remedy = "name a .mjpeg, .h264 or .h265 file or a folder of .jpg files, or install the ffmpeg program";
                 refused(&"its kind is unknown", remedy)
             })?;
             let file = File::open(&path).map_err(|error| refused(&error, there))?;
-            (kind, Input::Stream(file))
+            (coding, Input::Stream(file))
         };
         let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())
             .map_err(|error| refused(&error, there))?;
         Ok(Self {
             path,
-            kind,
+            coding,
             rate,
             input,
             buffer: Vec::new(),
@@ -130,12 +123,12 @@ impl FileSource {
         self.given = 0;
         self.scan = Scan::default();
         loop {
-            let length = match self.kind {
-                Kind::Jpeg => match self.begins_by_jpeg() {
+            let length = match Format::of(self.coding) {
+                None => match self.begins_by_jpeg() {
                     true => self.scan.jpeg_length(&self.buffer),
                     false => None,
                 },
-                Kind::Video(format) => {
+                Some(format) => {
                     let Scan { at, has_slice } = &mut self.scan;
                     format.access_unit_length(&self.buffer, at, has_slice)
                 }
@@ -146,7 +139,7 @@ impl FileSource {
             if self.is_at_end {
                 // The last access unit has no successor to end it; half a JPEG is none.
                 let rest = self.buffer.len();
-                return Ok((self.kind != Kind::Jpeg && rest > 0).then_some(rest));
+                return Ok((self.coding != Coding::Jpeg && rest > 0).then_some(rest));
             }
             if self.buffer.len() >= MAX_UNIT {
                 return Err(std::io::Error::other("a picture of more than 64 MiB"));
@@ -193,7 +186,7 @@ fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)?.take(MAX_FILES) {
         let path = entry?.path();
-        if kind_of(&path) == Some(Kind::Jpeg) {
+        if coding_of(&path) == Some(Coding::Jpeg) {
             files.push(path);
         }
     }
@@ -250,20 +243,10 @@ impl Source for FileSource {
         self.sleeper.sleep_until(due);
         self.beat.next();
         let bytes = &self.buffer[..length];
-        let (content, is_key) = match self.kind {
-            Kind::Jpeg => (Content::Jpeg(bytes), true),
-            Kind::Video(format) => {
-                let content = match format {
-                    Format::H264 => Content::H264(bytes),
-                    Format::H265 => Content::H265(bytes),
-                };
-                (content, format.is_key(bytes))
-            }
-        };
         let arrival = now();
         Ok(Next::Unit(Unit {
-            content,
-            is_key,
+            content: Content::Encoded(self.coding, bytes),
+            is_key: self.coding.is_key(bytes),
             capture: Capture::Unknown,
             first_byte: first_byte.max(due),
             arrival,
@@ -273,12 +256,8 @@ impl Source for FileSource {
     }
 
     fn description(&self) -> String {
-        let kind = match self.kind {
-            Kind::Jpeg => "JPEG",
-            Kind::Video(Format::H264) => "H.264",
-            Kind::Video(Format::H265) => "H.265",
-        };
-        format!("{kind} of {} at {}", self.path.display(), self.rate)
+        let coding = self.coding.name();
+        format!("{coding} of {} at {}", self.path.display(), self.rate)
     }
 }
 
@@ -302,8 +281,7 @@ mod tests {
         let mut source = FileSource::open(url).unwrap();
         let mut units = Vec::new();
         while let Next::Unit(unit) = source.next(FAR).unwrap() {
-            let (Content::Jpeg(bytes) | Content::H264(bytes) | Content::H265(bytes)) = unit.content
-            else {
+            let Content::Encoded(_, bytes) = unit.content else {
                 panic!("{:?}", unit.content);
             };
             units.push((bytes.to_vec(), unit.is_key));

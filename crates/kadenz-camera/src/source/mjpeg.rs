@@ -3,8 +3,8 @@
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::connection::Connection;
-use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
-use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
+use super::network::{self, Opened, permanent, transient};
+use super::{Capture, Coding, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::auth::Challenge;
 use crate::wire::chunked::Chunked;
 use crate::wire::head::Head;
@@ -46,49 +46,26 @@ impl MjpegSource {
     /// # Errors
     /// [`SourceError`], whose text never holds the password.
     pub fn open(url: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
-        let mut url = network::camera_url(url)?;
-        let options = options.of_url(&mut url)?;
         let mut challenge: Option<Challenge> = None;
-        for _ in 0..=MAX_REDIRECTIONS {
+        network::open("http", url, options, |url, options| {
             let mut source = Self::connect(url, options)?;
-            match source.ask(challenge.as_mut())? {
-                Answer::Stream => return Ok(source),
+            Ok(match source.ask(challenge.as_mut())? {
+                Answer::Stream => Opened::Stream(source),
                 Answer::Challenge(asked) => {
                     let refused = challenge.is_some() && !asked.is_stale;
                     source.check_password(refused)?;
                     challenge = Some(asked);
-                    url = source.url.clone();
+                    Opened::Again
                 }
                 Answer::Redirection(location) => {
-                    let wrong = |error| {
-                        permanent(
-                            &source.url,
-                            &format!("a redirection: {error}"),
-                            "open the right URL itself",
-                        )
-                    };
-                    url = source.url.redirected(&location).map_err(wrong)?;
                     challenge = None;
+                    Opened::Elsewhere(location)
                 }
-            }
-        }
-        let cause = format!("more than {MAX_REDIRECTIONS} redirections");
-        Err(permanent(
-            &url,
-            &cause,
-            "open the URL to which the camera redirects",
-        ))
+            })
+        })
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
-        if url.scheme() != "http" {
-            let cause = format!("{}:// is not spoken here", url.scheme());
-            return Err(permanent(
-                &url,
-                &cause,
-                "turn on HTTP without TLS at the camera, and write http://",
-            ));
-        }
         let connection = Connection::open(&url, options.patience)?;
         let now = clock::now();
         Ok(Self {
@@ -203,8 +180,7 @@ impl MjpegSource {
             Some(_) if is_refused => "the camera refuses the user or the password",
             Some(_) => return Ok(()),
         };
-        let remedy = "write the user and the password into the URL: http://USER:PASSWORD@HOST/PATH, %40 for an @ in them";
-        Err(permanent(&self.url, &cause, remedy))
+        Err(network::no_password(&self.url, &cause))
     }
 
     /// Waits for bytes until a time at the latest; whether some came.
@@ -284,14 +260,13 @@ impl Source for MjpegSource {
             let came = self.receive(until.min(silent))?;
             let now = clock::now();
             if !came && now >= silent {
-                let cause = format!("nothing came for {} s", self.options.silence.as_secs_f32());
-                return Err(transient(&self.url, &cause, SILENT));
+                return Err(network::silent(&self.url, self.options.silence, SILENT));
             }
             is_over = now >= until;
         };
         let part = self.current.insert(part);
         Ok(Next::Unit(Unit {
-            content: Content::Jpeg(&part.bytes),
+            content: Content::Encoded(Coding::Jpeg, &part.bytes),
             is_key: true,
             capture: part.capture.map_or(Capture::Unknown, Capture::Camera),
             first_byte: part.first_byte,

@@ -19,42 +19,16 @@ pub use rtsp::RtspSource;
 pub use v4l::V4lSource;
 
 use crate::picture::Picture;
+pub use crate::wire::Coding;
 
-/// How the content of a unit is encoded.
+/// The content of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// An H.264 access unit as a byte stream (ITU-T H.264, annex B), parameter sets before each IDR.
-    H264(&'a [u8]),
-    /// An H.265 access unit as a byte stream (ITU-T H.265, annex B), parameter sets before each IDR.
-    H265(&'a [u8]),
-    /// A JPEG picture (JFIF).
-    Jpeg(&'a [u8]),
+    /// An access unit of H.264 or H.265 as a byte stream (annex B), parameter sets before each IDR; or a JPEG picture
+    /// (JFIF).
+    Encoded(Coding, &'a [u8]),
     /// A picture that needs no decoder.
     Picture(Picture<'a>),
-}
-
-/// What a decoder is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// ITU-T H.264.
-    H264,
-    /// ITU-T H.265.
-    H265,
-    /// JPEG.
-    Jpeg,
-}
-
-impl Content<'_> {
-    /// Which decoder it needs; none where it is a picture already.
-    #[must_use]
-    pub fn coding(&self) -> Option<Coding> {
-        match self {
-            Self::H264(_) => Some(Coding::H264),
-            Self::H265(_) => Some(Coding::H265),
-            Self::Jpeg(_) => Some(Coding::Jpeg),
-            Self::Picture(_) => None,
-        }
-    }
 }
 
 /// When the camera took a picture, and who says so.

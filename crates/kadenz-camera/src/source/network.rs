@@ -13,7 +13,7 @@ use crate::wire::rtsp::Transport;
 use crate::wire::url::CameraUrl;
 
 /// Redirections that are followed.
-pub(super) const MAX_REDIRECTIONS: usize = 5;
+const MAX_REDIRECTIONS: usize = 5;
 
 /// How a camera on the network is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl NetworkOptions {
     ///
     /// # Errors
     /// A transport that there is not.
-    pub(super) fn of_url(mut self, url: &mut CameraUrl) -> Result<Self, SourceError> {
+    fn of_url(mut self, url: &mut CameraUrl) -> Result<Self, SourceError> {
         if let Some(transport) = url.take_query("kadenz-transport") {
             let wrong = |cause| {
                 permanent(
@@ -86,7 +86,7 @@ pub(super) fn permanent(
 }
 
 /// A URL as a user wrote it.
-pub(super) fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
+fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
     CameraUrl::parse(text).map_err(|error| {
         let (cause, remedy) = match error.to_string().split_once("; ") {
             Some((cause, remedy)) => (cause.to_owned(), remedy.to_owned()),
@@ -98,6 +98,63 @@ pub(super) fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
             is_transient: false,
         }
     })
+}
+
+/// What came of a try to open a stream.
+pub(super) enum Opened<S> {
+    /// The stream.
+    Stream(S),
+    /// The camera sends elsewhere: a URL, or a path.
+    Elsewhere(String),
+    /// It is to be asked once more.
+    Again,
+}
+
+/// Opens a stream, also where the camera sends elsewhere, as long as that is by the same scheme.
+pub(super) fn open<S>(
+    scheme: &str,
+    url: &str,
+    options: &NetworkOptions,
+    mut open: impl FnMut(CameraUrl, NetworkOptions) -> Result<Opened<S>, SourceError>,
+) -> Result<S, SourceError> {
+    let mut url = camera_url(url)?;
+    let options = options.of_url(&mut url)?;
+    for _ in 0..=MAX_REDIRECTIONS {
+        if url.scheme() != scheme {
+            let cause = format!("{}:// is not spoken here", url.scheme());
+            let name = scheme.to_ascii_uppercase();
+            let remedy = format!("turn on {name} without TLS at the camera, and write {scheme}://");
+            return Err(permanent(&url, &cause, &remedy));
+        }
+        match open(url.clone(), options)? {
+            Opened::Stream(stream) => return Ok(stream),
+            Opened::Elsewhere(location) => {
+                let cause = |error| format!("a redirection: {error}");
+                let remedy = "open the right URL itself";
+                let next = url.redirected(&location);
+                url = next.map_err(|error| permanent(&url, &cause(error), remedy))?;
+            }
+            Opened::Again => {}
+        }
+    }
+    let cause = format!("more than {MAX_REDIRECTIONS} redirections");
+    let remedy = "open the URL to which the camera redirects";
+    Err(permanent(&url, &cause, remedy))
+}
+
+/// The camera wants another user and password than the URL has.
+pub(super) fn no_password(url: &CameraUrl, cause: &dyn std::fmt::Display) -> SourceError {
+    let remedy = format!(
+        "write the user and the password into the URL: {}://USER:PASSWORD@HOST/PATH, %40 for an @ in them",
+        url.scheme()
+    );
+    permanent(url, cause, &remedy)
+}
+
+/// The camera sent nothing for so long.
+pub(super) fn silent(url: &CameraUrl, silence: Duration, remedy: &str) -> SourceError {
+    let cause = format!("nothing came for {} s", silence.as_secs_f32());
+    transient(url, &cause, remedy)
 }
 
 /// Connects to the camera: to the first of its addresses that answers.

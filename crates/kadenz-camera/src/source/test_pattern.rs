@@ -11,7 +11,7 @@ use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Capture, Content, Next, Source, SourceError, Unit};
 use crate::barcode::{Code, Painter};
-use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
+use crate::picture::{Chroma, Matrix, Picture, PictureError, Range, Size};
 
 /// Moving colour bars with a barcode: a picture in planes of 4:2:0, limited range.
 ///
@@ -114,20 +114,11 @@ impl Pattern {
     /// The picture as it was painted last.
     #[must_use]
     pub fn picture(&self) -> Picture<'_> {
-        let plane = |plane: usize, width, rows| Plane::new(&self.planes[plane], width, rows, width);
-        let (width, height) = (self.size.width as usize, self.size.height as usize);
-        let made = || {
-            let pixels = Pixels::Yuv {
-                y: plane(0, width, height)?,
-                u: plane(1, width / 2, height / 2)?,
-                v: plane(2, width / 2, height / 2)?,
-                chroma: Chroma::Yuv420,
-                matrix: Matrix::Bt709,
-                range: Range::Limited,
-            };
-            Picture::new(self.size, pixels)
-        };
-        made().unwrap_or_else(|error| unreachable!("the planes were made for the size: {error}"))
+        let (size, width) = (self.size, self.size.width as usize);
+        let [y, u, v] = self.planes();
+        let planes = [(y, width), (u, width / 2), (v, width / 2)];
+        Picture::planar(size, planes, Chroma::Yuv420, Matrix::Bt709, Range::Limited)
+            .unwrap_or_else(|error| unreachable!("the planes were made for the size: {error}"))
     }
 }
 

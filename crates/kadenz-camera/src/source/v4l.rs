@@ -11,9 +11,8 @@ use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::video::{self, FourCc, VideoDevice, VideoFormat, VideoFrame};
 
-use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
+use super::{Capture, Coding, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
-use crate::wire::video::annex_b::Format;
 
 /// What can be read, the least work first.
 const FORMATS: [FourCc; 9] = [
@@ -251,11 +250,10 @@ impl Source for V4lSource {
         self.next_sequence = Some(frame.sequence.wrapping_add(1));
         let content = content(&frame, &self.format, self.size, &mut self.chroma);
         // A frame that is cut short is shown by no decoder; the next one is.
-        let content = content.unwrap_or(Content::Jpeg(&[]));
+        let content = content.unwrap_or(Content::Encoded(Coding::Jpeg, &[]));
         let is_key = match content {
-            Content::H264(bytes) => Format::H264.is_key(bytes),
-            Content::H265(bytes) => Format::H265.is_key(bytes),
-            Content::Jpeg(_) | Content::Picture(_) => true,
+            Content::Encoded(coding, bytes) => coding.is_key(bytes),
+            Content::Picture(_) => true,
         };
         Ok(Next::Unit(Unit {
             content,
@@ -313,9 +311,9 @@ fn content<'a>(
         range,
     };
     let pixels = match &format.code {
-        b"MJPG" | b"JPEG" => return Ok(Content::Jpeg(bytes)),
-        b"H264" => return Ok(Content::H264(bytes)),
-        b"HEVC" => return Ok(Content::H265(bytes)),
+        b"MJPG" | b"JPEG" => return Ok(Content::Encoded(Coding::Jpeg, bytes)),
+        b"H264" => return Ok(Content::Encoded(Coding::H264, bytes)),
+        b"HEVC" => return Ok(Content::Encoded(Coding::H265, bytes)),
         b"GREY" => Pixels::Gray {
             y: plane(0, width, height, stride(width))?,
             range,

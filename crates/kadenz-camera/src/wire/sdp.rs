@@ -7,25 +7,16 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::Coding;
+
 /// The longest parameter set that is kept, in bytes.
 pub const MAX_PARAMETER_SET: usize = 4096;
-
-/// How video is encoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    /// RFC 6184.
-    H264,
-    /// RFC 7798.
-    H265,
-    /// RFC 2435.
-    Jpeg,
-}
 
 /// The first video stream that can be received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Video {
-    /// Its encoding.
-    pub encoding: Encoding,
+    /// How it is encoded.
+    pub coding: Coding,
     /// The type that its packets carry.
     pub payload_type: u8,
     /// Ticks of its time stamps in a second.
@@ -100,10 +91,10 @@ impl Video {
         };
         let mut parts = map.split('/').map(str::trim);
         let name = parts.next().unwrap_or_default().to_ascii_uppercase();
-        let encoding = match name.as_str() {
-            "H264" => Encoding::H264,
-            "H265" | "HEVC" => Encoding::H265,
-            "JPEG" => Encoding::Jpeg,
+        let coding = match name.as_str() {
+            "H264" => Coding::H264,
+            "H265" | "HEVC" => Coding::H265,
+            "JPEG" => Coding::Jpeg,
             _ => return Err(SdpError::Encoding(shown(&name))),
         };
         let format = of_payload_type(section, "fmtp", payload_type).unwrap_or_default();
@@ -128,7 +119,7 @@ impl Video {
             .flat_map(|it| it.split(','));
         let rate = parts.next().and_then(|it| it.parse().ok());
         Ok(Self {
-            encoding,
+            coding,
             payload_type,
             clock_rate: rate.filter(|it| *it > 0).unwrap_or(90_000),
             control: attribute(section, "control").map(str::to_owned),
@@ -234,7 +225,7 @@ mod tests {
         let video = Video::of_sdp(H264.as_bytes()).unwrap();
         let sets = vec![vec![0x67, 0x4d, 0, 0x1f], vec![0x68, 0xee, 0x3c, 0x80]];
         let expected = Video {
-            encoding: Encoding::H264,
+            coding: Coding::H264,
             payload_type: 96,
             clock_rate: 90_000,
             control: Some("track1".to_owned()),
@@ -285,11 +276,11 @@ mod tests {
             "m=video 0 RTP/AVP 97\r\na=rtpmap:97 H264/90000\r\na=fmtp:97 packetization-mode=2";
         assert_eq!(error(interleaved), SdpError::Interleaved);
         let jpeg = Video::of_sdp(sdp("m=video 0 RTP/AVP 26").as_bytes()).unwrap();
-        assert_eq!(jpeg.encoding, Encoding::Jpeg);
+        assert_eq!(jpeg.coding, Coding::Jpeg);
         let both = format!("{vp8}\r\nm=video 0 RTP/AVP 98\r\na=rtpmap:98 h265/90000");
         assert_eq!(
-            Video::of_sdp(sdp(&both).as_bytes()).unwrap().encoding,
-            Encoding::H265
+            Video::of_sdp(sdp(&both).as_bytes()).unwrap().coding,
+            Coding::H265
         );
     }
 

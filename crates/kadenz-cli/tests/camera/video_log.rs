@@ -24,10 +24,11 @@ fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
         };
         let fields = fields(&entry.payload);
         let format = String::from_utf8(fields[&format].to_vec()).unwrap();
-        let (coding, content) = match format.as_str() {
-            "h264" => (Coding::H264, Content::H264(fields[&data])),
-            _ => (Coding::Jpeg, Content::Jpeg(fields[&data])),
+        let coding = match format.as_str() {
+            "h264" => Coding::H264,
+            _ => Coding::Jpeg,
         };
+        let content = Content::Encoded(coding, fields[&data]);
         if coding == Coding::H264 {
             let starts = fields[&data].windows(4).filter(|it| it[..3] == [0, 0, 1]);
             let kinds: Vec<u8> = starts.map(|it| it[3] & 0x1f).collect();

@@ -333,7 +333,7 @@ impl Prepared {
         let bytes = std::fs::read(self.file.path())?;
         let now = clock::now();
         let unit = Unit {
-            content: Content::Jpeg(&bytes),
+            content: Content::Encoded(Coding::Jpeg, &bytes),
             is_key: true,
             capture: Capture::Unknown,
             first_byte: now,

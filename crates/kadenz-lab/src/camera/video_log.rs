@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kadenz_camera::server::OpenSource;
-use kadenz_camera::source::{Content, Next, Source, SourceError, Unit};
+use kadenz_camera::source::{Coding, Content, Next, Source, SourceError, Unit};
 use kadenz_msg::arrival::{Arrival, Payload, SenderId, Stamps};
 use kadenz_msg::channel::{Channel, ChannelError};
 use kadenz_msg::log::LogError;
@@ -109,9 +109,9 @@ impl Source for Recording {
             return Ok(next);
         };
         let (channel, coding, bytes) = match unit.content {
-            Content::H264(bytes) => (&self.video, PictureCoding::H264, bytes),
-            Content::H265(bytes) => (&self.video, PictureCoding::H265, bytes),
-            Content::Jpeg(bytes) => (&self.image, PictureCoding::Jpeg, bytes),
+            Content::Encoded(Coding::H264, bytes) => (&self.video, PictureCoding::H264, bytes),
+            Content::Encoded(Coding::H265, bytes) => (&self.video, PictureCoding::H265, bytes),
+            Content::Encoded(Coding::Jpeg, bytes) => (&self.image, PictureCoding::Jpeg, bytes),
             Content::Picture(_) => return Err(uncompressed()),
         };
         let taken = taken(unit);

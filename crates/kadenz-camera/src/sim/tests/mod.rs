@@ -33,7 +33,7 @@ impl Eyes {
 
     fn see(&mut self, content: Content<'_>, missed: u64) -> Option<(Code, Size)> {
         let is_key = match content {
-            Content::H264(bytes) => decode::Sps::in_stream(bytes).is_some(),
+            Content::Encoded(Coding::H264, bytes) => decode::Sps::in_stream(bytes).is_some(),
             _ => true,
         };
         let (capture, is_damaged) = (Capture::Unknown, false);
@@ -87,7 +87,9 @@ fn by_http_every_part_is_a_jpeg_with_its_code() {
             let mut jpeg = vec![0; length.trim().parse::<usize>().unwrap() + 2];
             stream.read_exact(&mut jpeg).unwrap();
             assert_eq!(jpeg[..2], [13, 10]);
-            let (code, _) = eyes.see(Content::Jpeg(&jpeg[2..]), 0).unwrap();
+            let (code, _) = eyes
+                .see(Content::Encoded(Coding::Jpeg, &jpeg[2..]), 0)
+                .unwrap();
             numbers.push(code.number);
         }
     }

@@ -132,7 +132,7 @@ fn watch(client: &mut Client, mut is_enough: impl FnMut(Code, Size) -> bool) -> 
             continue;
         };
         let missed = std::mem::replace(&mut broken, assembly.broken) != assembly.broken;
-        let seen = eyes.see(Content::H264(&unit), u64::from(missed));
+        let seen = eyes.see(Content::Encoded(Coding::H264, &unit), u64::from(missed));
         if seen.is_some_and(|(code, size)| is_enough(code, size)) {
             break;
         }
@@ -238,7 +238,10 @@ fn over_udp_packets_are_lost_and_reordered_by_the_script() {
             let length = rtp.recv(&mut packet).unwrap();
             if let Some(unit) = assembly.take(&packet[..length]) {
                 let missed = u64::from(assembly.broken > 0);
-                seen += u32::from(eyes.see(Content::H264(&unit), missed).is_some());
+                seen += u32::from(
+                    eyes.see(Content::Encoded(Coding::H264, &unit), missed)
+                        .is_some(),
+                );
             }
         }
         assert!(seen > 0, "{fault:?}");

@@ -57,7 +57,7 @@ fn stream(_: &str) -> Vec<u8> {
 fn picture(source: &mut MjpegSource) -> Vec<u8> {
     match source.next(later()).unwrap() {
         Next::Unit(Unit {
-            content: Content::Jpeg(bytes),
+            content: Content::Encoded(Coding::Jpeg, bytes),
             is_key: true,
             ..
         }) => bytes.to_vec(),

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
+use crate::wire::Coding;
 use crate::wire::rtp::rtcp::{Reports, Said, said};
 use crate::wire::rtp::{Packet, Reorder, ReorderCounts, ReorderLimits, is_rtcp};
 use crate::wire::rtsp::{Granted, Transport};
-use crate::wire::sdp::{Encoding, Video};
+use crate::wire::sdp::Video;
 use crate::wire::video::{Depacketizer, Encoded};
 
 /// The packets of one stream on their way to pictures.
 #[derive(Debug)]
 pub(super) struct Flow {
-    encoding: Encoding,
+    coding: Coding,
     payload_type: u8,
     granted: Granted,
     our_ssrc: u32,
@@ -43,7 +44,7 @@ impl Flow {
             },
         };
         Self {
-            encoding: video.encoding,
+            coding: video.coding,
             payload_type: video.payload_type,
             granted,
             our_ssrc,
@@ -56,8 +57,8 @@ impl Flow {
         }
     }
 
-    pub(super) fn encoding(&self) -> Encoding {
-        self.encoding
+    pub(super) fn coding(&self) -> Coding {
+        self.coding
     }
 
     /// Whether the camera said goodbye, and sent nothing since.

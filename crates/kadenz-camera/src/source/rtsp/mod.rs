@@ -11,11 +11,10 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use self::datagrams::Datagrams;
 use self::flow::Flow;
 use super::connection::Connection;
-use super::network::{self, MAX_REDIRECTIONS, permanent, transient};
+use super::network::{self, Opened, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::rtp::ReorderCounts;
 use crate::wire::rtsp::{Client, Message, MessageReader, RtspError, RtspEvent, Transport};
-use crate::wire::sdp::Encoding;
 use crate::wire::url::CameraUrl;
 use crate::wire::video::Encoded;
 
@@ -46,29 +45,14 @@ impl RtspSource {
     /// # Errors
     /// [`SourceError`], whose text never holds the password.
     pub fn open(url: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
-        let mut url = network::camera_url(url)?;
-        let options = options.of_url(&mut url)?;
-        for _ in 0..=MAX_REDIRECTIONS {
+        network::open("rtsp", url, options, |url, options| {
             let mut source = Self::connect(url, options)?;
             source.play()?;
-            let Some(location) = source.redirection.take() else {
-                return Ok(source);
-            };
-            let wrong = |error| {
-                permanent(
-                    &source.url,
-                    &format!("a redirection: {error}"),
-                    "open the right URL itself",
-                )
-            };
-            url = source.url.redirected(&location).map_err(wrong)?;
-        }
-        let cause = format!("more than {MAX_REDIRECTIONS} redirections");
-        Err(permanent(
-            &url,
-            &cause,
-            "open the URL to which the camera redirects",
-        ))
+            Ok(match source.redirection.take() {
+                Some(location) => Opened::Elsewhere(location),
+                None => Opened::Stream(source),
+            })
+        })
     }
 
     /// What became of the stream's packets so far.
@@ -78,14 +62,6 @@ impl RtspSource {
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
-        if url.scheme() != "rtsp" {
-            let cause = format!("{}:// is not spoken here", url.scheme());
-            return Err(permanent(
-                &url,
-                &cause,
-                "turn on RTSP without TLS at the camera, and write rtsp://",
-            ));
-        }
         let connection = Connection::open(&url, options.patience)?;
         let datagrams = match options.transport {
             Transport::Tcp => None,
@@ -283,8 +259,7 @@ impl RtspSource {
                 if said_goodbye {
                     return Ok(Came::End);
                 }
-                let cause = format!("nothing came for {} s", self.options.silence.as_secs_f32());
-                return Err(transient(&self.url, &cause, SILENT));
+                return Err(network::silent(&self.url, self.options.silence, SILENT));
             }
             is_over = now >= until;
         }
@@ -295,11 +270,7 @@ impl RtspSource {
         let (picture, flow) = (self.current.as_ref()?, self.flow.as_ref()?);
         let capture = flow.capture(picture.timestamp);
         Some(Unit {
-            content: match flow.encoding() {
-                Encoding::H264 => Content::H264(&picture.bytes),
-                Encoding::H265 => Content::H265(&picture.bytes),
-                Encoding::Jpeg => Content::Jpeg(&picture.bytes),
-            },
+            content: Content::Encoded(flow.coding(), &picture.bytes),
             is_key: picture.is_key,
             capture: capture.map_or(Capture::Unknown, Capture::Camera),
             first_byte: picture.first_byte,
@@ -329,18 +300,14 @@ impl Source for RtspSource {
     }
 
     fn description(&self) -> String {
-        let encoding = match self.client.video().map(|video| video.encoding) {
-            Some(Encoding::H264) => "H.264",
-            Some(Encoding::H265) => "H.265",
-            Some(Encoding::Jpeg) => "JPEG",
-            None => "video",
-        };
+        let video = self.client.video();
+        let coding = video.map_or("video", |video| video.coding.name());
         let transport = if self.datagrams.is_some() {
             Transport::Udp
         } else {
             Transport::Tcp
         };
-        format!("{encoding} by RTSP over {transport}")
+        format!("{coding} by RTSP over {transport}")
     }
 }
 
@@ -363,9 +330,8 @@ fn next_message<'a>(
 }
 
 fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
-    let password = "write the user and the password into the URL: rtsp://USER:PASSWORD@HOST/PATH, %40 for an @ in them";
     match error {
-        RtspError::NoPassword | RtspError::WrongPassword => permanent(url, error, password),
+        RtspError::NoPassword | RtspError::WrongPassword => network::no_password(url, error),
         RtspError::Authentication => permanent(url, error, "turn on Digest at the camera"),
         RtspError::Status { status: 403, .. } => {
             permanent(url, error, "give the user the right to watch at the camera")

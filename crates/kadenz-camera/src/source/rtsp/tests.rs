@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::*;
+use crate::source::Coding;
 use crate::wire::rtp::Packet;
 
 const IDR: &[u8] = &[0x65, 0x88, 1];
@@ -115,7 +116,7 @@ fn options() -> NetworkOptions {
 fn unit(source: &mut RtspSource) -> (Vec<u8>, bool, u64) {
     match source.next(clock::now() + Duration::from_secs(60)).unwrap() {
         Next::Unit(Unit {
-            content: Content::H264(bytes),
+            content: Content::Encoded(Coding::H264, bytes),
             is_key,
             missed,
             ..

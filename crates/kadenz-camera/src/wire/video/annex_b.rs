@@ -1,5 +1,7 @@
 //! NAL units: what they hold, as far as it must be known to cut pictures (ITU-T H.264 and H.265, section 7.3).
 
+use super::super::Coding;
+
 /// What divides NAL units in a byte stream (annex B).
 pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
 
@@ -40,6 +42,15 @@ pub(super) struct Slice {
 }
 
 impl Format {
+    /// Whose NAL units a coding has; JPEG has none.
+    pub(crate) fn of(coding: Coding) -> Option<Self> {
+        match coding {
+            Coding::H264 => Some(Self::H264),
+            Coding::H265 => Some(Self::H265),
+            Coding::Jpeg => None,
+        }
+    }
+
     /// Whether a NAL unit that begins with this byte is a slice from which decoding can begin.
     pub(super) fn is_random_access(self, first: u8) -> bool {
         match self {

@@ -6,7 +6,7 @@
 pub(crate) mod annex_b;
 mod h264;
 mod h265;
-mod jpeg;
+pub(crate) mod jpeg;
 mod nal;
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::rtp::Sequenced;
-use super::sdp::{Encoding, Video};
+use super::sdp::Video;
 
 /// The longest picture that is put together, in bytes. A longer one is given up.
 pub const MAX_PICTURE: usize = 16 << 20;
@@ -59,10 +59,9 @@ impl Depacketizer {
             }
             Format::Nal(assembler)
         };
-        Self(match video.encoding {
-            Encoding::H264 => assembler(annex_b::Format::H264),
-            Encoding::H265 => assembler(annex_b::Format::H265),
-            Encoding::Jpeg => Format::Jpeg(jpeg::Assembler::default()),
+        Self(match annex_b::Format::of(video.coding) {
+            Some(format) => assembler(format),
+            None => Format::Jpeg(jpeg::Assembler::default()),
         })
     }
 

@@ -3,8 +3,9 @@
 use kadenz_rt::clock::MonotonicTime;
 use proptest::prelude::*;
 
+use super::super::super::Coding;
 use super::super::super::rtp::{Packet, Reorder, ReorderLimits, Sequenced};
-use super::super::super::sdp::{Encoding, Video};
+use super::super::super::sdp::Video;
 use super::super::{Depacketizer, Encoded, MAX_PICTURE};
 
 const SPS: &[u8] = &[0x67, 77, 0, 31, 0x88];
@@ -26,9 +27,9 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(encoding: Encoding, parameter_sets: &[&[u8]]) -> Self {
+    fn new(coding: Coding, parameter_sets: &[&[u8]]) -> Self {
         let video = Video {
-            encoding,
+            coding,
             payload_type: 96,
             clock_rate: 90_000,
             control: None,
@@ -45,7 +46,7 @@ impl Stream {
     }
 
     fn h264(parameter_sets: &[&[u8]]) -> Self {
-        Self::new(Encoding::H264, parameter_sets)
+        Self::new(Coding::H264, parameter_sets)
     }
 
     fn lose(&mut self, count: u16) {
@@ -329,7 +330,7 @@ fn what_is_no_payload_damages_the_picture() {
 fn h265_is_put_together_likewise() {
     let (vps, sps, pps) = (&[64, 1, 9][..], &[66, 1, 9][..], &[68, 1, 0x88][..]);
     let idr = &[38, 1, 0x80, 1, 2][..];
-    let mut stream = Stream::new(Encoding::H265, &[pps, sps, vps]);
+    let mut stream = Stream::new(Coding::H265, &[pps, sps, vps]);
     stream.packet(0, true, idr);
     let picture = stream.one();
     assert!(picture.is_key);
@@ -365,7 +366,7 @@ proptest! {
         packets in prop::collection::vec((0_u32..4, any::<bool>(), 0_u16..3, prop::collection::vec(any::<u8>(), 0..40)), 0..80),
         is_h265: bool,
     ) {
-        let mut stream = Stream::new(if is_h265 { Encoding::H265 } else { Encoding::H264 }, &[]);
+        let mut stream = Stream::new(if is_h265 { Coding::H265 } else { Coding::H264 }, &[]);
         let count = packets.len();
         for (at, marker, lost, payload) in packets {
             stream.lose(lost);

@@ -1,7 +1,7 @@
 //! JPEG over RTP (RFC 2435): the packets carry entropy-coded data, and a few bytes from which its headers are made
 //! again.
 
-mod tables;
+pub(crate) mod tables;
 
 use super::super::rtp::Sequenced;
 use super::{About, MAX_PICTURE, Pictures};
@@ -124,7 +124,7 @@ impl Assembler {
             ..About::default()
         };
         let tables = if header.quality < OWN_TABLES {
-            let (luma, chroma) = tables::scaled(header.quality);
+            let (luma, chroma) = tables::scaled(header.quality.min(99));
             Quantisation {
                 precision: 0,
                 bytes: [luma, chroma].concat(),

@@ -1,5 +1,5 @@
 //! The headers of a JPEG file (ITU-T T.81, annex B), with the tables of its annex K, as RFC 2435 (appendix A and B) has
-//! them made.
+//! them made, for what comes over RTP and for the simulator's encoder.
 
 /// Table K.1, by rows.
 const LUMA: [u8; 64] = [
@@ -15,25 +15,25 @@ const CHROMA_CORNER: [[u8; 4]; 4] = [
     [47, 66, 99, 99],
 ];
 /// Tables K.3 to K.6: how many codes of each length, and their values.
-const DC_LUMA: [u8; 16] = [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0];
-const DC_CHROMA: [u8; 16] = [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0];
-const DC_VALUES: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-const AC_LUMA: [u8; 16] = [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d];
-const AC_CHROMA: [u8; 16] = [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77];
+pub(crate) const DC_LUMA: [u8; 16] = [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) const DC_CHROMA: [u8; 16] = [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0];
+pub(crate) const DC_VALUES: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+pub(crate) const AC_LUMA: [u8; 16] = [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d];
+pub(crate) const AC_CHROMA: [u8; 16] = [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77];
 /// The values whose codes are short; all others follow in ascending order.
-const AC_LUMA_SHORT: [u8; 37] = [
+pub(crate) const AC_LUMA_SHORT: [u8; 37] = [
     0x01, 0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61, 0x07,
     0x22, 0x71, 0x14, 0x32, 0x81, 0x91, 0xa1, 0x08, 0x23, 0x42, 0xb1, 0xc1, 0x15, 0x52, 0xd1, 0xf0,
     0x24, 0x33, 0x62, 0x72, 0x82,
 ];
-const AC_CHROMA_SHORT: [u8; 43] = [
+pub(crate) const AC_CHROMA_SHORT: [u8; 43] = [
     0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07, 0x61, 0x71,
     0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xa1, 0xb1, 0xc1, 0x09, 0x23, 0x33, 0x52, 0xf0,
     0x15, 0x62, 0x72, 0xd1, 0x0a, 0x16, 0x24, 0x34, 0xe1, 0x25, 0xf1,
 ];
 
 /// All 162 values of an AC table: run lengths 0 to 15 with sizes 1 to 10, end of block and a run of 16.
-fn ac_values(short: &[u8]) -> Vec<u8> {
+pub(crate) fn ac_values(short: &[u8]) -> Vec<u8> {
     let is_value = |value: &u8| (1..=10).contains(&(value & 15)) && !short.contains(value);
     short
         .iter()
@@ -43,7 +43,7 @@ fn ac_values(short: &[u8]) -> Vec<u8> {
 }
 
 /// Places of a block in the order of their values (figure A.6).
-fn zigzag() -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn zigzag() -> impl Iterator<Item = (usize, usize)> {
     (0..15_usize).flat_map(|sum| {
         let along = sum.saturating_sub(7)..=sum.min(7);
         let up = sum % 2 == 0;
@@ -51,9 +51,9 @@ fn zigzag() -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The quantisation tables of luma and chroma for a quality of 1 to 99, in the order of a file.
-pub(super) fn scaled(quality: u8) -> ([u8; 64], [u8; 64]) {
-    let quality = u32::from(quality.clamp(1, 99));
+/// The quantisation tables of luma and chroma for a quality of 1 to 100, in the order of a file.
+pub(crate) fn scaled(quality: u8) -> ([u8; 64], [u8; 64]) {
+    let quality = u32::from(quality.clamp(1, 100));
     let factor = if quality < 50 {
         5000 / quality
     } else {
@@ -70,7 +70,7 @@ pub(super) fn scaled(quality: u8) -> ([u8; 64], [u8; 64]) {
 }
 
 /// Writes all that stands before the data. `None` where the tables are neither one nor two.
-pub(super) fn write_headers(
+pub(crate) fn write_headers(
     out: &mut Vec<u8>,
     tables: &[u8],
     precision: u8,
