@@ -270,7 +270,7 @@ mod h264 {
                 |unit| unit.is_damaged = true,
                 |unit| {
                     unit.content =
-                        Content::Encoded(Coding::H264, &[0, 0, 1, 0x61, 0xff, 0xff, 0xff])
+                        Content::Encoded(Coding::H264, &[0, 0, 1, 0x61, 0xff, 0xff, 0xff]);
                 },
             ];
             for fault in faults {

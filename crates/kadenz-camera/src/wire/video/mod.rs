@@ -4,10 +4,9 @@
 //! it too early, the time stamp of the next picture ends it.
 
 pub(crate) mod annex_b;
-mod h264;
-mod h265;
 pub(crate) mod jpeg;
 mod nal;
+mod payload;
 
 use std::collections::VecDeque;
 

@@ -3,7 +3,7 @@
 use super::super::rtp::Sequenced;
 use super::super::sdp::MAX_PARAMETER_SET;
 use super::annex_b::{self, Format, Kind, START_CODE, Slice};
-use super::{About, MAX_PICTURE, Pictures, h264, h265};
+use super::{About, MAX_PICTURE, Pictures, payload};
 
 /// How many parameter sets are kept.
 const MAX_SETS: usize = 32;
@@ -104,8 +104,8 @@ impl Assembler {
         // What came without a slice belongs to the picture behind it, also where the time stamps differ.
         self.open.about.timestamp = packet.timestamp;
         match self.format {
-            Format::H264 => h264::payload(self, packet.payload),
-            Format::H265 => h265::payload(self, packet.payload),
+            Format::H264 => payload::h264(self, packet.payload),
+            Format::H265 => payload::h265(self, packet.payload),
         }
         let is_end = packet.marker && self.open.nal.is_none() && self.open.has_slice;
         if is_end && !self.ignores_markers {
