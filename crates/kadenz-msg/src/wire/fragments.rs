@@ -5,7 +5,7 @@ use super::{
 };
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// What stands before the payload of a datagram: header, and channel with its NUL.
+/// What stands before a payload: the header, and the channel.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     bytes: [u8; Self::MAX],
@@ -16,7 +16,7 @@ impl Header {
     /// The longest header, in bytes.
     pub const MAX: usize = FRAGMENT_HEADER + MAX_CHANNEL + 1;
 
-    const fn empty() -> Self {
+    pub(super) const fn empty() -> Self {
         Self {
             bytes: [0; Self::MAX],
             length: 0,
@@ -29,7 +29,7 @@ impl Header {
         &self.bytes[..self.length]
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes[self.length..][..bytes.len()].copy_from_slice(bytes);
         self.length += bytes.len();
     }

@@ -4,6 +4,7 @@
 //! subscriptions and their ends, and the server sends messages: a type, and each text or payload
 //! behind its length. Patterns are regular expressions that must match a whole channel.
 
+use super::Header;
 use crate::channel::{Channel, MAX_CHANNEL};
 
 /// What a server greets with.
@@ -361,37 +362,19 @@ pub fn greeting(magic: u32) -> [u8; 8] {
     bytes
 }
 
-/// What stands before a message's payload.
-#[derive(Debug, Clone, Copy)]
-pub struct MessageHeader {
-    bytes: [u8; 12 + MAX_CHANNEL],
-    length: usize,
-}
-
-impl MessageHeader {
-    /// For a message of `payload_bytes`, of which the wire can say up to `u32::MAX`.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
-    #[must_use]
-    pub fn new(channel: &Channel, payload_bytes: u32) -> Self {
-        let name = channel.as_str().as_bytes();
-        let mut bytes = [0; 12 + MAX_CHANNEL];
-        bytes[..4].copy_from_slice(&PUBLISH.to_be_bytes());
-        bytes[4..8].copy_from_slice(&(name.len() as u32).to_be_bytes());
-        bytes[8..8 + name.len()].copy_from_slice(name);
-        bytes[8 + name.len()..12 + name.len()].copy_from_slice(&payload_bytes.to_be_bytes());
-        Self {
-            bytes,
-            length: 12 + name.len(),
-        }
-    }
-
-    /// Its bytes.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
+/// What stands before a message's payload, of which the wire can say up to `u32::MAX` bytes.
+///
+/// # Real-time safety
+/// Real-time safe.
+#[must_use]
+pub fn message_header(channel: &Channel, payload_bytes: u32) -> Header {
+    let name = channel.as_str().as_bytes();
+    let mut header = Header::empty();
+    header.push(&PUBLISH.to_be_bytes());
+    header.push(&(name.len() as u32).to_be_bytes());
+    header.push(name);
+    header.push(&payload_bytes.to_be_bytes());
+    header
 }
 
 /// Appends a subscription, or the end of one, to what is to be sent.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
+use kadenz_msg::wire::Header;
 use kadenz_msg::wire::tcpq::{
-    MAGIC_CLIENT, MAGIC_SERVER, MessageHeader, greeting, push_subscription,
+    MAGIC_CLIENT, MAGIC_SERVER, greeting, message_header, push_subscription,
 };
 use kadenz_rt::clock;
 
@@ -96,8 +97,8 @@ fn message(client: &mut TcpStream, bytes: usize) -> Vec<u8> {
     all
 }
 
-fn header(bytes: usize) -> MessageHeader {
-    MessageHeader::new(&Channel::new("BIG").unwrap(), bytes as u32)
+fn header(bytes: usize) -> Header {
+    message_header(&Channel::new("BIG").unwrap(), bytes as u32)
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn who_has_an_expression_keeps_it_when_there_is_no_room_for_more() {
         .collect();
     until("nobody is refused", || server.counters().refused == 39);
     assert!(is_hung_up_on(&mut subscribed(&server, &["["])));
-    let header = MessageHeader::new(&channel("HONEST"), 0);
+    let header = message_header(&channel("HONEST"), 0);
     honest.write_all(header.bytes()).unwrap();
     assert_eq!(message(&mut honest, header.bytes().len()), header.bytes());
 }
@@ -182,7 +183,7 @@ fn a_pattern_subscribed_to_again_and_again_is_one_and_ends_with_the_last() {
         }
         client.write_all(&words).unwrap();
     };
-    let [arm, done] = ["ARM", "DONE"].map(|it| MessageHeader::new(&channel(it), 0));
+    let [arm, done] = ["ARM", "DONE"].map(|it| message_header(&channel(it), 0));
     end(&mut client, 1999);
     client.write_all(arm.bytes()).unwrap();
     end(&mut client, 1);
@@ -324,7 +325,7 @@ fn who_is_idle_gives_its_seat_to_a_newcomer_and_who_is_served_does_not() {
     let mut served = subscribed(&server, &["SERVED"]);
     served.read_exact(&mut [0; 8]).unwrap();
     let round_trip = |client: &mut TcpStream, name: &str| {
-        let ping = MessageHeader::new(&channel(name), 0);
+        let ping = message_header(&channel(name), 0);
         client.write_all(ping.bytes()).unwrap();
         assert_eq!(message(client, ping.bytes().len()), ping.bytes());
     };

@@ -1,5 +1,5 @@
-//! What providers over streams share: sockets that do not block, a peers from which outlets publish to
-//! many peers, and an receiver that hears many peers. What is said on them is the provider's, sans-IO.
+//! What providers over streams share: sockets that do not block, a set of peers from which outlets publish to
+//! many peers, and a receiver that hears many peers. What is said on them is the provider's, sans-IO.
 
 pub(super) mod acceptor;
 pub(super) mod note;

@@ -35,7 +35,7 @@ const UNFINISHED: Duration = Duration::from_secs(30);
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
 
-/// What an receiver says and hears on one connection, sans-IO.
+/// What a receiver says and hears on one connection, sans-IO.
 pub(in crate::provider) trait Talk: Send {
     /// Says that these are wanted from now on, where it can be said already.
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
@@ -89,7 +89,7 @@ impl<T> fmt::Debug for PeerReceiver<T> {
     }
 }
 
-/// Ends an receiver's wait.
+/// Ends a receiver's wait.
 #[derive(Debug)]
 pub(in crate::provider) struct ReceiverWaker(pub(in crate::provider) Waker);
 

@@ -41,7 +41,7 @@ const BATCH: usize = 16;
 /// Sends a message to one peer.
 pub(in crate::provider) type Say<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
 
-/// What a peer of a peers says and hears, sans-IO.
+/// What a peer of a set says and hears, sans-IO.
 pub(in crate::provider) trait Peer: Send + 'static {
     /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
     /// answered goes to `reply`.

@@ -12,7 +12,8 @@ use crate::provider::PublishError;
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::{Place, Socket};
 use crate::provider::stream::{Publish, RETRY};
-use crate::wire::tcpq::{MAGIC_CLIENT, MessageHeader, greeting};
+use crate::wire::Header;
+use crate::wire::tcpq::{MAGIC_CLIENT, greeting, message_header};
 
 /// A connection of its own.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl TcpqOutlet {
         Ok(())
     }
 
-    fn send(&mut self, header: &MessageHeader, payload: &[u8]) -> io::Result<bool> {
+    fn send(&mut self, header: &Header, payload: &[u8]) -> io::Result<bool> {
         if self.connection.is_none() {
             let now = clock::now();
             if now < self.next_try {
@@ -87,7 +88,7 @@ impl TcpqOutlet {
 impl Publish for TcpqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
         // No longer than the provider's longest, which fits.
-        let header = MessageHeader::new(channel, payload.len() as u32);
+        let header = message_header(channel, payload.len() as u32);
         match self.send(&header, payload) {
             Ok(true) => Ok(()),
             Ok(false) => Err(PublishError::Full {

@@ -31,7 +31,7 @@ fn feed(decoder: &mut Decoder, mut bytes: &[u8], most: usize) -> Result<Vec<Stri
 fn talk(payload: &[u8]) -> Vec<u8> {
     let mut bytes = greeting(MAGIC_CLIENT).to_vec();
     push_subscription(&mut bytes, "ARM_.*", true).unwrap();
-    let header = MessageHeader::new(&Channel::new("ARM_LEFT").unwrap(), payload.len() as u32);
+    let header = message_header(&Channel::new("ARM_LEFT").unwrap(), payload.len() as u32);
     bytes.extend_from_slice(header.bytes());
     bytes.extend_from_slice(payload);
     push_subscription(&mut bytes, "ARM_.*", false).unwrap();
@@ -74,7 +74,7 @@ fn a_stranger_another_version_and_a_frame_from_the_wrong_side_are_told() {
 fn a_promised_length_takes_no_memory_before_its_bytes_come() {
     let mut decoder = Decoder::new(Peer::Client, 1 << 28);
     let mut bytes = greeting(MAGIC_CLIENT).to_vec();
-    let header = MessageHeader::new(&Channel::new("X").unwrap(), 1 << 28);
+    let header = message_header(&Channel::new("X").unwrap(), 1 << 28);
     bytes.extend_from_slice(header.bytes());
     assert!(feed(&mut decoder, &bytes, 7).unwrap().is_empty());
     assert!(decoder.held() <= 2 * READ_SIZE);
@@ -115,7 +115,7 @@ fn a_buffer_that_was_long_once_is_not_held_for_a_short_part() {
     for (promised, longest) in [(100_000, 100_000), (9 << 20, 10 << 20)] {
         decoder.lend(&mut room);
         assert_eq!(decoder.needed(), 0, "it is another's");
-        let header = MessageHeader::new(&Channel::new("X").unwrap(), promised);
+        let header = message_header(&Channel::new("X").unwrap(), promised);
         let part = [&greeting(MAGIC_CLIENT), header.bytes(), &[0; 50_000]].concat();
         feed(&mut decoder, &part, 60_000).unwrap();
         decoder.give_back(&mut room);

@@ -1,4 +1,4 @@
-//! One peer of a peers: what it says is heard in turns, what waits for it is sent.
+//! One peer of a set: what it says is heard in turns, what waits for it is sent.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::provider::stream::socket::Socket;
 /// What a peer says is heard in turns of so many frames: publishing waits for one at most.
 pub(super) const TURN: usize = 64;
 
-/// A peer of a peers.
+/// A peer of a set.
 pub(super) struct Connection<P> {
     pub(super) seat: Seat,
     pub(super) socket: Socket,
@@ -68,7 +68,7 @@ impl<P: Peer> Connection<P> {
         }
         self.heard.drain(..used);
         if !self.is_unheard && self.heard.len() > room.len() {
-            // Nothing that a peer of a peers has to say is that long.
+            // Nothing that a peer of a set has to say is that long.
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.heard.shrink_to_fit();

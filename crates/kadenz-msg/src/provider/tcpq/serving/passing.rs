@@ -10,7 +10,7 @@ use super::{Leaves, Serving};
 use crate::channel::Channel;
 use crate::provider::stream::seats::Seat;
 use crate::provider::tcpq::queue::Message;
-use crate::wire::tcpq::MessageHeader;
+use crate::wire::tcpq::message_header;
 
 /// A message on its way to many.
 struct Passing<'a> {
@@ -59,7 +59,7 @@ impl Serving {
 
     pub(super) fn pass_on(&mut self, channel: &Channel, payload: &[u8]) {
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        let header = MessageHeader::new(channel, length);
+        let header = message_header(channel, length);
         let mut passing = Passing {
             parts: [header.bytes(), payload],
             copy: Copy::NotMade,
