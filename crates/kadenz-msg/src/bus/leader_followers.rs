@@ -66,7 +66,8 @@ pub(crate) struct Leadership<'a> {
 impl LeaderFollowers {
     pub(crate) fn new(inlet: Box<dyn Inlet>) -> Self {
         let waker = inlet.waker();
-        let meter = (!inlet.follows_senders()).then(|| LossMeter::new(MAX_SENDERS));
+        let meter = inlet.losses().is_none();
+        let meter = meter.then(|| LossMeter::new(MAX_SENDERS));
         let receiving = Receiving {
             inlet,
             routes: Routes::default(),
@@ -161,9 +162,9 @@ impl LeaderFollowers {
     /// What the numbers of each sender tell. As [`LeaderFollowers::set`].
     pub(crate) fn losses(&self) -> Vec<Counted> {
         let mut all = Vec::new();
-        self.change(|receiving| match &receiving.meter {
-            Some(meter) => all.extend(meter.counters()),
-            None => receiving.inlet.senders(&mut |counted| all.push(*counted)),
+        self.change(|receiving| {
+            let meter = receiving.meter.as_ref().or(receiving.inlet.losses());
+            all.extend(meter.iter().flat_map(|meter| meter.counters()));
         });
         all
     }

@@ -33,7 +33,7 @@ use kadenz_rt::tuning::Measure;
 
 use crate::arrival::Arrival;
 use crate::channel::{Channel, Pattern};
-use crate::loss::Counted;
+use crate::loss::LossMeter;
 
 /// What moves messages between the programs that open the same URL.
 pub trait Provider: Send + Sync + fmt::Debug {
@@ -119,15 +119,10 @@ pub trait Inlet: Send + fmt::Debug {
         InletCounters::default()
     }
 
-    /// Whether it follows the senders' numbers itself, since it sees messages that it does not hand
-    /// over; else the bus does.
-    fn follows_senders(&self) -> bool {
-        false
-    }
-
-    /// Shows what the numbers of each sender tell, where the provider follows them.
-    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
-        let _ = see;
+    /// What the senders' numbers tell, where it follows them itself, since it sees messages that it does
+    /// not hand over; else the bus does.
+    fn losses(&self) -> Option<&LossMeter> {
+        None
     }
 }
 

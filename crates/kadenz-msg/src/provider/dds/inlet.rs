@@ -13,7 +13,7 @@ use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 use super::{Bus, Came, Cdr, Sieve};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
-use crate::loss::{Counted, LossMeter};
+use crate::loss::LossMeter;
 use crate::provider::notifier::Notifier;
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
@@ -211,12 +211,8 @@ impl Inlet for DdsInlet {
         }
     }
 
-    fn follows_senders(&self) -> bool {
-        true
-    }
-
-    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
-        self.meter.counters().for_each(see);
+    fn losses(&self) -> Option<&LossMeter> {
+        Some(&self.meter)
     }
 }
 

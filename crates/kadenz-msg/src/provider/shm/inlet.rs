@@ -15,7 +15,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::{Bus, Header, Service, WAKE, Waiting, bytes_of, read_header};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
-use crate::loss::{Counted, LossMeter, Seen};
+use crate::loss::{LossMeter, Seen};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -210,12 +210,8 @@ impl Inlet for ShmInlet {
         self.counters
     }
 
-    fn follows_senders(&self) -> bool {
-        true
-    }
-
-    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
-        self.meter.counters().for_each(see);
+    fn losses(&self) -> Option<&LossMeter> {
+        Some(&self.meter)
     }
 }
 

@@ -16,7 +16,7 @@ use kadenz_rt::tuning::Measure;
 use super::{Options, add};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
-use crate::loss::{Counted, LossMeter};
+use crate::loss::LossMeter;
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -260,12 +260,8 @@ impl Inlet for UdpmInlet {
         }
     }
 
-    fn follows_senders(&self) -> bool {
-        true
-    }
-
-    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
-        self.made.meter.counters().for_each(see);
+    fn losses(&self) -> Option<&LossMeter> {
+        Some(&self.made.meter)
     }
 }
 
