@@ -17,10 +17,10 @@ use kadenz_rt::net::poller::{Poller, Readiness};
 use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::Waker;
 
+use super::ServerOptions;
 use super::client::Client;
 use super::counters::{AtomicServerCounters, count};
 use super::routes::{Found, Routes};
-use super::server::ServerOptions;
 use crate::provider::stream::seats::{Budget, Seat, Seats, Share, Standing};
 use crate::provider::stream::socket::{Door, Place, Socket};
 use crate::provider::stream::turns::Turns;
