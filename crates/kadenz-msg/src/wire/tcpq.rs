@@ -268,7 +268,7 @@ impl Decoder {
     }
 
     /// Reads into `room` from now on, where it holds less than a buffer of its own.
-    pub(crate) fn lend(&mut self, room: &mut Vec<u8>) {
+    pub fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;
         }

@@ -6,8 +6,8 @@
 //!
 //! What it guarantees: the order of each sender; no loss while the network keeps up and the inlet's
 //! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing never
-//! waits for a slow subscriber, and for the network, where [`TX_BATCHES`] parts of 64 KiB wait already,
-//! at most [`MAX_WAIT`], before it gives the message up; no history; programs find each other by
+//! waits for a slow subscriber, and for the network, where `TX_BATCHES` parts of 64 KiB wait already,
+//! at most `MAX_WAIT`, before it gives the message up; no history; programs find each other by
 //! multicast, or by the address of a router or a peer.
 //!
 //! What it costs: Zenoh's own threads and executor stand between both ends, and allocate for every
