@@ -1,6 +1,5 @@
 //! Many runs of one command with varying options: what each combination took, and which option moved what.
 
-mod combination;
 mod document;
 mod moved;
 mod run;
@@ -12,7 +11,7 @@ use serde::Serialize;
 
 use crate::document::Version;
 
-pub use combination::CombinationFigures;
+pub use moved::CombinationFigures;
 pub use moved::Moved;
 pub(crate) use run::bin_edge_ns;
 pub use run::{CampaignRun, CampaignSeries};
@@ -69,7 +68,7 @@ impl CampaignReport {
     pub fn of(facts: CampaignFacts, runs: &[CampaignRun]) -> Self {
         Self {
             version: Version,
-            combinations: combination::all(&facts.varied, runs),
+            combinations: moved::over_rounds(&facts.varied, runs),
             moved: moved::all(&facts.varied, runs),
             done: runs.len(),
             facts,

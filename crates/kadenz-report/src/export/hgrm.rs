@@ -2,12 +2,13 @@
 //!
 //! Source of the form: `outputPercentileDistribution` of HdrHistogram 2.2.2. For a series without
 //! values below zero the output is equal to Java's, given the same interval log.
+//!
+//! Numbers are as Java prints them.
 
 use std::io::Write;
 
 use kadenz_record::histogram::{Layout, SignedHistogram};
 
-use super::java::fixed;
 use super::{ExportError, SeriesReader, percentiles};
 
 /// Unit of the values in a percentile distribution, which does not say it.
@@ -87,9 +88,47 @@ fn buckets(layout: &Layout) -> (usize, usize) {
     (layout.len() / (sub_buckets / 2) - 1, sub_buckets)
 }
 
+/// `%.<decimals>f` as Java prints it: the shortest decimal form that stands for `value` is rounded,
+/// halves away from zero. Rust rounds the exact binary value instead, which differs in the last
+/// digit for about one value in a thousand.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    let shortest = format!("{}", value.abs());
+    let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
+    let round_up = fraction
+        .as_bytes()
+        .get(decimals)
+        .is_some_and(|&digit| digit >= b'5');
+    let kept = fraction
+        .bytes()
+        .chain(std::iter::repeat(b'0'))
+        .take(decimals);
+    let mut digits: Vec<u8> = whole.bytes().chain(kept).collect();
+    if round_up {
+        increment(&mut digits);
+    }
+    let point = digits.len() - decimals;
+    let digits = String::from_utf8_lossy(&digits);
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if decimals == 0 {
+        return format!("{sign}{digits}");
+    }
+    format!("{sign}{}.{}", &digits[..point], &digits[point..])
+}
+
+fn increment(digits: &mut Vec<u8>) {
+    for digit in digits.iter_mut().rev() {
+        if *digit != b'9' {
+            *digit += 1;
+            return;
+        }
+        *digit = b'0';
+    }
+    digits.insert(0, b'1');
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{fixed, *};
 
     #[test]
     fn the_form_is_that_of_hdrhistogram() {
@@ -102,23 +141,44 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         let expected = "\x20      Value     Percentile TotalCount 1/(1-Percentile)
 
-       0.050 0.000000000000          1           1.00
-       0.050 0.100000000000          1           1.11
-       0.050 0.200000000000          1           1.25
-       0.060 0.300000000000          2           1.43
-       0.060 0.400000000000          2           1.67
-       0.060 0.500000000000          2           2.00
-       0.070 0.550000000000          3           2.22
-       0.070 0.600000000000          3           2.50
-       0.070 0.650000000000          3           2.86
-       0.070 0.700000000000          3           3.33
-       0.070 0.750000000000          3           4.00
-       2.001 0.775000000000          4           4.44
-       2.001 1.000000000000          4
+   0.050 0.000000000000          1           1.00
+   0.050 0.100000000000          1           1.11
+   0.050 0.200000000000          1           1.25
+   0.060 0.300000000000          2           1.43
+   0.060 0.400000000000          2           1.67
+   0.060 0.500000000000          2           2.00
+   0.070 0.550000000000          3           2.22
+   0.070 0.600000000000          3           2.50
+   0.070 0.650000000000          3           2.86
+   0.070 0.700000000000          3           3.33
+   0.070 0.750000000000          3           4.00
+   2.001 0.775000000000          4           4.44
+   2.001 1.000000000000          4
 #[Mean    =        0.545, StdDeviation   =        0.840]
 #[Max     =        2.001, Total count    =            4]
 #[Buckets =           32, SubBuckets     =         2048]
 ";
         assert_eq!(text, expected);
+    }
+
+    /// The right column was printed by Java 17.
+    #[test]
+    fn numbers_look_as_in_java() {
+        let cases = [
+            (0.0, 3, "0.000"),
+            (0.125, 2, "0.13"),
+            (1.0005, 3, "1.001"),
+            (2.675, 2, "2.68"),
+            (0.0005, 3, "0.001"),
+            (999.9996, 3, "1000.000"),
+            (-1.25, 1, "-1.3"),
+            (1e15, 2, "1000000000000000.00"),
+            (12.0, 0, "12"),
+            (9.5, 0, "10"),
+            (1e-7, 3, "0.000"),
+        ];
+        for (value, decimals, expected) in cases {
+            assert_eq!(fixed(value, decimals), expected, "{value}");
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! The table of series: what was counted, the percentiles it can carry, and how far the worst lies.
+//! The table of series: what was counted, the percentiles it can carry, how far the worst lies, and the colour and dash
+//! each series is drawn in everywhere.
 
-use super::mark;
 use super::markup::Markup;
 use super::page::{Group, Page, SeriesOnPage, kind_in_words};
 use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
@@ -114,7 +114,7 @@ fn table(
     out.tag("</tr></thead><tbody>");
     for (index, series) in page.series.iter().enumerate().filter(|(_, it)| wanted(it)) {
         out.tag("<tr><th scope=\"row\">");
-        mark::write(out, index);
+        mark(out, index);
         out.text(&series.label).tag("<small>");
         out.tag(kind_in_words(series.summary.series.kind))
             .tag("</small></th>");
@@ -319,8 +319,40 @@ fn extremes(out: &mut Markup, page: &Page<'_>) {
     out.tag("</details>");
 }
 
+/// Colours in the style sheet, `--series-0` and on.
+const COLOURS: usize = 8;
+
+/// Lengths of dashes and gaps in pixels; none is a solid line.
+const DASHES: [&[u8]; COLOURS] = [
+    &[],
+    &[9, 4],
+    &[2, 3],
+    &[12, 4, 2, 4],
+    &[5, 3],
+    &[12, 3, 2, 3, 2, 3],
+    &[3, 7],
+    &[18, 5],
+];
+
+/// The dash of a series: the first eight differ, and so do eight of one colour.
+pub(super) fn dash(index: usize) -> &'static [u8] {
+    DASHES[(index + index / COLOURS) % COLOURS]
+}
+
+/// A short piece of the line that stands for a series.
+pub(super) fn mark(out: &mut Markup, index: usize) {
+    let dashes: Vec<String> = dash(index).iter().map(u8::to_string).collect();
+    out.tag("<svg aria-hidden=\"true\" viewBox=\"0 0 30 8\"");
+    out.attr("class", format!("mark k{}", index % COLOURS));
+    out.tag("><path d=\"M0 4h30\"")
+        .attr("stroke-dasharray", dashes.join(" "))
+        .tag("/></svg>");
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -329,5 +361,13 @@ mod tests {
         for (nines, percent) in Percent::LADDER.into_iter().enumerate().skip(1) {
             assert_eq!(needed(percent), 10_u64.pow(nines as u32));
         }
+    }
+
+    #[test]
+    fn no_two_of_64_series_look_the_same() {
+        let looks: BTreeSet<_> = (0..64).map(|it| (it % COLOURS, dash(it))).collect();
+        assert_eq!(looks.len(), 64);
+        let first: BTreeSet<_> = (0..8).map(dash).collect();
+        assert_eq!(first.len(), 8);
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::bins::{Bins, Overflow, scaled, warn_of_bins};
 use super::source::series;
-use super::{Importer, ReadError, Sink, json};
+use super::{Importer, ReadError, Sink, source};
 
 /// Where the program's histogram ends.
 const LIMIT_NS: i64 = 1_000_000;
@@ -50,17 +50,17 @@ struct Cpu {
 
 impl Importer for Jitterdebugger {
     fn recognises(&self, head: &str) -> bool {
-        json::has_keys(
+        source::has_keys(
             head,
             &["version", "sysinfo", "cpus_online", "resolution_in_ns"],
         )
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let bytes = json::read(source, "JSON of jitterdebugger")?;
-        let file: File = match json::parse(&bytes) {
+        let bytes = source::read(source, "JSON of jitterdebugger")?;
+        let file: File = match source::parse(&bytes) {
             Ok(file) => file,
-            Err(error) => json::parse(&mend_averages(&bytes)).map_err(|_| error)?,
+            Err(error) => source::parse(&mend_averages(&bytes)).map_err(|_| error)?,
         };
         if file.version != 3 {
             let cause = format!("it is {}, but only version 3 is known", file.version);
@@ -93,7 +93,7 @@ fn describe(run: &mut Run, file: &File) {
     run.host.os = system.sysname.to_ascii_lowercase();
     run.host.kernel.clone_from(&system.release);
     run.host.cpus = system.cpus_online;
-    run.host.preemption = super::json::preemption(&system.version);
+    run.host.preemption = super::source::preemption(&system.version);
     run.parameters
         .insert("source_program".to_owned(), "jitterdebugger".into());
 }

@@ -23,36 +23,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
-use std::io::BufRead;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-
-use kadenz_record::run::model::Run;
-use thiserror::Error;
-
 mod bins;
 mod bmwcarit;
 mod csv;
 mod cyclictest;
-mod encoded;
-mod error;
 mod folder;
 mod hlog;
 mod irtt;
 mod jitterdebugger;
-mod json;
 mod sink;
 mod slots;
 mod sockperf;
 mod source;
 
-pub use self::error::{ImportError, ReadError, StoreError};
-pub(crate) use self::folder::write_run;
-pub use self::sink::{Collected, EncodedInterval, Sink};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::{fmt, io};
 
-use self::folder::Folder;
-use self::source::Source;
+use kadenz_record::hlog::reader::ReadLogError;
+use kadenz_record::hlog::writer::AppendError;
+use kadenz_record::run::model::Run;
+use kadenz_record::samples::writer::WriteSamplesError;
+use thiserror::Error;
+
+use folder::Folder;
+use source::Source;
+
+pub(crate) use folder::write_run;
+pub use sink::{Collected, EncodedInterval, Sink};
 
 /// A file format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -249,4 +248,139 @@ pub fn import(path: &Path, format: ImportFormat, out: &Path) -> Result<Run, Impo
             source,
         }),
     }
+}
+
+/// Why a file was not imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The operating system refused the file.
+    #[error("cannot read {}: {source}; check the path and its rights", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{} cannot be imported as {format}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The format it was read as.
+        format: ImportFormat,
+        /// What is wrong with it.
+        source: ReadError,
+    },
+    /// The run folder cannot be written.
+    #[error("cannot write the run folder {}: {source}", folder.display())]
+    Store {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        source: StoreError,
+    },
+}
+
+/// What is wrong with a file that is to be imported.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The operating system, or the compressed stream, refused to be read on.
+    #[error("reading failed: {0}")]
+    Io(#[from] io::Error),
+    /// A line is not well-formed.
+    #[error("line {line}: {cause}")]
+    Line {
+        /// Number of the line, from 1.
+        line: u64,
+        /// What is wrong with it, and how it should be.
+        cause: String,
+    },
+    /// The JSON is not well-formed, or a field of it is missing or of the wrong type.
+    #[error("line {line}, column {column}: {cause}")]
+    Json {
+        /// Number of the line, from 1.
+        line: usize,
+        /// Number of the column, from 1.
+        column: usize,
+        /// What is wrong there.
+        cause: String,
+    },
+    /// A field holds what cannot be.
+    #[error("{field}: {cause}")]
+    Field {
+        /// Path of the field, `thread.0.cycles`.
+        field: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The file is well-formed but holds nothing to import.
+    #[error("it holds no {what}; {remedy}")]
+    Lacks {
+        /// What was looked for.
+        what: &'static str,
+        /// How to get a file that has it.
+        remedy: &'static str,
+    },
+    /// The file is larger than any of its format could be.
+    #[error("it is larger than {} MiB, which no {what} is: check that it is the right file", limit >> 20)]
+    TooLarge {
+        /// What was looked for.
+        what: &'static str,
+        /// Bytes that are read at most.
+        limit: u64,
+    },
+    /// What was read could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReadError {
+    fn line(line: u64, cause: impl Into<String>) -> Self {
+        Self::Line {
+            line,
+            cause: cause.into(),
+        }
+    }
+
+    fn field(field: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self::Field {
+            field: field.into(),
+            cause: cause.into(),
+        }
+    }
+}
+
+impl From<ReadLogError> for ReadError {
+    fn from(error: ReadLogError) -> Self {
+        match error {
+            ReadLogError::Read { source, .. } => Self::Io(source),
+            ReadLogError::Malformed { line, cause } => Self::line(line, cause.to_string()),
+        }
+    }
+}
+
+/// Why what was read cannot be kept.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The folder holds something already.
+    #[error("it is not empty: name another folder, or remove it")]
+    NotEmpty,
+    /// The operating system refused the folder or a file in it.
+    #[error("{0}; make room on the disk, or name another folder")]
+    Io(#[from] io::Error),
+    /// An interval log could not be written.
+    #[error(transparent)]
+    Hlog(#[from] AppendError),
+    /// A samples file could not be written.
+    #[error(transparent)]
+    Samples(#[from] WriteSamplesError),
+    /// `run.json` could not be formed; a defect of Kadenz.
+    #[error("run.json cannot be formed: {0}; please report this")]
+    Json(#[from] serde_json::Error),
+    /// More series than any of these programs writes.
+    #[error("it holds more than {limit} series: check that it is the right file")]
+    TooManySeries {
+        /// The most that are taken.
+        limit: usize,
+    },
 }

@@ -1,32 +1,28 @@
 //! The page of a matrix: the answer with its commands, the cells as a heat table, what each measure
 //! bought, the control periods side by side, and Yoon's tables.
 
-mod data;
 mod heat;
 
 use kadenz_record::run::model::TuningMeasure;
+use serde::Serialize;
 
-use self::heat::{loads, title};
 use super::blocks::write;
 use super::charts::plot;
+use super::data::{Buckets, RunData, buckets};
 use super::doubt::{self, Doubt};
 use super::machine::{self, tuning_row};
 use super::markup::Markup;
 use super::modes;
 use super::page::Page;
-use super::repeat;
 use super::verdict::h1;
 use crate::document::Document;
 use crate::figures::{duration, printed};
-use crate::matrix::document;
-use crate::matrix::layout;
 use crate::matrix::{
     Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
-    RecommendationStanding, paper,
+    RecommendationStanding, document, layout, paper,
 };
 use crate::summary::Summary;
-
-pub(super) use data::of as data;
+use heat::{loads, title};
 
 /// Where the navigation leads on the page of a matrix.
 pub(super) const LINKS: &str = concat!(
@@ -61,7 +57,7 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     doubt::section(out, &doubts);
     refused(out, matrix);
     machine::host(out, page);
-    repeat::section(out, page);
+    machine::section(out, page);
 }
 
 /// The answer first and in large words, and what to type and to write to have it.
@@ -289,4 +285,75 @@ fn refused(out: &mut Markup, matrix: &Matrix) {
         out.tag("</tbody>");
     }
     out.tag("</table></div></section>");
+}
+
+/// Points of histogram that a panel may carry.
+const MAX_BUCKETS: usize = 500;
+
+/// The object in the page of a matrix.
+#[derive(Debug, Serialize)]
+pub(super) struct Data {
+    runs: Vec<RunData>,
+    /// The control periods of each cell less the interval; named as on other pages, so that the
+    /// charts' common ground serves them too.
+    series: Vec<PanelData>,
+    bought: Vec<BoughtData>,
+}
+
+#[derive(Debug, Serialize)]
+struct PanelData {
+    label: String,
+    load: &'static str,
+    count: u64,
+    min: i64,
+    max: i64,
+    deadline: Option<u64>,
+    p99_9: Option<i64>,
+    buckets: Buckets,
+}
+
+#[derive(Debug, Serialize)]
+struct BoughtData {
+    measure: String,
+    load: &'static str,
+    ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// The page's data.
+pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> Data {
+    let runs = page.runs.iter().map(RunData::of);
+    let panels = matrix.cells.iter().filter_map(|cell| {
+        let jitter = page.runs.first()?.summary.series.get(cell.jitter?)?;
+        Some(PanelData {
+            label: cell.combination.to_string(),
+            load: cell.load.name(),
+            count: jitter.count,
+            min: jitter.min_ns?,
+            max: jitter.max_ns?,
+            deadline: None,
+            p99_9: cell.excess_ns,
+            buckets: buckets(&jitter.distribution, MAX_BUCKETS),
+        })
+    });
+    let bought = matrix
+        .contributions
+        .iter()
+        .filter(|contribution| contribution.figure == Bought::P99_9)
+        .filter_map(|contribution| {
+            let ratio = contribution.ratio?;
+            Some(BoughtData {
+                measure: contribution.measure.letter().to_string(),
+                load: contribution.load.name(),
+                ratio: ratio.ratio,
+                low: ratio.interval.map(|(low, _)| low),
+                high: ratio.interval.map(|(_, high)| high),
+            })
+        });
+    Data {
+        runs: runs.collect(),
+        series: panels.collect(),
+        bought: bought.collect(),
+    }
 }

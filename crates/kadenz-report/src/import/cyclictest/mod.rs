@@ -7,14 +7,12 @@
 //! but counted: as `# Histogram Overflows:` in text, by `cycles` alone in JSON. After a value longer
 //! than the interval the next intended times up to now are passed over.
 
-mod command_line;
 mod json;
 mod text;
 
 pub(super) use self::json::Json;
 pub(super) use self::text::{Text, Unit};
 
-use self::command_line::CommandLine;
 use super::Sink;
 
 /// The program keeps no more bins than this, whatever `-h` says (`HIST_MAX` of rt-tests).

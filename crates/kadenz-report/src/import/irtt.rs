@@ -1,12 +1,200 @@
-//! From round trips to series.
+//! `irtt client -o`: round trips over UDP, with the server's clock where it tells it.
+//!
+//! Where the facts come from: `result.go`, `recorder.go` and `time.go` of irtt 0.9.2, its
+//! `doc/irtt-client.md` (JSON format 1), and recordings of irtt 0.9.0 (Debian 12) in
+//! `conformance/import`. All numbers are nanoseconds. `delay.rtt` is measured on the client's
+//! monotonic clock, without the time in the server; `delay.send` and `delay.receive` are
+//! differences between the wall clocks of the two, and may be negative. Times that are zero are left
+//! out. `lost` is `false`, `true`, `true_up` or `true_down` as a string, a plain boolean in the
+//! documentation. `late` says that a packet overtook it: per packet since 0.9.2, else in `stats`
+//! alone. Slots that the sender missed have no entry.
+//!
+//! The file is read as a stream: a day of round trips takes no more memory than a second.
+
+use std::fmt;
+use std::io::BufRead;
 
 use jiff::Timestamp;
 use kadenz_record::run::model::Kind;
 use kadenz_record::samples::Sample;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
-use super::model::{Config, Delay, Lost, RoundTrip, Stats, Version};
+use super::{Importer, ReadError, Sink, source};
+use crate::import::StoreError;
 use crate::import::source::{series, set_start};
-use crate::import::{ReadError, Sink, StoreError};
+
+/// Reads `irtt client -o`.
+pub(super) struct Irtt;
+
+impl Importer for Irtt {
+    fn recognises(&self, head: &str) -> bool {
+        source::has_keys(head, &["irtt", "json_format"])
+    }
+
+    fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let mut reading = Reading::new(sink);
+        let mut json = serde_json::Deserializer::from_reader(source);
+        let read = json
+            .deserialize_map(File(&mut reading))
+            .and_then(|()| json.end());
+        if let Some(refused) = reading.refused {
+            return Err(refused.into());
+        }
+        read.map_err(source::error)?;
+        reading.finish()
+    }
+}
+
+/// The outermost object.
+struct File<'r, 'a>(&'r mut Reading<'a>);
+
+impl<'de> Visitor<'de> for File<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the JSON object of irtt")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        let reading = self.0;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "version" => reading.version = map.next_value()?,
+                "config" => reading.config(&map.next_value()?),
+                "stats" => reading.stats = map.next_value()?,
+                "round_trips" => map.next_value_seed(RoundTrips(reading))?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            if reading.version.json_format > 1 {
+                let format = reading.version.json_format;
+                return Err(M::Error::custom(format!(
+                    "JSON format {format} is newer than 1"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The array of round trips, taken one by one.
+struct RoundTrips<'r, 'a>(&'r mut Reading<'a>);
+
+impl<'de> DeserializeSeed<'de> for RoundTrips<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RoundTrips<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of round trips")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut trips: S) -> Result<(), S::Error> {
+        while let Some(trip) = trips.next_element::<RoundTrip>()? {
+            if let Err(refused) = self.0.take(&trip) {
+                self.0.refused = Some(refused);
+                return Err(S::Error::custom("not kept"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct Version {
+    #[serde(default)]
+    irtt: String,
+    #[serde(default)]
+    json_format: u64,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    params: Option<Parameters>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    interval: Option<u64>,
+    length: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+struct Stats {
+    #[serde(default)]
+    duplicates: u64,
+    #[serde(default)]
+    late_packets: u64,
+}
+
+#[derive(Deserialize)]
+struct RoundTrip {
+    seqno: u64,
+    #[serde(default)]
+    lost: Lost,
+    timestamps: Timestamps,
+    delay: Delay,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Lost {
+    Plain(bool),
+    Way(String),
+}
+
+impl Default for Lost {
+    fn default() -> Self {
+        Self::Plain(false)
+    }
+}
+
+#[derive(Deserialize)]
+struct Timestamps {
+    client: Ends,
+}
+
+#[derive(Deserialize)]
+struct Ends {
+    #[serde(default)]
+    receive: Time,
+    #[serde(default)]
+    send: Time,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+struct Time {
+    #[serde(default)]
+    wall: i64,
+    #[serde(default)]
+    monotonic: i64,
+}
+
+impl Time {
+    /// The monotonic time, or the wall time if the clock was chosen so.
+    fn ns(self) -> i64 {
+        if self.monotonic == 0 {
+            self.wall
+        } else {
+            self.monotonic
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Delay {
+    rtt: Option<i64>,
+    send: Option<i64>,
+    receive: Option<i64>,
+}
 
 /// The series of the file, in order.
 const SERIES: [(&str, &str); 3] = [
@@ -22,24 +210,24 @@ const SERIES: [(&str, &str); 3] = [
 ];
 
 /// What was read so far.
-pub(super) struct Reading<'a> {
+struct Reading<'a> {
     sink: &'a mut dyn Sink,
     /// Indices of the series, each opened with its first value.
     open: [Option<usize>; 3],
     start_ns: Option<i64>,
     interval_ns: Option<u64>,
-    pub(super) version: Version,
-    pub(super) stats: Stats,
+    version: Version,
+    stats: Stats,
     sent: u64,
     lost: u64,
     lost_up: u64,
     lost_down: u64,
     /// The sink's own error; serde has no room for it.
-    pub(super) refused: Option<StoreError>,
+    refused: Option<StoreError>,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
+    fn new(sink: &'a mut dyn Sink) -> Self {
         Self {
             sink,
             open: [None; 3],
@@ -55,7 +243,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    pub(super) fn config(&mut self, config: &Config) {
+    fn config(&mut self, config: &Config) {
         let Some(parameters) = &config.params else {
             return;
         };
@@ -65,7 +253,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    pub(super) fn take(&mut self, trip: &RoundTrip) -> Result<(), StoreError> {
+    fn take(&mut self, trip: &RoundTrip) -> Result<(), StoreError> {
         self.sent += 1;
         match &trip.lost {
             Lost::Plain(lost) => self.lost += u64::from(*lost),
@@ -137,7 +325,7 @@ impl<'a> Reading<'a> {
         )
     }
 
-    pub(super) fn finish(mut self) -> Result<(), ReadError> {
+    fn finish(mut self) -> Result<(), ReadError> {
         if self.open.iter().all(Option::is_none) {
             return Err(ReadError::Lacks {
                 what: "round trip with a reply",

@@ -1,0 +1,373 @@
+//! The page of a campaign: its tables, and every run at once. It needs no script.
+//!
+//! Runs by sizes of values are drawn as a heat map (a row a run, a column a size of values, a colour for how many) and
+//! as the long-term view of Sticha 2014 ("Validating the Real-Time Capabilities of the ROS Communication Middleware"): a
+//! line a run, one behind the other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::document::{CHARSET, HEAD, STYLE};
+use super::markup::Markup;
+use super::{blocks, document};
+use crate::campaign::{
+    CampaignReport, CampaignRun, CampaignSeries, Varied, bin_edge_ns, series_of, values,
+};
+use crate::document::Answer as _;
+use crate::numbers;
+
+const DRAWN: &str = include_str!("../../assets/campaign.css");
+
+/// The whole page.
+pub(super) fn render(report: &CampaignReport, runs: &[CampaignRun]) -> String {
+    let style = format!("{STYLE}\n{DRAWN}");
+    let mut out = Markup::default();
+    out.tag("<!doctype html>\n<html lang=\"en\"><head>")
+        .tag(CHARSET)
+        .tag("<meta http-equiv=\"Content-Security-Policy\"")
+        .attr("content", document::of(&[], &style))
+        .tag(">")
+        .tag(HEAD)
+        .element(
+            "title",
+            format!("{} · Kadenz campaign", report.facts().name),
+        );
+    out.tag("<style>")
+        .tag(STYLE)
+        .tag("\n")
+        .tag(DRAWN)
+        .tag("</style></head>\n<body><main id=\"content\">");
+    out.element("h1", &report.facts().name);
+    out.tag("<section id=\"figures\">");
+    blocks::write(&mut out, &report.document());
+    out.tag("</section>");
+    for series in series_of(runs) {
+        section(&mut out, report, runs, series);
+    }
+    out.tag("</main><footer><p>Made by Kadenz ")
+        .text(env!("CARGO_PKG_VERSION"))
+        .tag(". This file is complete in itself and loads nothing.</p></footer></body></html>\n");
+    out.finish()
+}
+
+fn section(out: &mut Markup, report: &CampaignReport, runs: &[CampaignRun], series: &str) {
+    out.tag("<section><h2>Every run: ")
+        .text(series)
+        .tag("</h2>");
+    let measured = Grid::of(runs, series, Order::AsMeasured);
+    out.tag("<p class=\"hint\">A row is a run, the first at the top; to the right values grow, each line ten times the ");
+    out.tag("one before; the darker, the more values (logarithmic).</p>");
+    heat_map(out, &measured, None);
+    if report.facts().varied.iter().any(|it| it.values.len() > 1) {
+        out.tag("<h3>The same, by combination</h3>");
+        let sorted = Grid::of(runs, series, Order::ByCombination);
+        heat_map(out, &sorted, Some(&report.facts().varied));
+    }
+    out.tag("<h3>The same in three dimensions</h3>");
+    out.tag("<p class=\"hint\">To the right values grow, to the back runs follow each other, upwards is how many values ");
+    out.tag("there are (logarithmic); as the long-term plots of Sticha 2014.</p>");
+    ridges(out, &measured);
+    out.tag("</section>");
+}
+
+/// Which run is in which row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The first run first.
+    AsMeasured,
+    /// The runs of a combination together.
+    ByCombination,
+}
+
+/// How many values of each size there are in each row. Where there are more runs than can be told apart,
+/// neighbours share a row.
+#[derive(Debug)]
+struct Grid {
+    rows: Vec<Row>,
+    /// The bin of the first column.
+    first: u16,
+    columns: u16,
+    /// The most values of a bin.
+    most: u64,
+}
+
+/// A row.
+#[derive(Debug, Default)]
+struct Row {
+    /// Of its first run.
+    number: usize,
+    /// Of its first run.
+    combination: usize,
+    /// By bin.
+    counts: BTreeMap<u16, u64>,
+}
+
+/// More rows than these are not told apart.
+const MAX_ROWS: usize = 160;
+
+impl Grid {
+    fn of(runs: &[CampaignRun], series: &str, order: Order) -> Self {
+        let find = |run: &'_ CampaignRun| run.series.iter().position(|it| it.value == series);
+        let mut all: Vec<(&CampaignRun, &CampaignSeries)> = runs
+            .iter()
+            .filter_map(|run| Some((run, run.series.get(find(run)?)?)))
+            .collect();
+        if order == Order::ByCombination {
+            all.sort_by_key(|(run, _)| (run.combination, run.number));
+        }
+        let together = all.len().div_ceil(MAX_ROWS).max(1);
+        let rows: Vec<Row> = all.chunks(together).map(Row::of).collect();
+        let bins = || rows.iter().flat_map(|it| it.counts.keys().copied());
+        let first = bins().min().unwrap_or(0);
+        let last = bins().max().unwrap_or(0);
+        let counts = rows.iter().flat_map(|it| it.counts.values().copied());
+        Self {
+            first,
+            columns: last - first + 1,
+            most: counts.max().unwrap_or(1),
+            rows,
+        }
+    }
+
+    /// How high a count stands among all, 0 to 1 on a logarithmic scale; one value is visible.
+    fn share(&self, count: u64) -> f64 {
+        (count as f64).ln_1p() / (self.most as f64).ln_1p()
+    }
+
+    /// The powers of ten among the columns: value in nanoseconds, and column.
+    fn decades(&self) -> Vec<(f64, f64)> {
+        let column = |ns: f64| {
+            let first = bin_edge_ns(self.first);
+            (ns / first).log2() / (bin_edge_ns(1).log2())
+        };
+        let all = (0..19).map(|power| 10_f64.powi(power));
+        all.map(|ns| (ns, column(ns)))
+            .filter(|(_, at)| (0.0..=f64::from(self.columns)).contains(at))
+            .collect()
+    }
+}
+
+impl Row {
+    fn of(runs: &[(&CampaignRun, &CampaignSeries)]) -> Self {
+        let mut row = Self::default();
+        if let Some((first, _)) = runs.first() {
+            row.number = first.number;
+            row.combination = first.combination;
+        }
+        for (bin, count) in runs.iter().flat_map(|(_, it)| &it.bins) {
+            let sum = row.counts.entry(*bin).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        row
+    }
+}
+
+const WIDTH: f64 = 900.0;
+/// For the numbers of runs, or the names of combinations.
+const LEFT: f64 = 60.0;
+const LEFT_OF_NAMES: f64 = 260.0;
+const BOTTOM: f64 = 24.0;
+/// Rows are no higher than text, and all together no higher than a screen.
+const MAX_ROW: f64 = 14.0;
+const MAX_HEIGHT: f64 = 560.0;
+
+/// Draws the runs; where combinations are told, the first row of each has its name.
+fn heat_map(out: &mut Markup, grid: &Grid, named: Option<&[Varied]>) {
+    if grid.rows.is_empty() {
+        return;
+    }
+    let left = if named.is_some() { LEFT_OF_NAMES } else { LEFT };
+    let row = (MAX_HEIGHT / grid.rows.len() as f64).min(MAX_ROW);
+    let column = (WIDTH - left) / f64::from(grid.columns);
+    let height = row * grid.rows.len() as f64;
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map of all runs\"><svg class=\"runs-map\" role=\"img\" aria-label=\"Heat map of all runs\"")
+        .attr("viewBox", format!("0 0 {WIDTH} {:.0}", height + BOTTOM))
+        .tag(">");
+    for (place, it) in grid.rows.iter().enumerate() {
+        for (bin, count) in &it.counts {
+            out.tag("<rect")
+                .attr(
+                    "x",
+                    format!("{:.1}", left + column * f64::from(bin - grid.first)),
+                )
+                .attr("y", format!("{:.1}", row * place as f64))
+                .attr("width", format!("{column:.2}"))
+                .attr("height", format!("{row:.2}"))
+                .attr(
+                    "fill-opacity",
+                    format!("{:.2}", grid.share(*count).max(0.08)),
+                )
+                .tag("/>");
+        }
+    }
+    decades(out, grid, left, column, height);
+    match named {
+        Some(varied) => names(out, grid, varied, row),
+        None => numbers_of_runs(out, grid, row),
+    }
+    out.tag("</svg></div>");
+}
+
+fn decades(out: &mut Markup, grid: &Grid, left: f64, column: f64, height: f64) {
+    for (ns, at) in grid.decades() {
+        let x = left + column * at;
+        out.tag("<path")
+            .attr("d", format!("M{x:.1} 0V{height:.1}"))
+            .tag("/>");
+        text(out, x, height + 16.0, "middle", &numbers::span(ns));
+    }
+}
+
+fn numbers_of_runs(out: &mut Markup, grid: &Grid, row: f64) {
+    let every = grid.rows.len().div_ceil(12);
+    for (place, it) in grid.rows.iter().enumerate().step_by(every) {
+        let y = row * place as f64 + 10.0;
+        text(out, LEFT - 6.0, y, "end", &it.number.to_string());
+    }
+}
+
+fn names(out: &mut Markup, grid: &Grid, varied: &[Varied], row: f64) {
+    let mut before = None;
+    let mut free = 0.0;
+    for (place, it) in grid.rows.iter().enumerate() {
+        let y = row * place as f64;
+        // Names that would lie over each other are left out.
+        if before == Some(it.combination) || y < free {
+            continue;
+        }
+        before = Some(it.combination);
+        free = y + 12.0;
+        let options = varied.iter().zip(values(varied, it.combination));
+        let name: Vec<String> = options
+            .map(|(varied, value)| format!("{} {value}", varied.option))
+            .collect();
+        text(out, LEFT_OF_NAMES - 6.0, y + 10.0, "end", &name.join(", "));
+    }
+}
+
+fn text(out: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
+    out.tag("<text")
+        .attr("x", format!("{x:.1}"))
+        .attr("y", format!("{y:.1}"))
+        .attr("text-anchor", anchor)
+        .tag(">")
+        .text(words)
+        .tag("</text>");
+}
+
+/// How far the last run lies to the right of the first, and above it.
+const DEPTH: (f64, f64) = (180.0, 240.0);
+/// How high the most values stand.
+const HEIGHT: f64 = 130.0;
+const RIDGES_LEFT: f64 = 20.0;
+/// For the number of a run.
+const RIGHT: f64 = 80.0;
+const RIDGES_BOTTOM: f64 = 30.0;
+/// More lines than these are not told apart.
+const MAX_LINES: usize = 80;
+
+/// Draws the runs, the last one first, so that those in front hide what is behind them.
+fn ridges(out: &mut Markup, grid: &Grid) {
+    if grid.rows.is_empty() {
+        return;
+    }
+    let floor = HEIGHT + DEPTH.1;
+    let across = WIDTH - DEPTH.0 - RIDGES_LEFT - RIGHT;
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"All runs in three dimensions\"><svg class=\"runs-ridges\" role=\"img\" aria-label=\"All runs in three dimensions\"")
+        .attr("viewBox", format!("0 0 {WIDTH} {:.0}", floor + RIDGES_BOTTOM))
+        .tag(">");
+    for (ns, at) in grid.decades() {
+        let x = RIDGES_LEFT + across * at / f64::from(grid.columns);
+        let (back_x, back_y) = (x + DEPTH.0, floor - DEPTH.1);
+        out.tag("<path class=\"floor\"")
+            .attr("d", format!("M{x:.1} {floor:.1}L{back_x:.1} {back_y:.1}"))
+            .tag("/>");
+        text(out, x, floor + 18.0, "middle", &numbers::span(ns));
+    }
+    let every = grid.rows.len().div_ceil(MAX_LINES);
+    let places = (0..grid.rows.len()).step_by(every);
+    for place in places.rev() {
+        let deep = place as f64 / grid.rows.len().saturating_sub(1).max(1) as f64;
+        let (x, y) = (RIDGES_LEFT + DEPTH.0 * deep, floor - DEPTH.1 * deep);
+        out.tag("<path")
+            .attr("d", line(grid, place, across, x, y))
+            .tag("/>");
+        if place == 0 || place + every >= grid.rows.len() {
+            let number = format!("run {}", grid.rows[place].number);
+            text(out, x + across + 8.0, y, "start", &number);
+        }
+    }
+    out.tag("</svg></div>");
+}
+
+fn line(grid: &Grid, place: usize, across: f64, x: f64, y: f64) -> String {
+    let column = across / f64::from(grid.columns);
+    let mut path = format!("M{x:.1} {y:.1}");
+    for at in 0..grid.columns {
+        let count = grid.rows[place].counts.get(&(grid.first + at));
+        let up = HEIGHT * grid.share(count.copied().unwrap_or(0));
+        let middle = x + column * (f64::from(at) + 0.5);
+        let _ = write!(path, "L{middle:.1} {:.1}", y - up);
+    }
+    let _ = write!(path, "L{:.1} {y:.1}Z", x + across);
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::{CampaignFacts, CampaignSeries, Varied};
+
+    fn runs() -> Vec<CampaignRun> {
+        let run = |number: usize| CampaignRun {
+            number,
+            round: 1,
+            combination: number % 2,
+            series: vec![CampaignSeries {
+                value: "<i>late".to_owned(),
+                count: 11,
+                bins: vec![(80, 10), (88 + (number % 3) as u16, 1)],
+                ..CampaignSeries::default()
+            }],
+        };
+        (1..=300).map(run).collect()
+    }
+
+    fn page(runs: &[CampaignRun]) -> String {
+        let facts = CampaignFacts {
+            name: "a</style><b>".to_owned(),
+            varied: vec![Varied {
+                option: "policy".to_owned(),
+                values: vec!["other".to_owned(), "<fifo>".to_owned()],
+            }],
+            ..CampaignFacts::default()
+        };
+        render(&CampaignReport::of(facts, runs), runs)
+    }
+
+    #[test]
+    fn every_run_is_drawn_and_nothing_of_a_plan_is_markup() {
+        let page = page(&runs());
+        assert_eq!(page.matches("<svg").count(), 3);
+        assert!(page.contains("policy &lt;fifo&gt;"));
+        for markup in ["<fifo>", "<i>late", "<b>", "<script", " style="] {
+            assert!(!page.contains(markup), "{markup}");
+        }
+        assert!(!page.contains("NaN") && !page.contains("inf"));
+    }
+
+    #[test]
+    fn the_style_is_the_one_that_the_policy_allows() {
+        let page = page(&runs());
+        let style = page.split("<style>").nth(1).unwrap();
+        let style = style.split("</style>").next().unwrap();
+        let policy = document::of(&[], style).replace('\'', "&#39;");
+        assert!(page.contains(&policy));
+    }
+
+    #[test]
+    fn without_a_run_there_is_a_page_without_drawings() {
+        let page = page(&[]);
+        assert!(!page.contains("<svg") && page.ends_with("</html>\n"));
+    }
+}
