@@ -5,7 +5,8 @@ use super::markup::Markup;
 use super::page::Page;
 use crate::compare::network::rows;
 use crate::document::Document;
-use crate::sections::{budget, messages, packets, round_trips, testbed};
+use crate::sections;
+use crate::sections::{packets, round_trips};
 use crate::summary::Summary;
 
 /// A section: nothing where no run of the page says anything of it.
@@ -27,7 +28,7 @@ const ALL: [Section; 4] = [
         link: "<a href=\"#budget\">Budget</a>",
         open: "<section id=\"budget\"><h2>Budget</h2>",
         is_side: true,
-        of: budget::of,
+        of: sections::budgets,
         compared: |_| Document::new(),
         hint: "A bar's whole width is the deadline. Dark is the median, light what 99.9 % take. The layers' \
                percentiles do not add up: the slowest wake-up and the slowest answer are seldom of one \
@@ -48,7 +49,7 @@ const ALL: [Section; 4] = [
         link: "<a href=\"#messages\">Messages</a>",
         open: "<section id=\"messages\"><h2>Messages</h2>",
         is_side: false,
-        of: messages::of,
+        of: sections::messages,
         compared: |_| Document::new(),
         hint: "",
     },
@@ -56,7 +57,7 @@ const ALL: [Section; 4] = [
         link: "<a href=\"#testbed\">Testbed</a>",
         open: "<section id=\"testbed\"><h2>Testbed</h2>",
         is_side: false,
-        of: testbed::of,
+        of: sections::testbed,
         compared: |_| Document::new(),
         hint: "A testbed is networks of one machine, joined by switches that are a program. What a round trip \
                takes beyond the model, hosts and testbed have added.",

@@ -8,7 +8,7 @@ use crate::answers::{Headline, HeadlineAnswer, answer};
 use crate::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use crate::numbers;
 use crate::summary::Summary;
-use crate::verdict::words::bounded;
+use crate::verdict::bounded;
 use crate::verdict::{Standing, Verdict};
 
 /// How a standing looks and reads.

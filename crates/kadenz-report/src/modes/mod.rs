@@ -2,7 +2,7 @@
 //!
 //! A mode is a latency that recurs with a period: one packet every five seconds, a phase of fifteen
 //! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
-//! in bounded memory, puts them in order of time (`order`), and [`Finder::finish`] searches what it kept:
+//! in bounded memory, puts them in order of time, and [`Finder::finish`] searches what it kept:
 //!
 //! 1. `baseline`: the median of every 64 samples; what stands above the median of nine such blocks
 //!    is a run of samples, kept by a ladder of levels (`events`), an octave each.
@@ -11,9 +11,9 @@
 //! 4. `lags`: the periods that the events of a class suggest.
 //! 5. `presence`: follows each (`chain`), and gives the share of the expected occurrences that are present,
 //!    beside what chance puts there.
-//! 6. `suggest`: the surest period of a class, and the fundamental of it; `measure`: what its occurrences
+//! 6. `suggest`: the surest period of a class, and the fundamental of it; what its occurrences
 //!    have in common.
-//! 7. `search`: the strongest mode is subtracted (`removal`), and the rest is searched again.
+//! 7. `search`: the strongest mode is subtracted, and the rest is searched again.
 //!
 //! `shape` then lays the occurrences of a mode over each other, for people to look at.
 //!
@@ -24,26 +24,26 @@ mod chain;
 mod classes;
 mod events;
 mod finder;
-mod json;
 mod lags;
-mod measure;
-mod order;
 mod phases;
 mod presence;
-mod ramps;
-mod removal;
 mod search;
 mod shape;
 pub mod sim;
 mod suggest;
+#[cfg(test)]
+mod tests;
 mod timing;
 mod words;
+
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::document::{Answer, Document, Version};
+
 pub use finder::Finder;
-pub use json::{ModeOutput, ModesOutput, RecurringOutput};
 pub(crate) use shape::{Shape, Shaper};
 pub(crate) use timing::Timing;
 pub(crate) use words::{ABOUT, confidence};
@@ -164,5 +164,101 @@ pub struct Found {
     pub starts_s: Vec<Vec<f64>>,
 }
 
-#[cfg(test)]
-mod tests;
+/// What recurs in the series of a run. Times with _s are in seconds, values with _ns in nanoseconds.
+///
+/// ```
+/// use std::path::Path;
+/// use kadenz_report::modes::ModesOutput;
+///
+/// let output = ModesOutput::new(Path::new("night"), &[]);
+/// assert!(output.to_string().contains("\"modes\": []"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ModesOutput {
+    /// Version of this form.
+    pub version: Version<1>,
+    /// The run folder.
+    pub run: String,
+    /// The series that were searched.
+    pub series: Vec<SeriesModes>,
+    /// The modes of all series, the most certain of each first.
+    pub modes: Vec<ModeOutput>,
+}
+
+/// A mode.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ModeOutput {
+    /// The series.
+    pub series: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub mode: Mode,
+    /// The mode in words.
+    pub text: String,
+}
+
+/// What recurs in a series, beside its other figures: `kadenz show --modes --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RecurringOutput {
+    /// What the search went by.
+    pub source: Source,
+    /// Samples or intervals searched.
+    pub count: u64,
+    /// From the first to the last of them, in seconds.
+    #[schemars(range(min = 0))]
+    pub span_s: f64,
+    /// What a reader must know before believing the modes.
+    pub notes: Vec<String>,
+    /// The modes, the most certain first.
+    pub found: Vec<ModeOutput>,
+}
+
+impl RecurringOutput {
+    pub(crate) fn new(searched: &SeriesModes) -> Self {
+        Self {
+            source: searched.source,
+            count: searched.count,
+            span_s: searched.span_s,
+            notes: searched.notes.clone(),
+            found: ModeOutput::all(searched).collect(),
+        }
+    }
+}
+
+impl ModesOutput {
+    /// What was found in the series of a run.
+    #[must_use]
+    pub fn new(run: &Path, found: &[SeriesModes]) -> Self {
+        Self {
+            version: Version,
+            run: run.display().to_string(),
+            series: found.to_vec(),
+            modes: found.iter().flat_map(ModeOutput::all).collect(),
+        }
+    }
+}
+
+impl Answer for ModesOutput {
+    fn document(&self) -> Document {
+        let series: Vec<String> = self.series.iter().map(told).collect();
+        Document::new().listing(series.join("\n"))
+    }
+}
+
+/// The text to print: indented, no line break at the end.
+impl std::fmt::Display for ModesOutput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = serde_json::to_string_pretty(self).map_err(|_| std::fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+impl ModeOutput {
+    fn all(of: &SeriesModes) -> impl Iterator<Item = Self> {
+        of.modes.iter().map(|mode| Self {
+            series: of.series.clone(),
+            mode: *mode,
+            text: describe(mode, of.kind),
+        })
+    }
+}

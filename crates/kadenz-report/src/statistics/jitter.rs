@@ -4,7 +4,7 @@ use kadenz_record::histogram::SignedHistogram;
 
 use super::clusters::early_clusters;
 use super::distribution::{distribution, percentiles};
-use super::tally::Tally;
+use super::moments::Tally;
 use super::{FrequencyFacts, JitterFacts, Moments, SignedBucket};
 
 /// The average frequency counts as kept within this many parts per million ...

@@ -4,27 +4,22 @@
 pub(crate) mod batch_means;
 mod clusters;
 mod distribution;
-mod extremes;
-mod hiccups;
 mod jitter;
 mod moments;
-mod percentiles;
 pub(crate) mod random;
-mod ratio;
 mod samples;
 pub(crate) mod student;
-mod tally;
 
 pub use clusters::early_clusters;
+pub use distribution::hiccup_total;
 pub(crate) use distribution::value_at_rank;
+pub(crate) use distribution::{Percentiles, by_name, by_name_at_least};
 pub use distribution::{count, distribution, percentile, percentiles};
-pub use extremes::{EXTREMES, Extremes};
-pub use hiccups::hiccup_total;
 pub use kadenz_record::histogram::{ParsePercentError, Percent};
 pub use moments::Moments;
-pub(crate) use percentiles::{Percentiles, by_name, by_name_at_least};
-pub use ratio::RatioInterval;
+pub use moments::{EXTREMES, Extremes};
 pub use samples::SampleMeter;
+pub use student::RatioInterval;
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,9 @@
-//! Mean and standard deviation of raw values, exact.
+//! What is kept of raw values as they come, millions of them a second: counts, mean and standard deviation, and the
+//! highest and lowest with their place.
+
+use kadenz_record::histogram::{Histogram, Layout, SignedHistogram};
+
+use super::Extreme;
 
 /// Sums of values and of their squares in whole numbers, so that neither the order of the values
 /// nor their number costs a digit.
@@ -70,10 +75,137 @@ impl Moments {
     }
 }
 
+/// How many extremes are kept at either end, as Sticha's test suites list them.
+pub const EXTREMES: usize = 10;
+
+/// Keeps the ten highest and the ten lowest values of a stream, in constant memory.
+///
+/// ```
+/// use kadenz_report::statistics::Extremes;
+///
+/// let mut extremes = Extremes::default();
+/// extremes.extend(0, &[30, -5, 70]);
+/// let highest = extremes.highest();
+/// assert_eq!((highest[0].index, highest[0].value_ns), (2, 70));
+/// assert_eq!(extremes.lowest()[0].value_ns, -5);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extremes {
+    /// Descending.
+    highest: Vec<Extreme>,
+    /// Ascending.
+    lowest: Vec<Extreme>,
+}
+
+impl Extremes {
+    /// Takes values whose first has the index `first`. Of equal values the earliest are kept.
+    pub fn extend(&mut self, first: u64, values: &[i64]) {
+        let (mut ceiling, mut floor) = self.gates();
+        for (offset, &value_ns) in values.iter().enumerate() {
+            if value_ns > ceiling || value_ns < floor {
+                self.insert(Extreme {
+                    index: first + offset as u64,
+                    value_ns,
+                });
+                (ceiling, floor) = self.gates();
+            }
+        }
+    }
+
+    /// The ten highest, highest first.
+    #[must_use]
+    pub fn highest(&self) -> &[Extreme] {
+        &self.highest
+    }
+
+    /// The ten lowest, lowest first.
+    #[must_use]
+    pub fn lowest(&self) -> &[Extreme] {
+        &self.lowest
+    }
+
+    /// A value must be above the first or below the second to be kept. Until ten are kept, the
+    /// gates overlap and let everything through.
+    fn gates(&self) -> (i64, i64) {
+        let full = self.highest.len() == EXTREMES;
+        match (self.highest.last(), self.lowest.last()) {
+            (Some(high), Some(low)) if full => (high.value_ns, low.value_ns),
+            _ => (i64::MIN, i64::MAX),
+        }
+    }
+
+    fn insert(&mut self, new: Extreme) {
+        let at = self
+            .highest
+            .partition_point(|kept| kept.value_ns >= new.value_ns);
+        self.highest.insert(at, new);
+        self.highest.truncate(EXTREMES);
+        let at = self
+            .lowest
+            .partition_point(|kept| kept.value_ns <= new.value_ns);
+        self.lowest.insert(at, new);
+        self.lowest.truncate(EXTREMES);
+    }
+}
+
+const LAYOUT: Layout = Layout::STANDARD;
+
+/// Counts values as a [`SignedHistogram`] does and becomes one at the end. It is faster, for it
+/// keeps neither totals nor ranges on the way and does not branch on the sign, which no branch
+/// predictor guesses in jitter.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    /// Late values by the layout's index, then early ones by that of their magnitude.
+    counts: Vec<u64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            counts: vec![0; 2 * LAYOUT.len()],
+        }
+    }
+}
+
+impl Tally {
+    /// Takes values.
+    pub(super) fn extend(&mut self, values: &[i64]) {
+        for &value in values {
+            let side = usize::from(value < 0) * LAYOUT.len();
+            self.counts[side + LAYOUT.index_of(value.unsigned_abs())] += 1;
+        }
+    }
+
+    /// How many were taken.
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// All that were taken.
+    pub(super) fn histogram(&self) -> SignedHistogram {
+        let (late, early) = self.counts.split_at(LAYOUT.len());
+        SignedHistogram {
+            late: side(late),
+            early: side(early),
+        }
+    }
+}
+
+fn side(counts: &[u64]) -> Histogram {
+    let mut histogram = Histogram::with_layout(LAYOUT);
+    let mut low = 0;
+    for &count in counts {
+        histogram.record_n(low, count);
+        low = LAYOUT.highest_equivalent(low) + 1;
+    }
+    histogram
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn nothing_has_no_mean() {
@@ -120,6 +252,46 @@ mod tests {
             prop_assert!((moments.mean().unwrap() - mean).abs() <= 1e-6);
             let stddev = moments.stddev().unwrap();
             prop_assert!((stddev - variance.sqrt()).abs() <= 1e-9 * variance.sqrt() + 1e-6);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_equal_a_sort(values in prop::collection::vec(-50_i64..50, 0..200)) {
+            let mut extremes = Extremes::default();
+            let mut first = 0;
+            for chunk in values.chunks(13) {
+                extremes.extend(first, chunk);
+                first += chunk.len() as u64;
+            }
+            let mut sorted: Vec<Extreme> = values
+                .iter()
+                .enumerate()
+                .map(|(index, &value_ns)| Extreme { index: index as u64, value_ns })
+                .collect();
+            sorted.sort_by_key(|extreme| (extreme.value_ns, extreme.index));
+            let lowest: Vec<Extreme> = sorted.iter().copied().take(EXTREMES).collect();
+            sorted.sort_by_key(|extreme| (-extreme.value_ns, extreme.index));
+            let highest: Vec<Extreme> = sorted.into_iter().take(EXTREMES).collect();
+            prop_assert_eq!(extremes.lowest(), lowest);
+            prop_assert_eq!(extremes.highest(), highest);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_tally_is_the_histogram_of_its_values(
+            values in prop::collection::vec(
+                prop_oneof![any::<i64>(), -10_000_000_i64..10_000_000], 0..200),
+        ) {
+            let mut tally = Tally::default();
+            let mut histogram = SignedHistogram::new();
+            tally.extend(&values);
+            values.iter().for_each(|&value| histogram.record(value));
+            prop_assert_eq!(tally.count(), histogram.count());
+            prop_assert_eq!(tally.histogram(), histogram);
         }
     }
 }

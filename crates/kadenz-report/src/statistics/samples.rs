@@ -5,7 +5,7 @@ use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::samples::Sample;
 
 use super::jitter::JitterMeter;
-use super::tally::Tally;
+use super::moments::Tally;
 use super::{Extreme, Extremes, Moments, SampleFacts};
 
 /// How many of the first samples are kept by themselves.

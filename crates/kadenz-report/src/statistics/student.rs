@@ -1,6 +1,10 @@
-//! Quantiles of Student's t distribution.
+//! Quantiles of Student's t distribution, and with them the ratio of two things that were measured side by side.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Halvings of an angle below a right one: enough for an `f64`.
 const HALVINGS: u32 = 60;
@@ -41,6 +45,66 @@ fn within(angle: f64, degrees: u32) -> f64 {
     }
 }
 
+/// The geometric mean of the ratios of some rounds, and where it lies with 95 % confidence: Student's t on their
+/// logarithms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RatioInterval {
+    /// The geometric mean.
+    pub mean: f64,
+    /// From where to where; not told by one round.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The confidence of an interval.
+const CONFIDENCE: f64 = 0.95;
+
+impl RatioInterval {
+    /// Of one ratio a round; `None` where there is none, or one that is no positive number.
+    ///
+    /// ```
+    /// use kadenz_report::statistics::RatioInterval;
+    ///
+    /// let ratio = RatioInterval::of(&[0.5, 0.5, 0.5]).unwrap();
+    /// assert_eq!(ratio.to_string(), "0.50 (0.50 to 0.50)");
+    /// assert_eq!(RatioInterval::of(&[2.0]).unwrap().to_string(), "2.00");
+    /// assert_eq!(RatioInterval::of(&[]), None);
+    /// ```
+    #[must_use]
+    pub fn of(ratios: &[f64]) -> Option<Self> {
+        if ratios.is_empty() || ratios.iter().any(|it| !it.is_finite() || *it <= 0.0) {
+            return None;
+        }
+        let count = ratios.len() as f64;
+        let mean = ratios.iter().map(|it| it.ln()).sum::<f64>() / count;
+        let interval = u32::try_from(ratios.len() - 1)
+            .ok()
+            .filter(|it| *it > 0)
+            .map(|degrees| {
+                let squares = ratios
+                    .iter()
+                    .map(|it| (it.ln() - mean).powi(2))
+                    .sum::<f64>();
+                let error = (squares / f64::from(degrees) / count).sqrt();
+                let reach = two_sided(CONFIDENCE, degrees) * error;
+                ((mean - reach).exp(), (mean + reach).exp())
+            });
+        Some(Self {
+            mean: mean.exp(),
+            interval,
+        })
+    }
+}
+
+impl fmt::Display for RatioInterval {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:.2}", self.mean)?;
+        match self.interval {
+            Some((low, high)) => write!(to, " ({low:.2} to {high:.2})"),
+            None => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +123,21 @@ mod tests {
         ] {
             let got = two_sided(confidence, degrees);
             assert!((got - expected).abs() < 6e-4, "{degrees}: {got}");
+        }
+    }
+
+    #[test]
+    fn an_interval_holds_the_mean_and_widens_with_the_spread() {
+        // By hand: logarithms -0.1, 0, 0.1; their deviation 0.1; t of 2 degrees 4.303; 4.303 * 0.1 / sqrt(3) = 0.2484.
+        let ratio = RatioInterval::of(&[(-0.1_f64).exp(), 1.0, 0.1_f64.exp()]).unwrap();
+        let (low, high) = ratio.interval.unwrap();
+        assert!((ratio.mean - 1.0).abs() < 1e-12);
+        assert!(
+            (low.ln() + 0.2484).abs() < 1e-4 && (high.ln() - 0.2484).abs() < 1e-4,
+            "{low} {high}"
+        );
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(RatioInterval::of(&[1.0, bad]), None);
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
 mod brief;
-mod compared;
 mod comparison;
-mod modes;
-mod overview;
 mod sheet;
+#[cfg(test)]
+mod tests;
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
-pub use brief::{Aside, brief, headline};
-pub use compared::comparison_answer;
-pub use comparison::comparison;
-pub use overview::overview;
-pub use sheet::sheet;
-
 use crate::answers::answer;
 use crate::matrix::{self, Matrix};
+use crate::modes::told;
 use crate::numbers;
-use crate::sections::{budget, messages, packets};
-use crate::summary::Summary;
+use crate::sections::{self, packets};
+use crate::summary::{SeriesSummary, Summary};
+use crate::text::table::{Cell, Table};
 use crate::text::{Style, Text, indented, wrap};
+
+pub use brief::{Aside, brief, headline};
+pub use comparison::comparison;
+pub use comparison::comparison_answer;
+pub use sheet::sheet;
 
 /// All that a run says: what was measured where, the answer in words, the series, the warnings.
 ///
@@ -50,7 +50,7 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>, style: Style) -> Tex
         parts.extend(beside(matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));
-        for of in [budget::of, packets::of, messages::of] {
+        for of in [sections::budgets, packets::of, sections::messages] {
             parts.extend(of(summary).iter().flat_map(|it| it.parts(style)));
         }
         if summary.series.is_empty() {
@@ -60,7 +60,7 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>, style: Style) -> Tex
         }
     }
     let last = [
-        modes::modes(summary),
+        modes(summary),
         refused(summary, style),
         warnings(&summary.warnings, style),
     ];
@@ -184,5 +184,55 @@ fn with_remedy(first: &str, remedy: Option<&str>, style: Style) -> String {
     text
 }
 
-#[cfg(test)]
-mod tests;
+/// The modes of the series that are shown by themselves, as on a page, where they were searched; absent
+/// where none was.
+fn modes(summary: &Summary) -> Option<String> {
+    let searched = summary.by_themselves().filter_map(|it| it.modes.as_ref());
+    let all: Vec<String> = searched.map(told).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
+}
+
+const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
+
+/// One row a series of every run: samples, mean, standard deviation, maximum, and how many
+/// deviations the maximum lies from the mean. For normally distributed values the last column
+/// would stay below 6 even in a day.
+fn overview(runs: &[Summary], style: Style) -> Text {
+    let mut table = Table::new(style);
+    table.set_header(HEADER);
+    for run in runs {
+        for series in &run.series {
+            table.add_row(row(&label(run, series, runs), series));
+        }
+    }
+    table.align_right_from(1);
+    table.text()
+}
+
+/// The name of a series; its run's where there are several, with both where a run has more than one.
+fn label(run: &Summary, series: &SeriesSummary, runs: &[Summary]) -> String {
+    let name = &series.series.name;
+    match run.shown().file_name() {
+        Some(folder) if runs.len() > 1 && run.series.len() == 1 => folder.display().to_string(),
+        Some(folder) if runs.len() > 1 => format!("{}: {name}", folder.display()),
+        _ => name.clone(),
+    }
+}
+
+fn row(label: &str, series: &SeriesSummary) -> Vec<Cell> {
+    let value = |ns: Option<f64>| ns.map_or_else(String::new, numbers::value);
+    let deviations = series
+        .max_in_stddevs
+        .map_or_else(String::new, numbers::three_digits);
+    [
+        label.to_owned(),
+        numbers::thousands(series.count),
+        value(series.mean_ns),
+        value(series.stddev_ns),
+        value(series.max_ns.map(|ns| ns as f64)),
+        deviations,
+    ]
+    .into_iter()
+    .map(Cell::new)
+    .collect()
+}

@@ -1,13 +1,11 @@
 //! What a terminal is given: prose and tables that keep to a width, and nothing of others that steers it.
 
-mod style;
 pub(crate) mod table;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::IsTerminal as _;
 use std::ops::Deref;
-
-pub use style::Style;
 
 /// Text for a terminal. Names and words that came with a run, a log or a message are in it as
 /// [`visible`] shows them; the escape sequences that it may hold are colours of this crate's own.
@@ -198,6 +196,45 @@ pub(crate) fn indented(text: &str, width: u16) -> String {
         .join("\n")
 }
 
+/// Width that is assumed where there is no terminal to ask.
+const PLAIN_WIDTH: u16 = 100;
+/// Narrower than this no table is readable; it then runs over the edge.
+const MIN_WIDTH: u16 = 32;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns there are.
+    pub width: u16,
+    /// Lines and colours; without them tables are Markdown.
+    pub rich: bool,
+}
+
+impl Style {
+    /// Markdown, 100 columns wide: for files, pipes and tests.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self {
+            width: PLAIN_WIDTH,
+            rich: false,
+        }
+    }
+
+    /// What suits standard output: rich on a terminal of its width, else plain; `colour` says to be
+    /// rich, or plain, whatever it is.
+    #[must_use]
+    pub fn of_stdout(colour: Option<bool>) -> Self {
+        let stdout = std::io::stdout();
+        let size = terminal_size::terminal_size_of(&stdout);
+        // A pseudo-terminal whose size nobody set has no columns.
+        let width = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
+        Self {
+            width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),
+            rich: colour.unwrap_or_else(|| stdout.is_terminal()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,8 +244,8 @@ mod tests {
         let kept = "Grüße, 你好, \u{1f980}: e\u{301}, \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tx\u{fffd}";
         assert_eq!(visible(kept), kept);
         let steering = "\0\u{7}\u{8}\r\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\
-            \u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\
-            \u{feff}\u{fff9}\u{e0001}";
+        \u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\
+        \u{feff}\u{fff9}\u{e0001}";
         for character in steering.chars() {
             let (text, code) = (format!("a{character}b"), character as u32);
             let shown = format!("a\\u{{{code:x}}}b");

@@ -2,8 +2,8 @@
 
 use kadenz_record::run::messages::{Messages, Subscriber};
 
+use super::bounded;
 use super::groups::of_rows;
-use super::words::bounded;
 use crate::numbers;
 
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row

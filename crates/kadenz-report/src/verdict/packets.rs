@@ -2,8 +2,8 @@
 
 use kadenz_record::run::network::{Flow, LostHere, Network};
 
+use super::bounded;
 use super::groups::of_rows;
-use super::words::bounded;
 use crate::numbers;
 
 /// All flows as one.
