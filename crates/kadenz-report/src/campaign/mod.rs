@@ -2,8 +2,6 @@
 
 mod moved;
 mod run;
-#[cfg(test)]
-mod tests;
 
 use std::path::PathBuf;
 
@@ -204,3 +202,6 @@ fn table_of_moved(all: &[Moved]) -> Table {
     ];
     Table::new(&head, 4, all.iter().map(row).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@
 
 mod comparison;
 mod network;
-#[cfg(test)]
-pub(crate) mod tests;
 
 use kadenz_record::run::camera::Camera;
 use kadenz_record::run::messages::{Messages, Subscriber};
@@ -285,3 +283,6 @@ impl<'a> SeriesOutput<'a> {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -31,8 +31,6 @@ mod search;
 mod shape;
 pub mod sim;
 mod suggest;
-#[cfg(test)]
-mod tests;
 mod timing;
 mod words;
 
@@ -262,3 +260,6 @@ impl ModeOutput {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@ mod log;
 mod read;
 pub mod recurring;
 mod testbed;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -260,3 +258,6 @@ fn sum(a: Counts, b: Counts) -> Counts {
         max_ns: a.max_ns.max(b.max_ns),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,6 @@
 mod brief;
 mod comparison;
 mod sheet;
-#[cfg(test)]
-mod tests;
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
@@ -236,3 +234,6 @@ fn row(label: &str, series: &SeriesSummary) -> Vec<Cell> {
     .map(Cell::new)
     .collect()
 }
+
+#[cfg(test)]
+mod tests;
