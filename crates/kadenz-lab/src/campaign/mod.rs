@@ -25,13 +25,12 @@
 mod file;
 mod folder;
 mod plan;
-mod time;
 
 pub use crate::lock::LockError;
 pub use file::PlanError;
 pub use folder::{Campaign, CampaignError, Record};
+pub use plan::{Pace, measuring_time};
 pub use plan::{Parameter, Plan, PlannedRun, Value};
-pub use time::{Pace, measuring_time};
 
 /// What a plan may hold; one beyond it is refused.
 pub mod limits {

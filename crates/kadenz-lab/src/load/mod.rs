@@ -41,7 +41,6 @@ mod cpu;
 mod disk;
 mod files;
 mod foreign;
-mod foreign_program;
 mod memory;
 mod network;
 mod options;
@@ -57,7 +56,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 pub use foreign::ForeignLoad;
-pub use foreign_program::{ForeignProgram, ParseForeignProgramError};
+pub use foreign::{ForeignProgram, ParseForeignProgramError};
 pub use options::{LoadOptions, MAX_GROUPS, MAX_THREADS, StartLoadError};
 pub use rates::{LoadRates, Rate};
 pub use running::{RunningLoad, start};

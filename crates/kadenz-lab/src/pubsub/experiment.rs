@@ -11,9 +11,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::latency_probe::LatencyProbe;
 use super::listener::Listener;
+use super::publisher::{Attendant, Source};
 use super::publisher::{Published, greet, publish_on_beat};
 use super::series::{self, OF_PUBLISHER, Recorders};
-use super::source::{Attendant, Source};
 use super::{LatencyPlan, MessagesError, Receiving};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};

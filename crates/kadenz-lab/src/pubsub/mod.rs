@@ -26,7 +26,6 @@ mod listener;
 pub mod program;
 mod publisher;
 mod series;
-mod source;
 
 use std::time::Duration;
 
@@ -40,8 +39,8 @@ pub use arrivals::{ArrivalCounts, Heard};
 pub(crate) use experiment::{Prepared, Ready};
 pub use experiment::{can_spin, latency, run_number};
 pub use latency_probe::{LatencyProbe, MIN};
+pub use publisher::Source;
 pub use publisher::{PublishPlan, Published, greet, publish_on_beat};
-pub use source::Source;
 
 // The plan of a measurement, and why it may fail.
 

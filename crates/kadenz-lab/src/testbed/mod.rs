@@ -20,7 +20,6 @@ pub mod live;
 pub mod model;
 mod quantity;
 pub mod topology;
-pub mod traffic;
 pub mod wire;
 
 use std::net::Ipv4Addr;

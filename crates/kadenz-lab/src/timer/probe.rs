@@ -9,8 +9,8 @@ use kadenz_record::run::model::{EndedBy, Run, Warning};
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::suite::{SuitePlan, VALUES, cyclic_series, oneshot_series};
 use super::{CyclicMeter, CyclicPlan, OneShotMeter, OneShotPlan};
+use super::{SuitePlan, VALUES, cyclic_series, oneshot_series};
 use crate::measuring::ExperimentError;
 use crate::measuring_threads::{self, LoopContext, Watch};
 use crate::probes::program::{ProbeProgram, Wanted, noted};

@@ -11,7 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::host::Root;
 use kadenz_rt::tuning::Measure;
 
-use super::meter::{Schedstat, WatchMeter, Window};
+use super::{Schedstat, WatchMeter, Window};
 use crate::measuring::ExperimentError;
 use crate::measuring_threads::{self, MeasuringThreadError};
 use crate::session::{self, Ongoing, SessionPlan};

@@ -5,19 +5,21 @@
 //! killed. Either way the shell ends the program with all its processes and removes its files, so
 //! nothing outlives who asked for it.
 
-mod hackbench;
 mod stress_ng;
 
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 
 use kadenz_rt::tuning::{self, Tuning};
 use tempfile::TempDir;
 
 use super::disk::Place;
-use super::{ForeignProgram, LoadKind, LoadOptions, LoadRates, StartLoadError};
+use super::{LoadKind, LoadOptions, LoadRates, StartLoadError};
+use crate::load::Rate;
+use crate::load::options::cpus;
 
 /// Another program's load that goes on until this is dropped.
 pub struct ForeignLoad {
@@ -56,7 +58,7 @@ impl ForeignLoad {
         let folder = folder_in(&place.dir)?;
         let task = match program {
             ForeignProgram::StressNg => stress_ng::task(&kinds, options, &place, folder.path()),
-            ForeignProgram::Hackbench => hackbench::task(&kinds, options)?,
+            ForeignProgram::Hackbench => hackbench(&kinds, options)?,
         };
         let watched = Watched::start(folder, &task.command, task.result);
         let watched = watched.map_err(|error| StartLoadError::Program { program, error })?;
@@ -240,4 +242,139 @@ fn read(from: Option<impl Read>) -> io::Result<String> {
         from.take(MAX_ANSWER).read_to_end(&mut bytes)?;
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Another program that makes load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignProgram {
+    /// `stress-ng`, for every kind.
+    StressNg,
+    /// `hackbench` of rt-tests, for [`LoadKind::Processes`](crate::load::LoadKind::Processes).
+    Hackbench,
+}
+
+impl ForeignProgram {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::StressNg, Self::Hackbench];
+
+    /// Its name, as it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StressNg => "stress-ng",
+            Self::Hackbench => "hackbench",
+        }
+    }
+}
+
+impl fmt::Display for ForeignProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that names no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a program that makes load; write stress-ng or hackbench")]
+pub struct ParseForeignProgramError(String);
+
+impl FromStr for ForeignProgram {
+    type Err = ParseForeignProgramError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|program| program.name() == word);
+        found.ok_or_else(|| ParseForeignProgramError(word.to_owned()))
+    }
+}
+
+/// One run after the other, until it fails or is ended; `"$@"` is hackbench with its arguments.
+const FOR_EVER: &str = r#"while "$@"; do :; done"#;
+/// Messages that each sender sends to each of its twenty receivers: hackbench's own default.
+const LOOPS: u64 = 100;
+/// Messages of one group in one run, over [`LOOPS`].
+const PAIRS: u64 = 20 * 20;
+
+fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoadError> {
+    if let Some(other) = kinds.iter().find(|kind| **kind != LoadKind::Processes) {
+        return Err(StartLoadError::NoSuchLoad {
+            program: ForeignProgram::Hackbench,
+            kind: *other,
+        });
+    }
+    let groups = options.groups.unwrap_or_else(|| (5 * cpus()).min(20));
+    let loops = LOOPS.to_string();
+    let hackbench = ["hackbench", "-g", &groups.to_string(), "-l", &loops].map(str::to_owned);
+    let asked = format!("{}, again and again", hackbench.join(" "));
+    let shell = ["sh", "-c", FOR_EVER, "sh"].map(str::to_owned);
+    Ok(Task {
+        asked: vec![(LoadKind::Processes, asked)],
+        command: shell.into_iter().chain(hackbench).collect(),
+        result: "words",
+        read: times,
+    })
+}
+
+/// `Time: 1.234`, a line for each run: all groups' messages took so many seconds.
+fn times(task: &Task, text: &str) -> Vec<LoadRates> {
+    let groups = task.command.iter().skip_while(|word| *word != "-g").nth(1);
+    let groups: u64 = groups.and_then(|word| word.parse().ok()).unwrap_or(0);
+    let messages = (groups * PAIRS * LOOPS) as f64;
+    let seconds = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("Time:")?.trim().parse::<f64>().ok())
+        .filter(|seconds| *seconds > 0.0);
+    let seconds: Vec<f64> = seconds.collect();
+    vec![LoadRates {
+        kind: LoadKind::Processes,
+        asked: task.asked[0].1.clone(),
+        rates: rate(messages, &seconds).into_iter().collect(),
+        trouble: None,
+    }]
+}
+
+/// Each run gives one rate.
+fn rate(messages: f64, seconds: &[f64]) -> Option<Rate> {
+    let last = *seconds.last()?;
+    let total: f64 = seconds.iter().sum();
+    let (shortest, longest) = seconds
+        .iter()
+        .fold((last, last), |(min, max), it| (it.min(min), it.max(max)));
+    Some(Rate {
+        name: "delivered".to_owned(),
+        unit: "messages/s".to_owned(),
+        mean: messages * seconds.len() as f64 / total,
+        min: Some(messages / longest),
+        max: Some(messages / shortest),
+        last: messages / last,
+        seconds: total.round() as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_gives_a_rate() {
+        let options = LoadOptions {
+            groups: Some(5),
+            ..LoadOptions::default()
+        };
+        let task = hackbench(&[LoadKind::Processes], &options).unwrap();
+        let text = "Running in process mode with 5 groups\nTime: 0.500\nsomething\nTime: 2.000\n";
+        let told = times(&task, text);
+        let rate = &told[0].rates[0];
+        assert_eq!((rate.min, rate.max), (Some(100_000.0), Some(400_000.0)));
+        assert_eq!((rate.mean, rate.seconds), (160_000.0, 3));
+        for nothing in ["", "Time: 0\nTime: x\n"] {
+            assert!(times(&task, nothing)[0].rates.is_empty(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn other_kinds_are_refused() {
+        let kinds = [LoadKind::Processes, LoadKind::Disk];
+        let error = hackbench(&kinds, &LoadOptions::default()).err().unwrap();
+        assert!(error.to_string().contains("disk"), "{error}");
+    }
 }

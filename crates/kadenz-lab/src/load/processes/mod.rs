@@ -4,17 +4,35 @@
 //! and kills it every five seconds, so all groups are ended and made anew as often. Short-lived
 //! processes come beside.
 
-mod churn;
 #[cfg(unix)]
 mod groups;
 #[cfg(not(unix))]
-#[path = "no_groups.rs"]
-mod groups;
+mod groups {
+    //! Where there are no socket pairs.
+
+    use crate::load::rates::Tally;
+    use crate::load::workers::{Trouble, Workers};
+    use crate::load::{LoadKind, StartLoadError};
+
+    pub(super) fn spawn(
+        _workers: &mut Workers,
+        _groups: usize,
+        _messages: &Tally,
+        _trouble: &Trouble,
+    ) -> Result<(), StartLoadError> {
+        let missing = "socket pairs";
+        Err(StartLoadError::Unsupported(LoadKind::Processes, missing))
+    }
+}
+
+use std::io;
+use std::process::{Command, Stdio};
 
 use super::options::{LoadOptions, StartLoadError, cpus};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Trouble, Workers};
 use super::{Generator, LoadKind};
+use crate::stop::Stop;
 
 /// Yoon's `hackbench 20` on four CPUs.
 const GROUPS_A_CPU: usize = 5;
@@ -40,7 +58,7 @@ impl Processes {
         let trouble = Trouble::default();
         let mut workers = Workers::new(site);
         groups::spawn(&mut workers, groups, &messages, &trouble)?;
-        churn::spawn(&mut workers, &started, &trouble).map_err(|error| StartLoadError::Thread {
+        spawn(&mut workers, &started, &trouble).map_err(|error| StartLoadError::Thread {
             kind: LoadKind::Processes,
             error,
         })?;
@@ -73,4 +91,30 @@ impl Generator for Processes {
     fn trouble(&self) -> &Trouble {
         &self.trouble
     }
+}
+
+/// A program that ends at once, with the same result everywhere. It needs nobody to end it: none is
+/// left when this process is killed.
+const PROGRAM: &str = "true";
+
+/// Starts one process after the other and waits for each.
+fn spawn(workers: &mut Workers, started: &Tally, trouble: &Trouble) -> io::Result<()> {
+    let (started, trouble) = (started.clone(), trouble.clone());
+    workers.spawn("processes", move |stop: &Stop| {
+        while !stop.requested() {
+            match come_and_go() {
+                Ok(()) => started.add(0, 1),
+                Err(error) => trouble.note(|| format!("cannot start `{PROGRAM}`: {error}")),
+            }
+        }
+    })
+}
+
+fn come_and_go() -> io::Result<()> {
+    Command::new(PROGRAM)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map(|_| ())
 }

@@ -36,23 +36,21 @@
 //! # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
 //! ```
 
-mod events;
-mod faults;
 mod lane;
 mod switch;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
-
-pub use lane::{LaneCounts, LaneStatus, Total, lanes_of};
-pub use switch::MAX_ADDRESSES;
-
-use events::{Events, Happening};
-use lane::{Lane, LaneId, Passed};
-use switch::Bridge;
 
 use super::quantity::{ByteSize, Picos};
 use super::topology::{Node, SpanningTree, Topology};
 use super::wire::EthernetFrame;
+use lane::{Lane, LaneId, Passed, Ticket};
+use switch::Bridge;
+
+pub use lane::{LaneCounts, LaneStatus, Total, lanes_of};
+pub use switch::MAX_ADDRESSES;
 
 /// What a host may hold of frames that its link has not carried yet, in bytes: more than the queue
 /// of an interface of Linux has (1000 frames).
@@ -297,6 +295,97 @@ impl fmt::Display for Mac {
 impl fmt::Debug for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// Something that happens at a time.
+#[derive(Debug)]
+enum Happening<T> {
+    /// A frame is to be sent.
+    Begin(LaneId, Frame<T>),
+    /// A frame, sent from that time on, is wholly at the lane's end.
+    Arrived(LaneId, Frame<T>, Picos),
+    /// A frame is there after faults have been drawn for it: the second of two, or a passed one.
+    Again(LaneId, Frame<T>),
+    /// A frame held back is held no longer.
+    Release(LaneId, Ticket),
+    /// A link is cut or mended.
+    Link(usize, LinkState),
+    /// The switches have seen that.
+    Relearn,
+}
+
+/// Things to come. What is to happen at the same time happens in the order in which it was added.
+#[derive(Debug)]
+struct Events<T> {
+    heap: BinaryHeap<Reverse<Entry<T>>>,
+    added: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    at: Picos,
+    number: u64,
+    happening: Happening<T>,
+}
+
+impl<T> Default for Events<T> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(1024),
+            added: 0,
+        }
+    }
+}
+
+impl<T> Events<T> {
+    fn add(&mut self, at: Picos, happening: Happening<T>) {
+        let number = self.added;
+        self.added += 1;
+        self.heap.push(Reverse(Entry {
+            at,
+            number,
+            happening,
+        }));
+    }
+
+    fn next_time(&self) -> Option<Picos> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// The next thing, unless it is after `until`.
+    fn take(&mut self, until: Picos) -> Option<(Picos, Happening<T>)> {
+        if self.next_time()? > until {
+            return None;
+        }
+        let Reverse(entry) = self.heap.pop()?;
+        Some((entry.at, entry.happening))
+    }
+}
+
+impl<T> Entry<T> {
+    fn key(&self) -> (Picos, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
     }
 }
 

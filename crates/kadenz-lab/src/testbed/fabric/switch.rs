@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::events::{Events, Happening};
-use super::faults::Generator;
+use super::lane::Generator;
 use super::lane::LaneId;
+use super::{Events, Happening};
 use super::{Frame, Mac};
 use crate::testbed::quantity::Picos;
 use crate::testbed::topology::Switch;

@@ -11,18 +11,13 @@
 //! [claim](kadenz_rt::net::claim), for whoever clears up after a killed process.
 
 mod programs;
-mod status;
 mod wire;
-
-pub use super::{address, network};
-pub use programs::{ProgramState, filled, program};
-pub use status::Status;
-pub use wire::SERIES;
 
 use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
+use kadenz_record::recorder::Counts;
 use kadenz_record::run::folder::{
     AddSeriesError, FinishRunError, RunWriter, SeriesSpec, StartRunError,
 };
@@ -30,13 +25,19 @@ use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz_rt::net::claim::{Claim, ClaimError, HostRecord, Record};
 use kadenz_rt::net::namespace::{Namespace, NamespaceError};
 use kadenz_rt::net::tap::{Tap, TapError, TapPlan};
+use serde::{Deserialize, Serialize};
 
 use super::fabric::Mac;
 use super::topology::Topology;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
 use crate::stop::Stop;
+use crate::testbed::fabric::{LaneStatus, lanes_of};
 use programs::Programs;
 use wire::{Published, Wire};
+
+pub use super::{address, network};
+pub use programs::{ProgramState, filled, program};
+pub use wire::SERIES;
 
 /// Why a testbed does not stand.
 #[derive(Debug, thiserror::Error)]
@@ -273,4 +274,57 @@ fn taps(topology: &Topology, networks: &[Namespace]) -> Result<Vec<Tap>, Testbed
         Ok(networks[host].run(|| Tap::create(&plan))??)
     };
     hosts.map(tap).collect()
+}
+
+/// How a testbed stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// Version of the format.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = 1)))]
+    pub version: u32,
+    /// The topology's name.
+    pub topology: String,
+    /// Each direction of each link.
+    pub lanes: Vec<LaneStatus>,
+    /// Frames for which the wire's thread had no room: the testbed was overloaded.
+    pub no_room: u64,
+    /// Frames that a host's interface did not take.
+    pub refused: u64,
+    /// The hosts' programs.
+    pub programs: Vec<ProgramState>,
+    /// How late the wire was, in nanoseconds.
+    pub wire_error: Option<WireError>,
+}
+
+/// How late the wire was so far.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WireError {
+    /// Frames handed to a host.
+    pub count: u64,
+    /// The latest of them.
+    pub max_ns: Option<i64>,
+}
+
+impl Status {
+    fn of(
+        topology: &Topology,
+        published: &Published,
+        programs: &[ProgramState],
+        counts: Option<Counts>,
+    ) -> Self {
+        Self {
+            version: 1,
+            topology: topology.name.clone(),
+            lanes: lanes_of(topology, &published.lanes()),
+            no_room: published.no_room(),
+            refused: published.refused(),
+            programs: programs.to_vec(),
+            wire_error: counts.map(|counts| WireError {
+                count: counts.recorded,
+                max_ns: counts.max_ns,
+            }),
+        }
+    }
 }

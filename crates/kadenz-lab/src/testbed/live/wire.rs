@@ -19,8 +19,8 @@ use crate::session;
 use crate::stop::Stop;
 use crate::testbed::fabric::{Delivery, Fabric, Frame, LaneCounts, Mac};
 use crate::testbed::quantity::Picos;
+use crate::testbed::topology::Bursts;
 use crate::testbed::topology::{Topology, Traffic};
-use crate::testbed::traffic::Bursts;
 use crate::testbed::wire::{EthernetFrame, Tag};
 
 /// The series of how late frames were handed to their receivers.

@@ -28,8 +28,8 @@ use super::quantity::Picos;
 use super::topology::{Role, Topology};
 use super::wire::Payload;
 use crate::testbed::fabric::{Delivery, Fabric, Frame, Mac};
+use crate::testbed::topology::Bursts;
 use crate::testbed::topology::Traffic;
-use crate::testbed::traffic::Bursts;
 use crate::testbed::wire::{EthernetFrame, Tag};
 
 /// How the controller asks.

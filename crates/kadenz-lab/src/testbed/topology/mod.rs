@@ -17,15 +17,14 @@
 
 mod check;
 mod file;
-mod route;
 mod tree;
 
 use std::fmt;
 
-pub use tree::{SpanningTree, path_cost};
-
 use super::quantity::{ByteSize, LinkSpeed, Picos};
 use super::wire::Payload;
+
+pub use tree::{SpanningTree, path_cost};
 
 /// A checked topology.
 #[derive(Clone, Debug, PartialEq)]
@@ -334,6 +333,52 @@ pub const READY: &[(&str, &str)] = &[
 pub fn ready(name: &str) -> Option<&'static str> {
     let found = READY.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text)
+}
+
+/// The bursts of a topology's traffic, in the order of time.
+///
+/// ```
+/// use kadenz_lab::testbed::topology::{self, Topology};
+/// use kadenz_lab::testbed::{Picos, Bursts};
+///
+/// let topology = Topology::parse(topology::ready("cross-traffic").expect("it is built in"))?;
+/// let mut bursts = Bursts::new(&topology);
+/// let (at, video) = bursts.take(Picos::ZERO).expect("the first is due at once");
+/// assert_eq!((at, video.packets), (Picos::ZERO, 43));
+/// assert_eq!(bursts.take(Picos::ZERO), None);
+/// # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    kinds: Vec<(Picos, Traffic)>,
+}
+
+impl Bursts {
+    /// All kinds, the first burst of each at the start.
+    #[must_use]
+    pub fn new(topology: &Topology) -> Self {
+        let kinds = topology.traffic.iter();
+        Self {
+            kinds: kinds.map(|traffic| (Picos::ZERO, *traffic)).collect(),
+        }
+    }
+
+    /// When the next burst is due; `None` without traffic.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Picos> {
+        self.kinds.iter().map(|(at, _)| *at).min()
+    }
+
+    /// The next burst that is due by `until`.
+    pub fn take(&mut self, until: Picos) -> Option<(Picos, Traffic)> {
+        let (at, traffic) = self.kinds.iter_mut().min_by_key(|(at, _)| *at)?;
+        if *at > until {
+            return None;
+        }
+        let due = *at;
+        *at += traffic.interval.max(Picos::from_ps(1));
+        Some((due, *traffic))
+    }
 }
 
 #[cfg(test)]

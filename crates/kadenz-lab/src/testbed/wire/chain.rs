@@ -1,6 +1,6 @@
 //! The way of a datagram over links with switches between them.
 
-use super::frame::{EthernetFrame, Payload, Tag};
+use super::{EthernetFrame, Payload, Tag};
 use crate::testbed::quantity::{ByteSize, LinkSpeed, Picos};
 
 /// Links one after the other, with a store-and-forward switch between each two of them.

@@ -13,8 +13,8 @@ use kadenz_udp::device::{PerSecond, RateLimit};
 use kadenz_udp::record::Cookies;
 use kadenz_udp::wire::Token;
 
-use super::server::{Counts, Responder, Server};
 use super::streams::{Bounds, Streams};
+use super::{Counts, Responder, Server};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::measuring_threads::{self, Watch};
 use crate::session;
