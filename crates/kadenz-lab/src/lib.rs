@@ -25,6 +25,7 @@
 pub mod camera;
 pub mod campaign;
 pub mod check;
+mod file_error;
 pub mod floor;
 pub mod hiccup;
 pub mod inversion;

@@ -1,8 +1,9 @@
-//! One process at a time measures into a folder.
+//! One process at a time measures into a folder, and finds nothing of earlier ones there.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kadenz_rt::host::Root;
 use kadenz_rt::own_file::{self, Access, Trusted};
@@ -85,6 +86,34 @@ fn born(pid: u32) -> Option<String> {
     let stat = Root::system().read(&format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_whitespace().nth(19).map(str::to_owned)
+}
+
+/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
+const TRIES: u32 = 50;
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Removes the folders of these names that attempts left which were killed. What stays in spite of all is in
+/// nobody's way.
+pub(crate) fn clear_earlier(folder: &Path, is_left: impl Fn(&str) -> bool) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|it| it.file_name().to_str().is_some_and(&is_left));
+    for path in left.map(|it| it.path()) {
+        for _ in 0..TRIES {
+            if clear(&path).is_ok() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Removes a folder that may be there.
+pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

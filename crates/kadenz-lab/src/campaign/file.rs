@@ -1,57 +1,13 @@
 //! From the file as written to the checked plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::limits;
 use super::plan::{Parameter, Plan, Value};
-
-/// Why a text is no plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanError {
-    line: Option<usize>,
-    cause: String,
-    remedy: String,
-}
-
-impl PlanError {
-    fn whole(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            line: None,
-            cause: cause.into(),
-            remedy: remedy.into(),
-        }
-    }
-
-    fn at(text: &str, byte: usize, cause: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let before = &text.as_bytes()[..byte.min(text.len())];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        Self {
-            line: Some(line),
-            ..Self::whole(cause, remedy)
-        }
-    }
-
-    /// The line, from 1, where there is one to name.
-    #[must_use]
-    pub fn line(&self) -> Option<usize> {
-        self.line
-    }
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "{}; {}", self.cause, self.remedy)
-    }
-}
-
-impl std::error::Error for PlanError {}
+use crate::file_error::{self, FileError};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,21 +27,9 @@ impl Plan {
     /// Reads and checks a plan.
     ///
     /// # Errors
-    /// [`PlanError`] with the line, the cause and what to write instead.
-    pub fn parse(text: &str) -> Result<Self, PlanError> {
-        if text.len() > limits::FILE {
-            return Err(PlanError::whole(
-                format!("the file has {} bytes", text.len()),
-                format!("a plan has at most {}", limits::FILE),
-            ));
-        }
-        let file: File = toml::from_str(text).map_err(|error| {
-            let cause = error.message().trim().replace('\n', " ");
-            match error.span() {
-                Some(span) => PlanError::at(text, span.start, cause, EXAMPLE),
-                None => PlanError::whole(cause, EXAMPLE),
-            }
-        })?;
+    /// [`FileError`] with the line, the cause and what to write instead.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let file = file_error::read(text, "a plan", limits::FILE, EXAMPLE)?;
         Checker { text }.plan(file)
     }
 }
@@ -100,11 +44,11 @@ impl Checker<'_> {
         at: &Spanned<T>,
         cause: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> PlanError {
-        PlanError::at(self.text, at.span().start, cause, remedy)
+    ) -> FileError {
+        FileError::of(self.text, at, cause, remedy)
     }
 
-    fn plan(&self, file: File) -> Result<Plan, PlanError> {
+    fn plan(&self, file: File) -> Result<Plan, FileError> {
         self.name(&file.name)?;
         let command = self.command(&file.command)?;
         let rounds = file.rounds.as_ref().map_or(1, |it| *it.get_ref());
@@ -130,7 +74,7 @@ impl Checker<'_> {
         };
         match plan.count_checked() {
             Some(count) if count <= limits::RUNS => Ok(plan),
-            count => Err(PlanError::whole(
+            count => Err(FileError::whole(
                 match count {
                     Some(count) => format!("the plan has {count} runs"),
                     None => "the plan has more runs than can be counted".to_owned(),
@@ -143,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    fn name(&self, name: &Spanned<String>) -> Result<(), PlanError> {
+    fn name(&self, name: &Spanned<String>) -> Result<(), FileError> {
         let text = name.get_ref();
         let fits = !text.trim().is_empty() && text.chars().count() <= limits::NAME;
         if fits && !text.chars().any(char::is_control) {
@@ -153,7 +97,7 @@ impl Checker<'_> {
         Err(self.refuse(name, "the name is empty, too long or not one line", remedy))
     }
 
-    fn command(&self, command: &Spanned<toml::Value>) -> Result<Vec<String>, PlanError> {
+    fn command(&self, command: &Spanned<toml::Value>) -> Result<Vec<String>, FileError> {
         let words = match command.get_ref() {
             toml::Value::String(line) => Some(line.split_whitespace().map(str::to_owned).collect()),
             toml::Value::Array(words) => words
@@ -195,7 +139,7 @@ impl Checker<'_> {
         Ok(words)
     }
 
-    fn parameter(&self, key: &str, values: &Spanned<toml::Value>) -> Result<Parameter, PlanError> {
+    fn parameter(&self, key: &str, values: &Spanned<toml::Value>) -> Result<Parameter, FileError> {
         let fits = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
         if key.starts_with('-') || key.is_empty() || !key.chars().all(fits) {
             let shown: String = key.chars().take(40).collect();
@@ -235,7 +179,7 @@ impl Checker<'_> {
         key: &str,
         at: &Spanned<toml::Value>,
         value: &toml::Value,
-    ) -> Result<Value, PlanError> {
+    ) -> Result<Value, FileError> {
         match value {
             toml::Value::String(text) if !text.contains('\0') => Ok(Value::Text(text.clone())),
             toml::Value::Integer(number) => Ok(Value::Text(number.to_string())),

@@ -7,16 +7,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::EndedBy;
 use serde::{Deserialize, Serialize};
 
-use super::file::PlanError;
 use super::limits;
 use super::plan::{Plan, PlannedRun};
-use crate::lock::{Lock, LockError};
+use crate::file_error::FileError;
+use crate::lock::{Lock, LockError, clear, clear_earlier};
 
 const PLAN: &str = "plan.toml";
 const RECORD: &str = "campaign.json";
@@ -24,10 +23,6 @@ const RECORD: &str = "campaign.json";
 const VERSION: u32 = 1;
 /// Between the number of a run and that of the process that measures it.
 const RUNNING: &str = ".running-";
-/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
-const TRIES: u32 = 50;
-/// Between two tries.
-const PAUSE: Duration = Duration::from_millis(20);
 /// Digits of a run's number, at least.
 const DIGITS: usize = 4;
 
@@ -36,14 +31,14 @@ const DIGITS: usize = 4;
 pub enum CampaignError {
     /// The plan.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Plan(#[from] FileError),
     /// The plan in the folder.
     #[error("{}: {source}", path.display())]
     Kept {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: PlanError,
+        source: FileError,
     },
     /// Somebody else measures into it.
     #[error(transparent)]
@@ -168,7 +163,7 @@ impl Campaign {
 
     fn open(folder: &Path, plan: Plan, lock: Lock) -> Result<Self, CampaignError> {
         check_version(&folder.join(RECORD))?;
-        clear_earlier(folder);
+        clear_earlier(folder, is_working);
         let campaign = Self {
             folder: folder.to_owned(),
             plan,
@@ -283,7 +278,7 @@ impl Campaign {
 impl Drop for Campaign {
     fn drop(&mut self) {
         // The process of a killed campaign may have made its folder after this one began.
-        clear_earlier(&self.folder);
+        clear_earlier(&self.folder, is_working);
     }
 }
 
@@ -355,27 +350,6 @@ fn is_working(name: &str) -> bool {
         |it: &str, least| it.len() >= least && it.bytes().all(|it| it.is_ascii_digit());
     name.split_once(RUNNING)
         .is_some_and(|(run, process)| are_digits(run, DIGITS) && are_digits(process, 1))
-}
-
-/// Removes what attempts that were killed left. What stays in spite of all is in nobody's way.
-fn clear_earlier(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_working));
-    for path in left.map(|it| it.path()) {
-        for _ in 0..TRIES {
-            if clear(&path).is_ok() {
-                break;
-            }
-            std::thread::sleep(PAUSE);
-        }
-    }
-}
-
-fn clear(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn part_of(path: &Path) -> PathBuf {

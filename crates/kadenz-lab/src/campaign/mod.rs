@@ -26,11 +26,10 @@ mod file;
 mod folder;
 mod plan;
 
+pub use crate::file_error::FileError;
 pub use crate::lock::LockError;
-pub use file::PlanError;
 pub use folder::{Campaign, CampaignError, Record};
-pub use plan::{Pace, measuring_time};
-pub use plan::{Parameter, Plan, PlannedRun, Value};
+pub use plan::{Pace, Parameter, Plan, PlannedRun, Value, measuring_time};
 
 /// What a plan may hold; one beyond it is refused.
 pub mod limits {

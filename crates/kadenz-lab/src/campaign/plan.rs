@@ -1,7 +1,6 @@
 //! Which runs there are, in which order, and how long they will take: before the first run by the options, then by the
 //! runs that were measured.
 
-
 use std::fmt;
 use std::time::Duration;
 

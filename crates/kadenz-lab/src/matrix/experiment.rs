@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
@@ -14,7 +13,7 @@ use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
 use super::{Schedule, Visit};
-use crate::lock::{Lock, LockError};
+use crate::lock::{Lock, LockError, clear, clear_earlier};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 
@@ -25,10 +24,6 @@ const LOAD_RATES: &str = "load_rates";
 /// Where a round is measured, in the folder of the matrix, with the number of this process behind it: a round
 /// whose process outlives an earlier attempt by a moment has another. Gone when it has been taken over.
 const ROUND: &str = "round";
-/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
-const TRIES: u32 = 50;
-/// Between two tries.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -140,7 +135,9 @@ pub fn measure(
     let (whole, _lock) = if resume {
         let lock = Lock::take(&plan.session.out)?;
         let whole = reopened(plan)?;
-        clear_earlier(&plan.session.out);
+        // The process of one that was killed with its matrix may just be ending its own run there.
+        let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
+        clear_earlier(&plan.session.out, is_round);
         (whole, lock)
     } else {
         let whole = GrowingRun::create(&plan.session.out, fresh)?;
@@ -340,30 +337,6 @@ impl Matrix {
 
 fn round_folder() -> String {
     format!("{ROUND}-{}", std::process::id())
-}
-
-/// Removes what rounds of earlier attempts left. The process of one that was killed with its matrix may just
-/// be ending its own run there; what stays in spite of all is in nobody's way.
-fn clear_earlier(folder: &Path) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
-    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_round));
-    for round in left.map(|it| it.path()) {
-        for _ in 0..TRIES {
-            if clear(&round).is_ok() {
-                break;
-            }
-            std::thread::sleep(PAUSE);
-        }
-    }
-}
-
-/// Removes what a round left.
-fn clear(round: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(round) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 
 use super::address;
-use super::topology::{Topology, TopologyError, limits};
+use super::topology::{FileError, Topology, limits};
 use super::wire::Chain;
 use crate::testbed::Picos;
 use crate::testbed::model::{self, Asking, Cast, RoundTrip};
@@ -39,7 +39,7 @@ pub enum InsideError {
         /// The file.
         path: PathBuf,
         /// What is wrong with the topology.
-        source: TopologyError,
+        source: FileError,
     },
     /// It has no such host.
     #[error("the testbed {topology} has no host `{host}`, which {HOST} names")]

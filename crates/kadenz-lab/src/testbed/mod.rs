@@ -5,7 +5,6 @@
 //! | [`wire`] | how long a datagram is on Ethernet: pure arithmetic |
 //! | [`topology`] | hosts, switches, links, faults and cuts, from a file |
 //! | [`fabric`] | the network itself, sans-IO: links, store-and-forward switches, queues, faults |
-//! | [`traffic`] | what travels beside what is measured |
 //! | [`model`] | round trips over a topology in virtual time, exact to the picosecond |
 //! | [`inside`] | what a program on one of its hosts can know of it |
 //! | `live` | the topology as network namespaces of this machine (Linux) |

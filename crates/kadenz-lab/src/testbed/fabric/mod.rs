@@ -33,7 +33,7 @@
 //! let first = fabric.advance(Picos::NEVER).expect("nothing is lost here");
 //! // Two hops of 20.32 us, 10 ns of cable each, and 4 us in the switch.
 //! assert_eq!(first.at.to_string(), "44.66us");
-//! # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+//! # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
 //! ```
 
 mod lane;

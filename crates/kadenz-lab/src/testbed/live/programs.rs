@@ -217,7 +217,7 @@ fn has_ended(it: &mut Running, states: &Mutex<Vec<ProgramState>>) -> bool {
 /// assert_eq!(filled(&baseline, 0, "--name={host}"), "--name=controller");
 /// assert!(filled(&baseline, 0, "{broadcast}").ends_with(".255"));
 /// assert_eq!(filled(&baseline, 0, "{\"json\": {}}"), "{\"json\": {}}");
-/// # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+/// # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
 /// ```
 #[must_use]
 pub fn filled(topology: &Topology, host: usize, argument: &str) -> String {

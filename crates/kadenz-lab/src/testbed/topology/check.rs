@@ -7,8 +7,8 @@ use kadenz_rt::beat::Rate;
 use toml::Spanned;
 
 use super::{
-    Cut, Faults, Host, Link, Node, Role, Share, Switch, Topology, TopologyError, Traffic, file,
-    limits, tree,
+    Cut, Faults, FileError, Host, Link, Node, Share, Switch, Topology, Traffic, file, limits,
+    tree,
 };
 use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
 use crate::testbed::wire::Payload;
@@ -34,7 +34,7 @@ struct Checker<'a> {
     groups: HashMap<String, Vec<String>>,
 }
 
-type Checked<T> = Result<T, TopologyError>;
+type Checked<T> = Result<T, FileError>;
 
 pub(super) fn topology(file: &file::File, text: &str) -> Checked<Topology> {
     let mut checker = Checker {
@@ -68,8 +68,8 @@ impl Checker<'_> {
         at: &Spanned<T>,
         cause: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> TopologyError {
-        TopologyError::at(self.text, at.span().start, cause, remedy)
+    ) -> FileError {
+        FileError::of(self.text, at, cause, remedy)
     }
 
     fn quantity<T: FromStr<Err = ParseQuantityError>>(&self, text: &Spanned<String>) -> Checked<T> {
@@ -77,7 +77,7 @@ impl Checker<'_> {
         parsed.map_err(|error| self.unreadable(text, &error))
     }
 
-    fn unreadable(&self, text: &Spanned<String>, error: &ParseQuantityError) -> TopologyError {
+    fn unreadable(&self, text: &Spanned<String>, error: &ParseQuantityError) -> FileError {
         let words = error.to_string();
         let (cause, remedy) = words
             .split_once("; ")
@@ -158,7 +158,7 @@ impl Checker<'_> {
                 let name = self.name(&written.name, name, Node::Host(hosts.len()))?;
                 hosts.push(Host {
                     name,
-                    role: written.role.into(),
+                    role: written.role,
                     program: written.program.clone(),
                     answer,
                 });
@@ -391,15 +391,5 @@ impl Checker<'_> {
             let cause = format!("a payload of {size} does not fit into one frame");
             self.refuse(text, cause, "write 1472B at most, and more packets")
         })
-    }
-}
-
-impl From<file::Role> for Role {
-    fn from(role: file::Role) -> Self {
-        match role {
-            file::Role::Controller => Self::Controller,
-            file::Role::Device => Self::Device,
-            file::Role::Bystander => Self::Bystander,
-        }
     }
 }

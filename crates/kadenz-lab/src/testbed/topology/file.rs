@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::TopologyError;
+use super::Role;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,15 +35,6 @@ pub(super) struct Host {
     #[serde(default)]
     pub(super) program: Vec<String>,
     pub(super) answer: Option<Spanned<String>>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Role {
-    Controller,
-    Device,
-    #[default]
-    Bystander,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,17 +78,4 @@ pub(super) struct Traffic {
     pub(super) rate: Spanned<String>,
     pub(super) packets: Option<Spanned<u64>>,
     pub(super) payload: Spanned<String>,
-}
-
-/// Reads the text as TOML with these fields.
-pub(super) fn read(text: &str) -> Result<File, TopologyError> {
-    toml::from_str(text).map_err(|error| {
-        let cause = error.message().trim().replace('\n', " ");
-        let remedy =
-            "docs/testbed.md has every field, and `kadenz testbed show baseline` an example";
-        match error.span() {
-            Some(span) => TopologyError::at(text, span.start, cause, remedy),
-            None => TopologyError::whole(cause, remedy),
-        }
-    })
 }

@@ -19,11 +19,13 @@ mod check;
 mod file;
 mod tree;
 
-use std::fmt;
+use serde::Deserialize;
 
 use super::quantity::{ByteSize, LinkSpeed, Picos};
 use super::wire::Payload;
+use crate::file_error;
 
+pub use crate::file_error::FileError;
 pub use tree::{SpanningTree, path_cost};
 
 /// A checked topology.
@@ -61,7 +63,8 @@ pub struct Host {
 }
 
 /// What a host does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Asks.
     Controller,
@@ -196,15 +199,12 @@ impl Topology {
     /// Reads and checks a topology.
     ///
     /// # Errors
-    /// [`TopologyError`] with the line, the cause and what to write instead.
-    pub fn parse(text: &str) -> Result<Self, TopologyError> {
-        if text.len() > limits::FILE {
-            return Err(TopologyError::whole(
-                format!("the file has {} bytes", text.len()),
-                format!("a topology has at most {}", limits::FILE),
-            ));
-        }
-        check::topology(&file::read(text)?, text)
+    /// [`FileError`] with the line, the cause and what to write instead.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let remedy =
+            "docs/testbed.md has every field, and `kadenz testbed show baseline` an example";
+        let file = file_error::read(text, "a topology", limits::FILE, remedy)?;
+        check::topology(&file, text)
     }
 
     /// The place of a host by its name.
@@ -229,54 +229,6 @@ impl Topology {
             .map(|(at, _)| at)
     }
 }
-
-// What is wrong with a topology, where, and what to write instead.
-
-/// Why a text is no topology.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopologyError {
-    line: Option<usize>,
-    cause: String,
-    remedy: String,
-}
-
-impl TopologyError {
-    /// The whole file is wrong.
-    fn whole(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            line: None,
-            cause: cause.into(),
-            remedy: remedy.into(),
-        }
-    }
-
-    /// What stands at this byte of the text is wrong.
-    fn at(text: &str, byte: usize, cause: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let before = &text.as_bytes()[..byte.min(text.len())];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        Self {
-            line: Some(line),
-            ..Self::whole(cause, remedy)
-        }
-    }
-
-    /// The line, from 1, where there is one to name.
-    #[must_use]
-    pub fn line(&self) -> Option<usize> {
-        self.line
-    }
-}
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "{}; {}", self.cause, self.remedy)
-    }
-}
-
-impl std::error::Error for TopologyError {}
 
 // The topologies that are built in.
 
@@ -338,15 +290,15 @@ pub fn ready(name: &str) -> Option<&'static str> {
 /// The bursts of a topology's traffic, in the order of time.
 ///
 /// ```
-/// use kadenz_lab::testbed::topology::{self, Topology};
-/// use kadenz_lab::testbed::{Picos, Bursts};
+/// use kadenz_lab::testbed::Picos;
+/// use kadenz_lab::testbed::topology::{self, Bursts, Topology};
 ///
 /// let topology = Topology::parse(topology::ready("cross-traffic").expect("it is built in"))?;
 /// let mut bursts = Bursts::new(&topology);
 /// let (at, video) = bursts.take(Picos::ZERO).expect("the first is due at once");
 /// assert_eq!((at, video.packets), (Picos::ZERO, 43));
 /// assert_eq!(bursts.take(Picos::ZERO), None);
-/// # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+/// # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Bursts {

@@ -1,7 +1,7 @@
 //! The spanning tree: which links between switches carry frames, so that none runs in circles; and the way from one host
 //! to another on it.
 
-use super::{Node, Topology, TopologyError};
+use super::{FileError, Node, Topology};
 use crate::testbed::quantity::LinkSpeed;
 
 /// Which links carry frames.
@@ -85,9 +85,9 @@ fn cheapest(
 // Whether everything is joined as a network of switches is.
 
 /// Every host has one link, and everything is joined with everything.
-pub(super) fn check(topology: &Topology) -> Result<(), TopologyError> {
+pub(super) fn check(topology: &Topology) -> Result<(), FileError> {
     if topology.hosts.len() < 2 {
-        return Err(TopologyError::at(
+        return Err(FileError::at(
             "",
             0,
             format!("there are {} hosts", topology.hosts.len()),
@@ -108,11 +108,11 @@ pub(super) fn check(topology: &Topology) -> Result<(), TopologyError> {
                     "add [[link]] with between = [\"{}\", \"a switch\"] and a rate",
                     host.name
                 );
-                return Err(TopologyError::whole(cause, remedy));
+                return Err(FileError::whole(cause, remedy));
             }
             n => {
                 let cause = format!("the host `{}` has {n} links", host.name);
-                return Err(TopologyError::whole(cause, "join it with one switch only"));
+                return Err(FileError::whole(cause, "join it with one switch only"));
             }
         }
     }
@@ -124,7 +124,7 @@ pub(super) fn check(topology: &Topology) -> Result<(), TopologyError> {
             "no way leads from `{first}` to `{}`",
             topology.name_of(node)
         );
-        return Err(TopologyError::whole(
+        return Err(FileError::whole(
             cause,
             "add a [[link]] between their switches",
         ));
@@ -168,7 +168,7 @@ impl Topology {
     /// let topology = Topology::parse(ready("extra-rb750").expect("it is built in"))?;
     /// let speeds = topology.route(0, 1).iter().map(ToString::to_string).collect::<Vec<_>>();
     /// assert_eq!(speeds, ["100Mbit/s", "1Gbit/s", "100Mbit/s"]);
-    /// # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+    /// # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
     /// ```
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> Vec<LinkSpeed> {
