@@ -2,45 +2,33 @@
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
-
-/// Threads that do nothing but count.
-pub(super) struct Busy {
-    threads: usize,
-    on_cpu_ns: Tally,
-    loops: Tally,
-    trouble: Trouble,
-    _workers: Workers,
-}
 
 /// Loops between two looks at the flag and at the clock: some milliseconds.
 const LOOPS: u64 = 1 << 21;
 
-impl Busy {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let threads = options.threads_or_cpus();
-        let (on_cpu_ns, loops) = (Tally::new(threads), Tally::new(threads));
-        let mut workers = Workers::new(site);
-        for thread in 0..threads {
-            let (on_cpu_ns, loops) = (on_cpu_ns.clone(), loops.clone());
-            let work = move |stop: &Stop| count_until(stop, thread, &loops, &on_cpu_ns);
-            workers
-                .spawn(&format!("busy-{thread}"), work)
-                .map_err(|error| StartLoadError::Thread {
-                    kind: LoadKind::Cpu,
-                    error,
-                })?;
-        }
-        Ok(Self {
-            threads,
-            on_cpu_ns,
-            loops,
-            trouble: Trouble::default(),
-            _workers: workers,
-        })
+/// Threads that do nothing but count.
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let threads = options.threads_or_cpus();
+    let (on_cpu_ns, loops) = (Tally::new(threads), Tally::new(threads));
+    let mut workers = Workers::new(LoadKind::Cpu, site);
+    for thread in 0..threads {
+        let (on_cpu_ns, loops) = (on_cpu_ns.clone(), loops.clone());
+        let work = move |stop: &Stop| count_until(stop, thread, &loops, &on_cpu_ns);
+        workers.spawn(&format!("busy-{thread}"), work)?;
     }
+    let mut counters = vec![];
+    if own_cpu_time_ns().is_some() {
+        counters.push(Counter::scaled("busy", "CPUs", 1e9, &on_cpu_ns));
+    }
+    counters.push(Counter::scaled("counted", "million loops/s", 1e6, &loops));
+    Ok(Generator {
+        asked: format!("{threads} busy threads"),
+        counters,
+        workers,
+    })
 }
 
 fn count_until(stop: &Stop, thread: usize, loops: &Tally, on_cpu_ns: &Tally) {
@@ -65,27 +53,4 @@ fn count_until(stop: &Stop, thread: usize, loops: &Tally, on_cpu_ns: &Tally) {
 fn own_cpu_time_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok()
-}
-
-impl Generator for Busy {
-    fn asked(&self) -> String {
-        format!("{} busy threads", self.threads)
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        let mut counters = vec![];
-        if own_cpu_time_ns().is_some() {
-            let on_cpu_ns = self.on_cpu_ns.clone();
-            let sum = move || on_cpu_ns.sum();
-            counters.push(Counter::from_fn("busy", "CPUs", 1e9, sum));
-        }
-        let loops = self.loops.clone();
-        let sum = move || loops.sum();
-        counters.push(Counter::from_fn("counted", "million loops/s", 1e6, sum));
-        counters
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
-    }
 }

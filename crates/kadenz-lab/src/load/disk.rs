@@ -11,7 +11,7 @@ use kadenz_rt::host::storage::{self, FileSystem};
 
 use super::options::{LoadOptions, SMALLEST_FILE, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
@@ -20,60 +20,54 @@ const BLOCK: usize = 1_024_000;
 
 /// Threads that write a file each. The files have no name, so nothing is left of them whatever
 /// ends the process.
-pub(super) struct Writers {
-    place: Place,
-    threads: usize,
-    fsync: bool,
-    written: Tally,
-    trouble: Trouble,
-    _workers: Workers,
-}
-
-impl Writers {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let threads = options.threads.unwrap_or(1);
-        let place = Place::choose(options, threads as u64)?;
-        let (written, trouble) = (Tally::new(threads), Trouble::default());
-        let block: Arc<[u8]> = vec![0; BLOCK].into();
-        let mut workers = Workers::new(site);
-        for thread in 0..threads {
-            let file = tempfile::tempfile_in(&place.dir);
-            let mut writer = Writer {
-                file: file.map_err(|error| StartLoadError::Folder {
-                    dir: place.dir.clone(),
-                    error,
-                })?,
-                size: place.size,
-                fsync: options.fsync,
-                block: block.clone(),
-                thread,
-                written: written.clone(),
-            };
-            let (dir, trouble) = (place.dir.clone(), trouble.clone());
-            let work = move |stop: &Stop| {
-                while !stop.requested() {
-                    if let Err(error) = writer.fill(stop) {
-                        let dir = dir.display();
-                        trouble.note(|| format!("cannot write in {dir}: {error}"));
-                    }
-                }
-            };
-            workers
-                .spawn(&format!("disk-{thread}"), work)
-                .map_err(|error| StartLoadError::Thread {
-                    kind: LoadKind::Disk,
-                    error,
-                })?;
-        }
-        Ok(Self {
-            place,
-            threads,
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let threads = options.threads.unwrap_or(1);
+    let place = Place::choose(options, threads as u64)?;
+    let written = Tally::new(threads);
+    let block: Arc<[u8]> = vec![0; BLOCK].into();
+    let mut workers = Workers::new(LoadKind::Disk, site);
+    for thread in 0..threads {
+        let file = tempfile::tempfile_in(&place.dir);
+        let mut writer = Writer {
+            file: file.map_err(|error| StartLoadError::Folder {
+                dir: place.dir.clone(),
+                error,
+            })?,
+            size: place.size,
             fsync: options.fsync,
-            written,
-            trouble,
-            _workers: workers,
-        })
+            block: block.clone(),
+            thread,
+            written: written.clone(),
+        };
+        let dir = place.dir.clone();
+        workers.repeat(&format!("disk-{thread}"), move |stop| {
+            let filled = writer.fill(stop);
+            filled.map_err(|error| format!("cannot write in {}: {error}", dir.display()))
+        })?;
     }
+    let mut counters = vec![Counter::bytes("written", &written)];
+    let device = place.file_system.as_ref().map(|it| it.device.clone());
+    if let Some(device) = device.filter(|device| sectors_written(device).is_some()) {
+        let bytes = move || sectors_written(&device).unwrap_or(0) * SECTOR;
+        counters.push(Counter::from_fn("reached the disk", "MB/s", 1e6, bytes));
+    }
+    let size = place.size as f64 / 1e6;
+    let files = match threads {
+        1 => format!("one file of {size:.0} MB"),
+        files => format!("{files} files of {size:.0} MB each"),
+    };
+    let fsync = match options.fsync {
+        true => ", brought to the disk each time",
+        false => "",
+    };
+    Ok(Generator {
+        asked: format!(
+            "{files} in {}, written again and again{fsync}",
+            place.words()
+        ),
+        counters,
+        workers,
+    })
 }
 
 struct Writer {
@@ -101,38 +95,6 @@ impl Writer {
             self.file.sync_data()?;
         }
         Ok(())
-    }
-}
-
-impl Generator for Writers {
-    fn asked(&self) -> String {
-        let size = self.place.size as f64 / 1e6;
-        let files = match self.threads {
-            1 => format!("one file of {size:.0} MB"),
-            files => format!("{files} files of {size:.0} MB each"),
-        };
-        let fsync = match self.fsync {
-            true => ", brought to the disk each time",
-            false => "",
-        };
-        format!(
-            "{files} in {}, written again and again{fsync}",
-            self.place.words()
-        )
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        let mut counters = vec![Counter::bytes("written", &self.written)];
-        let device = self.place.file_system.as_ref().map(|it| it.device.clone());
-        if let Some(device) = device.filter(|device| sectors_written(device).is_some()) {
-            let bytes = move || sectors_written(&device).unwrap_or(0) * SECTOR;
-            counters.push(Counter::from_fn("reached the disk", "MB/s", 1e6, bytes));
-        }
-        counters
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
     }
 }
 

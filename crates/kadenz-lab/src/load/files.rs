@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
@@ -14,49 +14,34 @@ use crate::stop::Stop;
 const MAX_FOLDERS: usize = 65_536;
 
 /// Threads that walk the tree, each for itself.
-pub(super) struct Walk {
-    tree: PathBuf,
-    threads: usize,
-    files: Tally,
-    trouble: Trouble,
-    _workers: Workers,
-}
-
-impl Walk {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let tree = options.tree.clone().unwrap_or_else(|| "/".into());
-        fs::read_dir(&tree).map_err(|error| StartLoadError::Tree {
-            tree: tree.clone(),
-            error,
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let tree = options.tree.clone().unwrap_or_else(|| "/".into());
+    fs::read_dir(&tree).map_err(|error| StartLoadError::Tree {
+        tree: tree.clone(),
+        error,
+    })?;
+    let threads = options.threads.unwrap_or(1);
+    let files = Tally::new(threads);
+    let mut workers = Workers::new(LoadKind::Files, site);
+    for thread in 0..threads {
+        let (tree, files) = (tree.clone(), files.clone());
+        workers.repeat(&format!("files-{thread}"), move |stop| {
+            let walked = walk(&tree, stop, |n| files.add(thread, n));
+            walked.map_err(|error| format!("cannot read {}: {error}", tree.display()))
         })?;
-        let threads = options.threads.unwrap_or(1);
-        let (files, trouble) = (Tally::new(threads), Trouble::default());
-        let mut workers = Workers::new(site);
-        for thread in 0..threads {
-            let (tree, files, trouble) = (tree.clone(), files.clone(), trouble.clone());
-            let work = move |stop: &Stop| {
-                while !stop.requested() {
-                    if let Err(error) = walk(&tree, stop, |n| files.add(thread, n)) {
-                        let tree = tree.display();
-                        trouble.note(|| format!("cannot read {tree}: {error}"));
-                    }
-                }
-            };
-            workers
-                .spawn(&format!("files-{thread}"), work)
-                .map_err(|error| StartLoadError::Thread {
-                    kind: LoadKind::Files,
-                    error,
-                })?;
-        }
-        Ok(Self {
-            tree,
-            threads,
-            files,
-            trouble,
-            _workers: workers,
-        })
     }
+    let by = match threads {
+        1 => String::new(),
+        threads => format!(" by {threads} threads"),
+    };
+    Ok(Generator {
+        asked: format!(
+            "the metadata of all files below {} that lie on its file system, read again and again{by}",
+            tree.display()
+        ),
+        counters: vec![Counter::new("read", "files/s", &files)],
+        workers,
+    })
 }
 
 /// Reads the metadata of everything below `tree` once, tells `read` of each, and follows neither
@@ -104,28 +89,6 @@ fn device(metadata: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn device(_metadata: &Metadata) -> u64 {
     0
-}
-
-impl Generator for Walk {
-    fn asked(&self) -> String {
-        let by = match self.threads {
-            1 => String::new(),
-            threads => format!(" by {threads} threads"),
-        };
-        format!(
-            "the metadata of all files below {} that lie on its file system, read again and \
-             again{by}",
-            self.tree.display()
-        )
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        vec![Counter::new("read", "files/s", &self.files)]
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use kadenz_rt::host::{self, Root};
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
@@ -22,54 +22,38 @@ const LARGEST_BUFFER: usize = 256 * MIB;
 const SHARE: u64 = 4;
 
 /// Threads that copy, and ask for fresh memory, by turns.
-pub(super) struct Traffic {
-    threads: usize,
-    buffer: usize,
-    copied: Tally,
-    faults: Tally,
-    trouble: Trouble,
-    _workers: Workers,
-}
-
-impl Traffic {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let threads = options.threads_or_cpus();
-        let root = Root::system();
-        let buffer = buffer(last_cache(&root), available(&root), threads)?;
-        let (copied, faults) = (Tally::new(threads), Tally::new(threads));
-        let trouble = Trouble::default();
-        let mut workers = Workers::new(site);
-        for thread in 0..threads {
-            let worker = Worker {
-                thread,
-                buffer,
-                copied: copied.clone(),
-                faults: faults.clone(),
-            };
-            let trouble = trouble.clone();
-            let work = move |stop: &Stop| {
-                while !stop.requested() {
-                    if let Err(error) = worker.work(stop) {
-                        trouble.note(|| format!("no memory: {error}"));
-                    }
-                }
-            };
-            workers
-                .spawn(&format!("memory-{thread}"), work)
-                .map_err(|error| StartLoadError::Thread {
-                    kind: LoadKind::Memory,
-                    error,
-                })?;
-        }
-        Ok(Self {
-            threads,
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let threads = options.threads_or_cpus();
+    let root = Root::system();
+    let buffer = buffer(last_cache(&root), available(&root), threads)?;
+    let (copied, faults) = (Tally::new(threads), Tally::new(threads));
+    let mut workers = Workers::new(LoadKind::Memory, site);
+    for thread in 0..threads {
+        let worker = Worker {
+            thread,
             buffer,
-            copied,
-            faults,
-            trouble,
-            _workers: workers,
-        })
+            copied: copied.clone(),
+            faults: faults.clone(),
+        };
+        workers.repeat(&format!("memory-{thread}"), move |stop| {
+            let worked = worker.work(stop);
+            worked.map_err(|error| format!("no memory: {error}"))
+        })?;
     }
+    let mut counters = vec![Counter::bytes("copied", &copied)];
+    if own_faults().is_some() {
+        counters.push(Counter::new("faulted", "faults/s", &faults));
+    }
+    let asked = format!(
+        "{threads} threads that copy between buffers of {} MiB and ask for {} MiB of fresh memory, by turns",
+        buffer / MIB,
+        FRESH / MIB
+    );
+    Ok(Generator {
+        asked,
+        counters,
+        workers,
+    })
 }
 
 /// Size of one buffer: each thread has two, and a fresh piece.
@@ -188,30 +172,6 @@ fn own_faults() -> Option<u64> {
     // The name in parentheses may hold anything; the third field follows.
     let (_, after_name) = text.rsplit_once(") ")?;
     after_name.split(' ').nth(7)?.parse().ok()
-}
-
-impl Generator for Traffic {
-    fn asked(&self) -> String {
-        format!(
-            "{} threads that copy between buffers of {} MiB and ask for {} MiB of fresh memory, by \
-             turns",
-            self.threads,
-            self.buffer / MIB,
-            FRESH / MIB
-        )
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        let mut counters = vec![Counter::bytes("copied", &self.copied)];
-        if own_faults().is_some() {
-            counters.push(Counter::new("faulted", "faults/s", &self.faults));
-        }
-        counters
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
-    }
 }
 
 #[cfg(test)]

@@ -56,42 +56,36 @@ use std::str::FromStr;
 use serde::Serialize;
 
 pub use foreign::ForeignLoad;
-pub use foreign::{ForeignProgram, ParseForeignProgramError};
-pub use options::{LoadOptions, MAX_GROUPS, MAX_THREADS, StartLoadError};
+pub use options::{
+    ForeignProgram, LoadOptions, MAX_GROUPS, MAX_THREADS, ParseForeignProgramError, StartLoadError,
+};
 pub use rates::{LoadRates, Rate};
 pub use running::{RunningLoad, start};
 
 pub(crate) use timer::allowed_cpus;
 
 use rates::Counter;
-use workers::{Site, Trouble};
+use workers::{Site, Workers};
 
 /// One kind of work. Dropping it ends its work and removes what it made.
-trait Generator: Send {
+struct Generator {
     /// What it was asked to do, in words, with the defaults filled in.
-    fn asked(&self) -> String;
-
+    asked: String,
     /// What it counts.
-    fn counters(&self) -> Vec<Counter>;
-
-    /// What kept it from its work, if anything did.
-    fn trouble(&self) -> &Trouble;
+    counters: Vec<Counter>,
+    workers: Workers,
 }
 
 /// Starts the threads of one kind; they wait before the site's gate.
-fn open(
-    kind: LoadKind,
-    options: &LoadOptions,
-    site: &Site,
-) -> Result<Box<dyn Generator>, StartLoadError> {
+fn open(kind: LoadKind, options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
     Ok(match kind {
-        LoadKind::Cpu => Box::new(cpu::Busy::start(options, site)?),
-        LoadKind::Disk => Box::new(disk::Writers::start(options, site)?),
-        LoadKind::Processes => Box::new(processes::Processes::start(options, site)?),
-        LoadKind::Network => Box::new(network::Flood::start(options, site)?),
-        LoadKind::Files => Box::new(files::Walk::start(options, site)?),
-        LoadKind::Memory => Box::new(memory::Traffic::start(options, site)?),
-        LoadKind::Timer => Box::new(timer::Alarms::start(options, site)?),
+        LoadKind::Cpu => cpu::start(options, site)?,
+        LoadKind::Disk => disk::start(options, site)?,
+        LoadKind::Processes => processes::start(options, site)?,
+        LoadKind::Network => network::start(options, site)?,
+        LoadKind::Files => files::start(options, site)?,
+        LoadKind::Memory => memory::start(options, site)?,
+        LoadKind::Timer => timer::start(options, site)?,
         // `kind::parts_of` has taken it apart.
         LoadKind::Heavy => return Err(StartLoadError::Nothing),
     })

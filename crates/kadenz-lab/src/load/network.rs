@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
@@ -21,61 +21,39 @@ const PATIENCE: Duration = Duration::from_millis(10);
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// Pairs of threads: one floods, one echoes.
-pub(super) struct Flood {
-    pairs: usize,
-    sent: Tally,
-    echoed: Tally,
-    trouble: Trouble,
-    workers: Workers,
-}
-
-impl Flood {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let pairs = options.threads.unwrap_or(1);
-        let mut flood = Self {
-            pairs,
-            sent: Tally::new(pairs),
-            echoed: Tally::new(pairs),
-            trouble: Trouble::default(),
-            workers: Workers::new(site),
-        };
-        for pair in 0..pairs {
-            let (flooder, echoer) = sockets().map_err(|error| StartLoadError::Sockets {
-                kind: LoadKind::Network,
-                error,
-                remedy: "see that the loopback interface is up (`ip link set lo up`)",
-            })?;
-            flood
-                .spawn_pair(pair, flooder, echoer)
-                .map_err(|error| StartLoadError::Thread {
-                    kind: LoadKind::Network,
-                    error,
-                })?;
-        }
-        Ok(flood)
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let pairs = options.threads.unwrap_or(1);
+    let (sent, echoed) = (Tally::new(pairs), Tally::new(pairs));
+    let mut workers = Workers::new(LoadKind::Network, site);
+    for pair in 0..pairs {
+        let (flooder, echoer) = sockets().map_err(|error| StartLoadError::Sockets {
+            kind: LoadKind::Network,
+            error,
+            remedy: "see that the loopback interface is up (`ip link set lo up`)",
+        })?;
+        let (out, back) = (sent.clone(), echoed.clone());
+        workers.repeat(&format!("flood-{pair}"), move |stop| {
+            let flooded = flood(&flooder, stop, pair, &out, &back);
+            flooded.map_err(|error| format!("the flood stopped: {error}"))
+        })?;
+        workers.repeat(&format!("echo-{pair}"), move |stop| {
+            echo(&echoer, stop).map_err(|error| format!("the echo stopped: {error}"))
+        })?;
     }
-
-    fn spawn_pair(&mut self, pair: usize, flooder: UdpSocket, echoer: UdpSocket) -> io::Result<()> {
-        let (sent, echoed) = (self.sent.clone(), self.echoed.clone());
-        let trouble = self.trouble.clone();
-        let work = move |stop: &Stop| {
-            while !stop.requested() {
-                if let Err(error) = flood(&flooder, stop, pair, &sent, &echoed) {
-                    trouble.note(|| format!("the flood stopped: {error}"));
-                }
-            }
-        };
-        self.workers.spawn(&format!("flood-{pair}"), work)?;
-        let trouble = self.trouble.clone();
-        let work = move |stop: &Stop| {
-            while !stop.requested() {
-                if let Err(error) = echo(&echoer, stop) {
-                    trouble.note(|| format!("the echo stopped: {error}"));
-                }
-            }
-        };
-        self.workers.spawn(&format!("echo-{pair}"), work)
-    }
+    let by = match pairs {
+        1 => "one pair of threads".to_owned(),
+        pairs => format!("each of {pairs} pairs of threads"),
+    };
+    Ok(Generator {
+        asked: format!(
+            "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1 and their echo, {OUTSTANDING} on their way between {by}"
+        ),
+        counters: vec![
+            Counter::new("sent", "datagrams/s", &sent),
+            Counter::new("echoed", "datagrams/s", &echoed),
+        ],
+        workers,
+    })
 }
 
 /// Two sockets that hear each other and nobody else.
@@ -138,28 +116,4 @@ fn came_nothing(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
     )
-}
-
-impl Generator for Flood {
-    fn asked(&self) -> String {
-        let by = match self.pairs {
-            1 => "one pair of threads".to_owned(),
-            pairs => format!("each of {pairs} pairs of threads"),
-        };
-        format!(
-            "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1 and their echo, {OUTSTANDING} on \
-             their way between {by}"
-        )
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        vec![
-            Counter::new("sent", "datagrams/s", &self.sent),
-            Counter::new("echoed", "datagrams/s", &self.echoed),
-        ]
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
-    }
 }

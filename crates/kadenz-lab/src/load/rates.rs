@@ -59,14 +59,22 @@ pub(super) struct Counter {
 
 impl Counter {
     pub(super) fn new(name: &'static str, unit: &'static str, tally: &Tally) -> Self {
-        let tally = tally.clone();
-        Self::from_fn(name, unit, 1.0, move || tally.sum())
+        Self::scaled(name, unit, 1.0, tally)
     }
 
     /// Counts bytes, tells megabytes.
     pub(super) fn bytes(name: &'static str, tally: &Tally) -> Self {
+        Self::scaled(name, "MB/s", 1e6, tally)
+    }
+
+    pub(super) fn scaled(
+        name: &'static str,
+        unit: &'static str,
+        counts_per_unit: f64,
+        tally: &Tally,
+    ) -> Self {
         let tally = tally.clone();
-        Self::from_fn(name, "MB/s", 1e6, move || tally.sum())
+        Self::from_fn(name, unit, counts_per_unit, move || tally.sum())
     }
 
     pub(super) fn from_fn(

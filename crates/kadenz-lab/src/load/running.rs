@@ -27,7 +27,8 @@ pub struct RunningLoad {
 /// One kind of load, with what it counted so far.
 struct Part {
     kind: LoadKind,
-    generator: Box<dyn Generator>,
+    asked: String,
+    workers: Workers,
     counters: Vec<(Counter, Meter)>,
 }
 
@@ -48,11 +49,9 @@ pub fn start(kinds: &[LoadKind], options: &LoadOptions) -> Result<RunningLoad, S
         .map(|kind| Part::open(kind, options, &site))
         .collect::<Result<Vec<_>, _>>()?;
     let watched = Arc::new(Mutex::new(parts));
-    let mut reader = Workers::new(&site);
+    let mut reader = Workers::new(first, &site);
     let seen = watched.clone();
-    reader
-        .spawn("load-rates", move |stop| read_every_second(&seen, stop))
-        .map_err(|error| StartLoadError::Thread { kind: first, error })?;
+    reader.spawn("load-rates", move |stop| read_every_second(&seen, stop))?;
     site.gate.open();
     Ok(RunningLoad {
         site,
@@ -63,9 +62,13 @@ pub fn start(kinds: &[LoadKind], options: &LoadOptions) -> Result<RunningLoad, S
 
 impl Part {
     fn open(kind: LoadKind, options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let generator = open(kind, options, site)?;
+        let Generator {
+            asked,
+            counters,
+            workers,
+        } = open(kind, options, site)?;
         let now = clock::now();
-        let counters = generator.counters().into_iter();
+        let counters = counters.into_iter();
         let counters = counters
             .map(|counter| {
                 let meter = Meter::new(now, counter.read());
@@ -74,7 +77,8 @@ impl Part {
             .collect();
         Ok(Self {
             kind,
-            generator,
+            asked,
+            workers,
             counters,
         })
     }
@@ -95,11 +99,11 @@ impl Part {
         let counters = self.counters.iter();
         LoadRates {
             kind: self.kind,
-            asked: self.generator.asked(),
+            asked: self.asked.clone(),
             rates: counters
                 .map(|(counter, meter)| counter.rate(meter))
                 .collect(),
-            trouble: self.generator.trouble().get(),
+            trouble: self.workers.trouble(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Timer interrupts, and wake-ups from CPU to CPU.
 
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use kadenz_rt::tuning::{self, CpuSet, Tuning};
 
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
-use super::workers::{Site, Trouble, Workers};
+use super::workers::{Site, Workers};
 use super::{Generator, LoadKind};
 use crate::stop::Stop;
 
@@ -23,46 +22,34 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const MAX_CPUS: u32 = 1024;
 
 /// Threads that sleep briefly on each CPU, and pairs on neighbouring CPUs that wake each other.
-pub(super) struct Alarms {
-    sleepers: usize,
-    pairs: usize,
-    sleeps: Tally,
-    handovers: Tally,
-    trouble: Trouble,
-    _workers: Workers,
-}
-
-impl Alarms {
-    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let cpus = allowed_cpus(&Root::system());
-        let sleepers = options.threads.unwrap_or(SLEEPERS_A_CPU * cpus.len());
-        let pairs = if cpus.len() > 1 { cpus.len() } else { 0 };
-        let (sleeps, handovers) = (Tally::new(sleepers), Tally::new(pairs.max(1)));
-        let mut workers = Workers::new(site);
-        let refused = |error| StartLoadError::Thread {
-            kind: LoadKind::Timer,
-            error,
-        };
-        for sleeper in 0..sleepers {
-            let (cpu, sleeps) = (cpus[sleeper % cpus.len()], sleeps.clone());
-            let work = move |stop: &Stop| on_cpu(cpu, || nap(stop, || sleeps.add(sleeper, 1)));
-            workers
-                .spawn(&format!("nap-{sleeper}"), work)
-                .map_err(refused)?;
-        }
-        for pair in 0..pairs {
-            let places = [cpus[pair], cpus[(pair + 1) % cpus.len()]];
-            spawn_pair(&mut workers, pair, places, &handovers).map_err(refused)?;
-        }
-        Ok(Self {
-            sleepers,
-            pairs,
-            sleeps,
-            handovers,
-            trouble: Trouble::default(),
-            _workers: workers,
-        })
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+    let cpus = allowed_cpus(&Root::system());
+    let sleepers = options.threads.unwrap_or(SLEEPERS_A_CPU * cpus.len());
+    let pairs = if cpus.len() > 1 { cpus.len() } else { 0 };
+    let (sleeps, handovers) = (Tally::new(sleepers), Tally::new(pairs.max(1)));
+    let mut workers = Workers::new(LoadKind::Timer, site);
+    for sleeper in 0..sleepers {
+        let (cpu, sleeps) = (cpus[sleeper % cpus.len()], sleeps.clone());
+        let work = move |stop: &Stop| on_cpu(cpu, || nap(stop, || sleeps.add(sleeper, 1)));
+        workers.spawn(&format!("nap-{sleeper}"), work)?;
     }
+    for pair in 0..pairs {
+        let places = [cpus[pair], cpus[(pair + 1) % cpus.len()]];
+        spawn_pair(&mut workers, pair, places, &handovers)?;
+    }
+    let mut counters = vec![Counter::new("slept", "wake-ups/s", &sleeps)];
+    if pairs > 0 {
+        counters.push(Counter::new("woke each other", "wake-ups/s", &handovers));
+    }
+    let asked = format!(
+        "{sleepers} threads that sleep for {} us again and again, {pairs} pairs that wake each other from CPU to CPU",
+        NAP.as_micros(),
+    );
+    Ok(Generator {
+        asked,
+        counters,
+        workers,
+    })
 }
 
 fn spawn_pair(
@@ -70,7 +57,7 @@ fn spawn_pair(
     pair: usize,
     places: [usize; 2],
     handovers: &Tally,
-) -> io::Result<()> {
+) -> Result<(), StartLoadError> {
     let turn = Arc::new(Turn::default());
     for (side, cpu) in places.into_iter().enumerate() {
         let (turn, handovers) = (turn.clone(), handovers.clone());
@@ -142,31 +129,6 @@ pub(crate) fn allowed_cpus(root: &Root) -> Vec<usize> {
         cpus.push(0);
     }
     cpus.into_iter().map(|cpu| cpu as usize).collect()
-}
-
-impl Generator for Alarms {
-    fn asked(&self) -> String {
-        format!(
-            "{} threads that sleep for {} us again and again, {} pairs that wake each other from \
-             CPU to CPU",
-            self.sleepers,
-            NAP.as_micros(),
-            self.pairs
-        )
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        let mut counters = vec![Counter::new("slept", "wake-ups/s", &self.sleeps)];
-        if self.pairs > 0 {
-            let handovers = Counter::new("woke each other", "wake-ups/s", &self.handovers);
-            counters.push(handovers);
-        }
-        counters
-    }
-
-    fn trouble(&self) -> &Trouble {
-        &self.trouble
-    }
 }
 
 #[cfg(test)]

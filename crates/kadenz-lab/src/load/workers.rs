@@ -1,12 +1,12 @@
 //! The threads of a generator: started together, at ordinary priority, ended and joined together.
 
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kadenz_rt::tuning::{self, Tuning};
 
+use super::{LoadKind, StartLoadError};
 use crate::stop::Stop;
 
 /// Opens once; until then threads wait before it.
@@ -45,14 +45,18 @@ const STACK: usize = 128 << 10;
 /// Threads that are ended and joined when this is dropped.
 #[derive(Debug)]
 pub(super) struct Workers {
+    kind: LoadKind,
     site: Site,
+    trouble: Trouble,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Workers {
-    pub(super) fn new(site: &Site) -> Self {
+    pub(super) fn new(kind: LoadKind, site: &Site) -> Self {
         Self {
+            kind,
             site: site.clone(),
+            trouble: Trouble::default(),
             threads: Vec::new(),
         }
     }
@@ -62,7 +66,7 @@ impl Workers {
         &mut self,
         name: &str,
         work: impl FnOnce(&Stop) + Send + 'static,
-    ) -> io::Result<()> {
+    ) -> Result<(), StartLoadError> {
         let site = self.site.clone();
         let thread = std::thread::Builder::new()
             .name(name.chars().take(15).collect())
@@ -74,9 +78,32 @@ impl Workers {
                 if !site.stop.requested() {
                     work(&site.stop);
                 }
-            })?;
-        self.threads.push(thread);
+            });
+        let kind = self.kind;
+        self.threads
+            .push(thread.map_err(|error| StartLoadError::Thread { kind, error })?);
         Ok(())
+    }
+
+    /// Starts a thread that does the same again and again, and goes on after a failure.
+    pub(super) fn repeat(
+        &mut self,
+        name: &str,
+        mut work: impl FnMut(&Stop) -> Result<(), String> + Send + 'static,
+    ) -> Result<(), StartLoadError> {
+        let trouble = self.trouble.clone();
+        self.spawn(name, move |stop| {
+            while !stop.requested() {
+                if let Err(what) = work(stop) {
+                    trouble.note(what);
+                }
+            }
+        })
+    }
+
+    /// The first thing that kept them from their work.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.get()
     }
 
     /// Ends and joins them.
@@ -98,22 +125,22 @@ impl Drop for Workers {
 
 /// The first thing that kept a generator from its work.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trouble(Arc<Mutex<Option<String>>>);
+struct Trouble(Arc<Mutex<Option<String>>>);
 
 /// How long a worker rests after a failure, so that what fails does not become the load.
 const REST: Duration = Duration::from_millis(50);
 
 impl Trouble {
     /// Notes what failed, if it is the first, and rests.
-    pub(super) fn note(&self, what: impl FnOnce() -> String) {
+    fn note(&self, what: String) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(what);
+            .get_or_insert(what);
         std::thread::sleep(REST);
     }
 
-    pub(super) fn get(&self) -> Option<String> {
+    fn get(&self) -> Option<String> {
         let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         text.clone()
     }
@@ -129,7 +156,7 @@ mod tests {
     fn nobody_works_before_the_gate_opens_nor_after_the_end() {
         let site = Site::default();
         let worked = Arc::new(AtomicU64::new(0));
-        let mut workers = Workers::new(&site);
+        let mut workers = Workers::new(LoadKind::Cpu, &site);
         for _ in 0..3 {
             let worked = worked.clone();
             let work = move |_: &Stop| {
@@ -147,8 +174,8 @@ mod tests {
     fn the_first_trouble_stays() {
         let trouble = Trouble::default();
         assert_eq!(trouble.get(), None);
-        trouble.note(|| "first".to_owned());
-        trouble.note(|| "second".to_owned());
+        trouble.note("first".to_owned());
+        trouble.note("second".to_owned());
         assert_eq!(trouble.get().as_deref(), Some("first"));
     }
 }

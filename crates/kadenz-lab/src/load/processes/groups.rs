@@ -10,7 +10,7 @@ use kadenz_rt::clock;
 
 use super::RECEIVERS;
 use crate::load::rates::Tally;
-use crate::load::workers::{Site, Trouble, Workers};
+use crate::load::workers::{Site, Workers};
 use crate::load::{LoadKind, StartLoadError};
 use crate::stop::Stop;
 
@@ -26,32 +26,19 @@ pub(super) fn spawn(
     workers: &mut Workers,
     groups: usize,
     messages: &Tally,
-    trouble: &Trouble,
 ) -> Result<(), StartLoadError> {
     // The first ones are made before anything begins, so that a refusal is heard of.
     let site = Site::default();
     let mut first = Some(Generation::start(groups, messages, &site)?);
-    let (messages, trouble) = (messages.clone(), trouble.clone());
-    let work = move |stop: &Stop| {
-        while !stop.requested() {
-            let generation = match first.take() {
-                Some(first) => Ok(first),
-                None => Generation::start(groups, &messages, &Site::default()),
-            };
-            match generation {
-                Ok(generation) => generation.live(stop),
-                Err(error) => trouble.note(|| error.to_string()),
-            }
-        }
-    };
-    workers.spawn("groups", work).map_err(thread_refused)
-}
-
-fn thread_refused(error: io::Error) -> StartLoadError {
-    StartLoadError::Thread {
-        kind: LoadKind::Processes,
-        error,
-    }
+    let messages = messages.clone();
+    workers.repeat("groups", move |stop| {
+        let generation = match first.take() {
+            Some(first) => Ok(first),
+            None => Generation::start(groups, &messages, &Site::default()),
+        };
+        generation.map_err(|error| error.to_string())?.live(stop);
+        Ok(())
+    })
 }
 
 /// All groups, from one killing to the next.
@@ -115,27 +102,20 @@ impl Group {
             .unzip();
         let mut it = Self {
             to_receivers: senders.into(),
-            workers: Workers::new(site),
+            workers: Workers::new(LoadKind::Processes, site),
         };
         for (n, receiver) in receivers.into_iter().enumerate() {
             let (part, messages) = (group * RECEIVERS + n, messages.clone());
             let work = move |stop: &Stop| receive(receiver, stop, || messages.add(part, 1));
-            it.spawn("receiver", work)?;
+            it.workers.spawn("receiver", work)?;
         }
         // As many senders as receivers.
         for _ in 0..RECEIVERS {
             let receivers = it.to_receivers.clone();
-            it.spawn("sender", move |stop| send(&receivers, stop))?;
+            it.workers
+                .spawn("sender", move |stop| send(&receivers, stop))?;
         }
         Ok(it)
-    }
-
-    fn spawn(
-        &mut self,
-        name: &str,
-        work: impl FnOnce(&Stop) + Send + 'static,
-    ) -> Result<(), StartLoadError> {
-        self.workers.spawn(name, work).map_err(thread_refused)
     }
 
     fn hang_up(&self) {

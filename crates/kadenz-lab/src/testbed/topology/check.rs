@@ -7,8 +7,7 @@ use kadenz_rt::beat::Rate;
 use toml::Spanned;
 
 use super::{
-    Cut, Faults, FileError, Host, Link, Node, Share, Switch, Topology, Traffic, file, limits,
-    tree,
+    Cut, Faults, FileError, Host, Link, Node, Share, Switch, Topology, Traffic, file, limits, tree,
 };
 use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
 use crate::testbed::wire::Payload;
