@@ -130,12 +130,7 @@ pub fn work(
             .recv()
             .map_err(|_| MeasuringThreadError::Lost)??;
         watch.tuned(&member.series, &measures);
-        for warning in refusals(&measures) {
-            ongoing.running.add_warning(warning);
-        }
-        for series in &member.series {
-            ongoing.running.add_series_tuning(series, measures.clone());
-        }
+        ongoing.note_tuning(&member.series, &measures);
     }
     let start = clock::now() + HEAD_START;
     for member in &hired {
@@ -283,8 +278,4 @@ fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure
         reason: None,
         remedy: None,
     }
-}
-
-pub(crate) fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
-    measures.iter().filter_map(TuningMeasure::refusal)
 }

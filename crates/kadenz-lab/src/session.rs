@@ -208,6 +208,21 @@ pub fn try_out(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<Tuning
 }
 
 impl Ongoing {
+    /// Keeps with these series what a thread asked of the machine, and warns of each refusal.
+    pub(crate) fn note_tuning<N: AsRef<str>>(
+        &self,
+        series: impl IntoIterator<Item = N>,
+        measures: &[TuningMeasure],
+    ) {
+        for warning in measures.iter().filter_map(TuningMeasure::refusal) {
+            self.running.add_warning(warning);
+        }
+        for name in series {
+            let measures = measures.to_vec();
+            self.running.add_series_tuning(name.as_ref(), measures);
+        }
+    }
+
     /// Ends the run and completes its folder.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_rt::beat::Interval;
 
+use super::MIN;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::pubsub::{
@@ -16,8 +17,6 @@ use crate::stop::Stop;
 
 /// The share of a check's time in which messages are measured: one in so many.
 const SHARE: u32 = 10;
-/// Fewer messages than this carry no p99.9, which the budget is told at.
-const MIN: u64 = 1000;
 /// Messages before the first that is measured.
 const WARM_UP: u32 = 20;
 /// How long the first message may take.
@@ -38,11 +37,7 @@ impl MessagesPlan {
     /// How many messages are measured in a check of `duration`: a tenth of its beats; none where that
     /// is too few to carry p99.9, except for a bus that was asked for.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
-        let beats = super::beats(interval, duration / SHARE);
-        match self.asked_for {
-            true => Some(beats.max(1)),
-            false => (beats >= MIN).then_some(beats),
-        }
+        super::part(interval, duration, SHARE, self.asked_for)
     }
 }
 
@@ -114,30 +109,18 @@ impl Round {
 
 /// Why a run has no messages.
 pub(super) fn too_short(interval: Interval) -> Warning {
-    let beats = u32::try_from(MIN).unwrap_or(u32::MAX);
-    let needed = interval.as_duration().saturating_mul(beats * SHARE);
-    Warning {
-        id: "no_messages".to_owned(),
-        text: format!(
-            "messages were not measured: a tenth of this check is fewer than {MIN} messages, which \
-             99.9 % needs"
-        ),
-        remedy: Some(format!(
-            "kadenz check --duration {}s",
-            needed.as_secs_f64().ceil()
-        )),
-        ..Warning::default()
-    }
+    let text = format!(
+        "messages were not measured: a tenth of this check is fewer than {MIN} messages, which 99.9 % \
+         needs"
+    );
+    super::unmeasured("no_messages", text, super::long_enough(interval, SHARE))
 }
 
 /// Why a run has no messages over a bus that nobody asked for.
 pub(super) fn refused(error: &MessagesError) -> Warning {
-    Warning {
-        id: "no_messages".to_owned(),
-        text: format!("messages were not measured: {error}"),
-        remedy: Some("kadenz check --no-messages leaves them out".to_owned()),
-        ..Warning::default()
-    }
+    let text = format!("messages were not measured: {error}");
+    let remedy = "kadenz check --no-messages leaves them out".to_owned();
+    super::unmeasured("no_messages", text, remedy)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::{OpenPortError, PortOptions, Stamping, UdpPort};
 use kadenz_rt::tuning::{self, Tuning};
 
+use super::MIN;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
@@ -22,8 +23,6 @@ use crate::udp::wiring::Wiring;
 
 /// The share of a check's time in which round trips are measured: one in so many.
 const SHARE: u32 = 5;
-/// Fewer round trips than this carry no p99.9, which the budget is told at.
-const MIN: u64 = 1000;
 /// Beats before the first that is measured: the first packet waits for ARP.
 const WARM_UP: u32 = 5;
 /// An answer that takes longer, and longer than the deadline, counts as lost.
@@ -58,11 +57,8 @@ impl NetworkPlan {
     /// None over the loopback where that is too few to carry p99.9; a peer was asked for and is
     /// measured at any length.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
-        let beats = super::beats(interval, duration / SHARE);
-        match &self.answering {
-            Answering::Loopback => (beats >= MIN).then_some(beats),
-            Answering::Peer(_) => Some(beats.max(1)),
-        }
+        let asked_for = self.answering != Answering::Loopback;
+        super::part(interval, duration, SHARE, asked_for)
     }
 }
 
@@ -212,30 +208,18 @@ impl Drop for Echoing {
 
 /// Why a run has no round trips.
 pub(super) fn too_short(interval: Interval) -> Warning {
-    let beats = u32::try_from(MIN).unwrap_or(u32::MAX);
-    let needed = interval.as_duration().saturating_mul(beats * SHARE);
-    Warning {
-        id: "no_network".to_owned(),
-        text: format!(
-            "the network was not measured: a fifth of this check is fewer than {MIN} round trips, \
-             which 99.9 % needs"
-        ),
-        remedy: Some(format!(
-            "kadenz check --duration {}s",
-            needed.as_secs_f64().ceil()
-        )),
-        ..Warning::default()
-    }
+    let text = format!(
+        "the network was not measured: a fifth of this check is fewer than {MIN} round trips, which \
+         99.9 % needs"
+    );
+    super::unmeasured("no_network", text, super::long_enough(interval, SHARE))
 }
 
 /// Why a run has no round trips over the loopback.
 pub(super) fn refused(error: &OpenPortError) -> Warning {
-    Warning {
-        id: "no_network".to_owned(),
-        text: format!("the network was not measured: {error}"),
-        remedy: Some("kadenz check --no-network leaves it out".to_owned()),
-        ..Warning::default()
-    }
+    let text = format!("the network was not measured: {error}");
+    let remedy = "kadenz check --no-network leaves it out".to_owned();
+    super::unmeasured("no_network", text, remedy)
 }
 
 #[cfg(test)]

@@ -307,12 +307,7 @@ fn note_measures(ongoing: &Ongoing, measured: &[Measured]) {
             }
             Listener::Bus(_) => continue,
         };
-        for warning in measuring_threads::refusals(&measures) {
-            ongoing.running.add_warning(warning);
-        }
-        for name in &it.series {
-            ongoing.running.add_series_tuning(name, measures.clone());
-        }
+        ongoing.note_tuning(&it.series, &measures);
     }
 }
 
@@ -348,12 +343,7 @@ fn tell_of_source(
     }
     match source.finish() {
         Ok((published, measures)) => {
-            for warning in measuring_threads::refusals(&measures) {
-                ongoing.running.add_warning(warning);
-            }
-            for name in OF_PUBLISHER {
-                ongoing.running.add_series_tuning(name, measures.clone());
-            }
+            ongoing.note_tuning(OF_PUBLISHER, &measures);
             if published.not_run > 0 {
                 let warning = measuring_threads::not_run(PUBLISH_LATENESS, published.not_run);
                 ongoing.running.add_warning(warning);

@@ -213,14 +213,7 @@ fn measure(
     } = prepared;
     let _load = suite.load()?;
     let ongoing = suite.measuring.start(run)?;
-    for name in &series {
-        ongoing
-            .running
-            .add_series_tuning(name, program.measures.clone());
-    }
-    for warning in measuring_threads::refusals(&program.measures) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.note_tuning(&series, &program.measures);
     let middleware = program.middleware.clone();
     ongoing.running.update(|run| {
         run.parameters.insert("timer".to_owned(), middleware.into());

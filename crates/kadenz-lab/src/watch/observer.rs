@@ -13,7 +13,7 @@ use kadenz_rt::tuning::Measure;
 
 use super::{Schedstat, WatchMeter, Window};
 use crate::measuring::ExperimentError;
-use crate::measuring_threads::{self, MeasuringThreadError};
+use crate::measuring_threads::MeasuringThreadError;
 use crate::session::{self, Ongoing, SessionPlan};
 use crate::stop::Stop;
 
@@ -113,12 +113,7 @@ impl Prepared {
     pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
         let ongoing = session::start(self.run, self.plan.session.interval, None)?;
         let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
-        for warning in measuring_threads::refusals(&measures) {
-            ongoing.running.add_warning(warning);
-        }
-        for series in [DELAY, WAITING] {
-            ongoing.running.add_series_tuning(series, measures.clone());
-        }
+        ongoing.note_tuning([DELAY, WAITING], &measures);
         let stop = Stop::default();
         let reader = ThreadReader::new(Root::system(), pid);
         let (every, recorders) = (self.plan.every, self.recorders);

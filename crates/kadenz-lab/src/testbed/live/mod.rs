@@ -130,10 +130,7 @@ impl Testbed {
             .name("wire".to_owned())
             .spawn(move || wire.carry(&tuned_sender))?;
         if let Ok(measures) = tuned.recv() {
-            for warning in crate::measuring_threads::refusals(&measures) {
-                ongoing.running.add_warning(warning);
-            }
-            ongoing.running.add_series_tuning(SERIES, measures);
+            ongoing.note_tuning([SERIES], &measures);
         }
         Ok(Self {
             topology: topology.clone(),

@@ -170,13 +170,7 @@ impl Prepared {
         if let Some(exchanges) = exchanges {
             receiver.tell_of_exchanges(exchanges);
         }
-        for warning in measuring_threads::refusals(&self.port_measures) {
-            ongoing.running.add_warning(warning);
-        }
-        for name in &self.received {
-            let measures = self.port_measures.clone();
-            ongoing.running.add_series_tuning(name, measures);
-        }
+        ongoing.note_tuning(&self.received, &self.port_measures);
         let received: Vec<&str> = self.received.iter().map(String::as_str).collect();
         members(measuring, plan, (self.sender, receiver), &received, result)
     }
