@@ -60,6 +60,13 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     }
 }
 
+/// With a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.collect::<String>() + letters.as_str()
+}
+
 /// A noun with its number: `1 miss`, `3 misses`.
 pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })

@@ -73,7 +73,7 @@ impl HiccupMeter {
     /// # Real-time safety
     /// No allocation, lock or system call.
     #[must_use]
-    pub fn last_omitted(&self, value_ns: i64) -> (i64, u64) {
+    pub(crate) fn last_omitted(&self, value_ns: i64) -> (i64, u64) {
         let omitted = (value_ns / self.resolution_ns - 1).max(0);
         let last_ns = value_ns - omitted * self.resolution_ns;
         (last_ns, omitted.unsigned_abs() + 1)

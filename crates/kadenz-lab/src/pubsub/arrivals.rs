@@ -73,7 +73,7 @@ impl ArrivalCounts {
     }
 
     /// Something came on the channel that is no probe.
-    pub fn heard_a_stranger(&mut self) {
+    pub(crate) fn heard_a_stranger(&mut self) {
         self.foreign += 1;
     }
 

@@ -38,7 +38,7 @@ const LONG_CHUNK: usize = 16 << 10;
 impl LatencyProbe {
     /// How much padding makes a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
     #[must_use]
-    pub fn padding_of(message_bytes: usize) -> Option<i32> {
+    pub(crate) fn padding_of(message_bytes: usize) -> Option<i32> {
         i32::try_from(message_bytes.checked_sub(MIN)?).ok()
     }
 

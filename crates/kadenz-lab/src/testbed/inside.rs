@@ -95,7 +95,7 @@ impl Inside {
 
     /// The host of an address.
     #[must_use]
-    pub fn host_of(&self, ip: IpAddr) -> Option<usize> {
+    pub(crate) fn host_of(&self, ip: IpAddr) -> Option<usize> {
         (0..self.topology.hosts.len()).find(|&host| address(&self.topology, host) == ip)
     }
 

@@ -116,7 +116,7 @@ impl Picos {
     ///
     /// # Errors
     /// [`ParseQuantityError`].
-    pub fn of_cable(text: &str) -> Result<Self, ParseQuantityError> {
+    pub(crate) fn of_cable(text: &str) -> Result<Self, ParseQuantityError> {
         CABLE.read(text).map(Self)
     }
 }
@@ -128,7 +128,7 @@ impl LinkSpeed {
 
     /// So many megabits a second, 1 to 400,000.
     #[must_use]
-    pub const fn mbit(megabits: u64) -> Option<Self> {
+    pub(crate) const fn mbit(megabits: u64) -> Option<Self> {
         let bits = megabits.saturating_mul(1_000_000);
         if bits < Self::SLOWEST || bits > Self::FASTEST {
             return None;

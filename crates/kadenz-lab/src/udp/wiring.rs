@@ -99,7 +99,7 @@ impl Wiring {
     /// The path to all devices, each with the interface to it, as [`Wiring::path`]; absent where they do
     /// not all have the same: their round trips then have no common time on the wire.
     #[must_use]
-    pub fn path_to_all<'i>(
+    pub(crate) fn path_to_all<'i>(
         &self,
         payload_bytes: u64,
         devices: impl IntoIterator<Item = (IpAddr, Option<&'i Interface>)>,

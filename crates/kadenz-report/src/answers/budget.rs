@@ -199,14 +199,17 @@ impl Budget {
             packets: one_way.count + lost,
             unanswered: lost,
             whole: Layer::new(WHOLE_MESSAGE, one_way, lost),
-            layers: layers_of(summary, &OF_MESSAGES),
+            layers: OF_MESSAGES
+                .into_iter()
+                .filter_map(|it| layer(summary, it))
+                .collect(),
         })
     }
 
     /// The budget of a run's camera frames; absent where it measured none, or has no deadline. The deadline is
     /// that of the frames' age.
     #[must_use]
-    pub fn of_frames(summary: &Summary) -> Option<Self> {
+    pub(crate) fn of_frames(summary: &Summary) -> Option<Self> {
         let age = summary.named(AGE).filter(|series| series.count > 0)?;
         let counted = summary.run.camera.as_ref();
         let missed = counted.map_or(0, |it| it.missed + it.skipped);
@@ -217,7 +220,10 @@ impl Budget {
             packets: age.count + missed,
             unanswered: missed,
             whole: Layer::new(WHOLE_FRAME, age, missed),
-            layers: layers_of(summary, &OF_FRAMES),
+            layers: OF_FRAMES
+                .into_iter()
+                .filter_map(|it| layer(summary, it))
+                .collect(),
         })
     }
 
@@ -295,20 +301,14 @@ fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
     series.series.deadline_ns.or_else(of_beat)
 }
 
-/// Those of the layers that were measured.
-fn layers_of(summary: &Summary, all: &[(&'static str, &'static str)]) -> Vec<Layer> {
-    let layer = |what: &(&'static str, &'static str)| {
-        let series = summary.named(what.1).filter(|series| series.count > 0)?;
-        Some(Layer::new(*what, series, 0))
-    };
-    all.iter().filter_map(layer).collect()
+/// A layer that was measured.
+fn layer(summary: &Summary, what: (&'static str, &'static str)) -> Option<Layer> {
+    let series = summary.named(what.1).filter(|series| series.count > 0)?;
+    Some(Layer::new(what, series, 0))
 }
 
 fn layers(summary: &Summary) -> Vec<Layer> {
-    let layer = |what: (&'static str, &'static str)| {
-        let series = summary.named(what.1).filter(|series| series.count > 0)?;
-        Some(Layer::new(what, series, 0))
-    };
+    let layer = |what| layer(summary, what);
     let stamped: Option<Vec<Layer>> = STAMPED.into_iter().map(layer).collect();
     let mut after = stamped.unwrap_or_else(|| layer(UNSTAMPED).into_iter().collect());
     for layer in &mut after {

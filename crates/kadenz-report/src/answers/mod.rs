@@ -8,6 +8,7 @@ pub mod testbed;
 use kadenz_record::run::model::{Kind, Scheduling, Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;
 
+use crate::figures::capitalised;
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{Standing, Verdict, describe};
@@ -121,11 +122,6 @@ fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<Stri
 /// Whether a series is not of this machine alone, but of its network and devices as well.
 fn of_round_trips(series: &SeriesSummary) -> bool {
     series.series.name == RESPONSE
-}
-
-fn capitalised(words: &str) -> String {
-    let first: String = words.chars().take(1).collect();
-    first.to_uppercase() + words.get(first.len()..).unwrap_or_default()
 }
 
 /// "1 kHz with a 400 us deadline".

@@ -32,7 +32,7 @@ pub struct Beside {
 /// The round trips as measured, as the model has them, and the testbed's own error, as far as each is
 /// known; nothing of a run that was not taken in a testbed.
 #[must_use]
-pub fn side_by_side(summary: &Summary) -> Vec<Beside> {
+pub(crate) fn side_by_side(summary: &Summary) -> Vec<Beside> {
     let Some(testbed) = of(summary) else {
         return Vec::new();
     };

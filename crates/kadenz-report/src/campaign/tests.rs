@@ -1,5 +1,4 @@
 use super::*;
-use crate::document::Answer as _;
 
 fn varied() -> Vec<Varied> {
     let varied = |option: &str, values: [&str; 2]| Varied {

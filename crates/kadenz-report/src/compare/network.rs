@@ -11,7 +11,7 @@ use crate::verdict::packets;
 use crate::verdict::wire::RoundTrip;
 
 /// The percentile that Enner compares.
-pub const COMPARED: Percent = Percent::P90;
+pub(crate) const COMPARED: Percent = Percent::P90;
 
 /// One run's round trips, and what they were taken with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

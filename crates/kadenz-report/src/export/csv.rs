@@ -26,12 +26,7 @@ pub(super) fn write(
             )?;
         }
     }
-    if samples.extent().truncated {
-        notes.push(format!(
-            "{}: its samples were cut off; the whole ones were exported",
-            series.name()
-        ));
-    }
+    series.note_cut(&samples, notes);
     Ok(())
 }
 

@@ -58,12 +58,7 @@ pub(super) fn write(
         rows.close()?;
     }
     file.close()?;
-    if samples.extent().truncated {
-        notes.push(format!(
-            "{}: its samples were cut off; the whole ones were exported",
-            series.name()
-        ));
-    }
+    series.note_cut(&samples, notes);
     Ok(())
 }
 

@@ -52,6 +52,16 @@ impl<'a> SeriesReader<'a> {
         Ok(self.reader.hlog(self.name())?)
     }
 
+    /// Notes that the samples that were exported are not all, if they are not.
+    pub(super) fn note_cut(&self, samples: &SamplesFile, notes: &mut Vec<String>) {
+        if samples.extent().truncated {
+            notes.push(format!(
+                "{}: its samples were cut off; the whole ones were exported",
+                self.name()
+            ));
+        }
+    }
+
     /// The samples, if they were kept.
     pub(super) fn samples(&self) -> Result<Option<SamplesFile>, ExportError> {
         if self.series.files.samples.is_none() {

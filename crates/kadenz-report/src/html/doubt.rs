@@ -4,7 +4,7 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use super::markup::Markup;
 use super::page::Page;
-use crate::figures::printed;
+use crate::figures::{capitalised, printed};
 
 /// Warnings that cost something or say what is absent, and do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
@@ -153,16 +153,6 @@ fn first_clause(text: &str) -> String {
         .iter()
         .filter_map(|it| text.find(it));
     text[..ends.min().unwrap_or(text.len())].to_owned()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
-    first + letters.as_str()
 }
 
 /// The section with all of them in full.

@@ -5,7 +5,7 @@ use kadenz_record::run::model::TuningMeasure;
 use super::doubt::Ratio;
 use super::period::Periods;
 use crate::statistics::{Percent, Percentile};
-use crate::summary::{SeriesSummary, Summary};
+use crate::summary::Summary;
 use crate::verdict::Verdict;
 use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series};
 
@@ -91,7 +91,7 @@ impl Cell {
             stddev_ns: series.stddev_ns,
             percentiles: series.percentiles.clone(),
             verdict: series.verdict,
-            periods: periods.and_then(of_jitter),
+            periods: periods.and_then(Periods::of),
             excess_ns: periods.and_then(|jitter| jitter.percentile(Percent::P99_9)),
             against_none: None,
             lacking: combination
@@ -125,10 +125,4 @@ fn is_granted(measure: Measure, tuning: &[TuningMeasure]) -> bool {
         .filter(|told| measure.is_told_by(&told.name))
         .peekable();
     told.peek().is_some() && told.all(|told| told.ok)
-}
-
-fn of_jitter(jitter: &SeriesSummary) -> Option<Periods> {
-    let ends = jitter.min_ns.zip(jitter.max_ns)?;
-    let interval = jitter.series.expected_interval_ns?;
-    Periods::new(&jitter.distribution, ends, interval)
 }

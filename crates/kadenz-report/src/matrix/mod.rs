@@ -197,17 +197,10 @@ impl Matrix {
 
     /// Which combination is best, and whether that is Yoon's order, in words.
     #[must_use]
-    pub fn ranking_words(&self) -> Vec<String> {
+    pub(crate) fn ranking_words(&self) -> Vec<String> {
         let of = |ranking: &Ranking| [words::ranking(ranking), words::paper(ranking)];
         self.rankings.iter().flat_map(of).flatten().collect()
     }
-}
-
-/// What a pair of Yoon's order says here: "MC better than M: as in Yoon, 12 times lower
-/// (95 %: 10 to 14)".
-#[must_use]
-pub fn paper_pair_words(pair: &PaperPair) -> String {
-    words::paper_pair(pair)
 }
 
 /// Below this a lateness says more of the clock than of the machine.

@@ -8,6 +8,7 @@ use super::doubt::Ratio;
 use super::ranking::{PaperPair, Ranking, Reproduced};
 use super::recommend::{Candidate, Keeping, Question, RecommendationStanding};
 use crate::compare::times;
+use crate::figures::capitalised;
 use crate::numbers;
 use crate::verdict::{Assumption, Verdict, describe};
 use kadenz_record::run::matrix::{Combination, Load, Measure};
@@ -63,7 +64,7 @@ fn keeps(question: &Question<'_>, best: &Candidate<'_>) -> String {
             "Nothing is needed: without any tuning this machine keeps {asked} {loads}: {enough}"
         );
     }
-    let words = capital(&best.combination.words());
+    let words = capitalised(&best.combination.words());
     let name = best.combination;
     let verb = if best.combination.measures().count() > 1 {
         "are"
@@ -77,7 +78,7 @@ fn keeps(question: &Question<'_>, best: &Candidate<'_>) -> String {
 
 fn so_far(question: &Question<'_>, best: &Candidate<'_>, more: u64) -> String {
     let (asked, loads) = (asked(question), loads(question.loads));
-    let name = capital(&named(best.combination));
+    let name = capitalised(&named(best.combination));
     let needed = question.samples_needed();
     let missing: Vec<String> = best
         .cells
@@ -121,7 +122,7 @@ fn none_keeps(
     let name = named(best.combination);
     format!(
         "{first} {} comes closest: {} {}{}. {DOCTOR}",
-        capital(&name),
+        capitalised(&name),
         describe(&verdict),
         cell.load.words(),
         beyond(cell, &verdict),
@@ -413,13 +414,5 @@ fn named(combination: Combination) -> String {
     match combination {
         Combination::NONE => "no tuning".to_owned(),
         other => format!("{other} ({})", other.words()),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().collect::<String>() + letters.as_str(),
-        None => String::new(),
     }
 }

@@ -48,10 +48,10 @@ pub(crate) use words::{ABOUT, confidence};
 pub use words::{describe, told};
 
 /// A mode is told where chance alone makes one anywhere in the record with this probability at most.
-pub const MAX_CHANCE: f64 = 0.02;
+pub(crate) const MAX_CHANCE: f64 = 0.02;
 
 /// Fewest occurrences of a mode: two intervals that agree.
-pub const MIN_OCCURRENCES: u64 = 3;
+pub(crate) const MIN_OCCURRENCES: u64 = 3;
 
 /// A value and when it was due, both in nanoseconds; times count from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

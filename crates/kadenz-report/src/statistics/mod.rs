@@ -16,8 +16,8 @@ pub(crate) use distribution::value_at_rank;
 pub(crate) use distribution::{Percentiles, by_name, by_name_at_least};
 pub use distribution::{count, distribution, percentile, percentiles};
 pub use kadenz_record::histogram::{ParsePercentError, Percent};
+pub use moments::Extremes;
 pub use moments::Moments;
-pub use moments::{EXTREMES, Extremes};
 pub use samples::SampleMeter;
 pub use student::RatioInterval;
 
@@ -61,7 +61,7 @@ impl Percentile {
     /// By which share the true value may lie below the one that is told, where a coarse log leaves more
     /// open than a run of Kadenz does.
     #[must_use]
-    pub fn coarseness(&self) -> Option<f64> {
+    pub(crate) fn coarseness(&self) -> Option<f64> {
         let open = self.value_ns.abs_diff(self.at_least_ns) as f64;
         let share = open / self.value_ns.unsigned_abs().max(1) as f64;
         // Of values of few nanoseconds the clock tells no more.

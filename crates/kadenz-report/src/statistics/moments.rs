@@ -76,7 +76,7 @@ impl Moments {
 }
 
 /// How many extremes are kept at either end, as Sticha's test suites list them.
-pub const EXTREMES: usize = 10;
+pub(crate) const EXTREMES: usize = 10;
 
 /// Keeps the ten highest and the ten lowest values of a stream, in constant memory.
 ///

@@ -4,6 +4,7 @@ use kadenz_record::run::messages::{Messages, Subscriber};
 
 use super::bounded;
 use super::groups::of_rows;
+use super::packets::or_none;
 use crate::numbers;
 
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
@@ -64,10 +65,6 @@ pub fn answer(messages: &Messages) -> String {
             numbers::percentage(rate),
             if lost == 1 { "was" } else { "were" },
         ),
-    };
-    let or_none = |count: u64| match count {
-        0 => "none".to_owned(),
-        count => numbers::thousands(count),
     };
     let mut text = format!(
         "Of {} messages of {} B{to} over {} {lost}; {} came twice, {} out of order.",

@@ -76,7 +76,7 @@ impl Verdict {
     /// As [`Verdict::new`], with the parts of the run in order of time: its misses are then not taken as
     /// independent, but as grouped as they were.
     #[must_use]
-    pub fn of_blocks(
+    pub(crate) fn of_blocks(
         limit_ns: u64,
         count: u64,
         misses: u64,

@@ -89,7 +89,7 @@ fn in_a_row(total: &Flow) -> String {
     }
 }
 
-fn or_none(count: u64) -> String {
+pub(super) fn or_none(count: u64) -> String {
     match count {
         0 => "none".to_owned(),
         count => numbers::thousands(count),

@@ -54,7 +54,7 @@ pub use switch::MAX_ADDRESSES;
 
 /// What a host may hold of frames that its link has not carried yet, in bytes: more than the queue
 /// of an interface of Linux has (1000 frames).
-pub const HOST_BUFFER: ByteSize = ByteSize(4 << 20);
+pub(crate) const HOST_BUFFER: ByteSize = ByteSize(4 << 20);
 
 /// A frame that has wholly arrived at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl<T: Clone> Fabric<T> {
 
     /// Lets every switch know where each host is, as after each has spoken once: a switch floods what
     /// it does not know. The hosts are known by [`Mac::of_host`].
-    pub fn introduce_hosts(&mut self) {
+    pub(crate) fn introduce_hosts(&mut self) {
         for host in 0..self.host_lanes.len() {
             let mut ways = vec![self.host_lanes[host]];
             while let Some(lane) = ways.pop() {

@@ -115,7 +115,7 @@ pub enum ModelError {
 }
 
 /// Round trips of one model at most: 40 devices at 1 kHz for nearly two minutes.
-pub const MAX_ROUND_TRIPS: u64 = 4_000_000;
+pub(crate) const MAX_ROUND_TRIPS: u64 = 4_000_000;
 
 /// Computes every round trip.
 ///

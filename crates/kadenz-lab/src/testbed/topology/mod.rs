@@ -26,7 +26,7 @@ use super::wire::Payload;
 use crate::file_error;
 
 pub use crate::file_error::FileError;
-pub use tree::{SpanningTree, path_cost};
+pub use tree::SpanningTree;
 
 /// A checked topology.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +186,7 @@ pub mod limits {
     /// Links.
     pub const LINKS: usize = 128;
     /// Cuts.
-    pub const CUTS: usize = 64;
+    pub(crate) const CUTS: usize = 64;
     /// Kinds of other traffic.
     pub const TRAFFIC: usize = 16;
     /// Letters of a name: what an interface of the kernel may be called.
@@ -317,7 +317,7 @@ impl Bursts {
 
     /// When the next burst is due; `None` without traffic.
     #[must_use]
-    pub fn next_time(&self) -> Option<Picos> {
+    pub(crate) fn next_time(&self) -> Option<Picos> {
         self.kinds.iter().map(|(at, _)| *at).min()
     }
 

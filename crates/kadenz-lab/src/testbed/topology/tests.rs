@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::tree::path_cost;
 use super::*;
 
 const PAIR: &str = "name = 'pair'\n[[host]]\nname = 'a'\n[[host]]\nname = 'b'\n\

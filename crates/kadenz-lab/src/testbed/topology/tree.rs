@@ -17,7 +17,7 @@ pub struct SpanningTree {
 /// What a link costs: 20 Tbit/s by its speed, the recommendation of IEEE 802.1D-2004, clause
 /// 17.14, table 17-3.
 #[must_use]
-pub const fn path_cost(speed: LinkSpeed) -> u64 {
+pub(crate) const fn path_cost(speed: LinkSpeed) -> u64 {
     20_000_000_000_000 / speed.bits_per_second()
 }
 

@@ -21,13 +21,13 @@ use crate::testbed::quantity::{LinkSpeed, Picos};
 pub use chain::{Burst, Chain, NoLinkError, Reply};
 
 /// Preamble (7) and start of frame (1), in bytes: IEEE 802.3-2018, clause 3.1.1.
-pub const PREAMBLE: u32 = 8;
+pub(crate) const PREAMBLE: u32 = 8;
 /// The shortest gap between two frames, 96 bits, in bytes: IEEE 802.3-2018, clause 4.4.2.
 pub const GAP: u32 = 12;
 /// UDP's header in bytes: RFC 768.
-pub const UDP_HEADER: u32 = 8;
+pub(crate) const UDP_HEADER: u32 = 8;
 /// IPv4's header without options, in bytes: RFC 791, section 3.1.
-pub const IPV4_HEADER: u32 = 20;
+pub(crate) const IPV4_HEADER: u32 = 20;
 
 /// Destination, source and type, in bytes.
 const ETHERNET_HEADER: u32 = 14;
@@ -146,7 +146,7 @@ impl EthernetFrame {
     /// The frame of these bytes as a program sees them: from the destination on, without check
     /// sequence, perhaps without padding.
     #[must_use]
-    pub const fn of_bytes(bytes: u32) -> Self {
+    pub(crate) const fn of_bytes(bytes: u32) -> Self {
         let length = bytes.saturating_add(CHECK_SEQUENCE);
         Self(if length < MIN { MIN } else { length })
     }

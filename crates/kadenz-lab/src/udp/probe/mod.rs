@@ -158,7 +158,7 @@ impl ProbePlan {
     /// # Real-time safety
     /// Not real-time safe: the system is asked for its CPUs.
     #[must_use]
-    pub fn spins_for(&self) -> Duration {
+    pub(crate) fn spins_for(&self) -> Duration {
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         match self.receiving {
             SocketReceiving::Spinning if cpus > 1 => MAX_SPIN.min(self.interval.as_duration() / 5),
@@ -168,7 +168,7 @@ impl ProbePlan {
 
     /// Whether the thread that sends receives, too.
     #[must_use]
-    pub fn on_one_thread(&self) -> bool {
+    pub(crate) fn on_one_thread(&self) -> bool {
         self.looping == Loop::Closed || self.receiving == SocketReceiving::Spinning
     }
 

@@ -93,7 +93,7 @@ impl FailIf {
 
     /// Whether it needs a baseline.
     #[must_use]
-    pub fn is_relative(&self) -> bool {
+    pub(crate) fn is_relative(&self) -> bool {
         !matches!(self.limit, Limit::Absolute(_))
     }
 }

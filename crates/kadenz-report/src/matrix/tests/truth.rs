@@ -114,7 +114,7 @@ fn the_paper_s_order_is_judged_where_its_pairs_were_measured() {
     let pairs: Vec<String> = matrix.rankings[0]
         .paper
         .iter()
-        .map(paper_pair_words)
+        .map(words::paper_pair)
         .collect();
     assert_eq!(pairs.len(), 2, "{pairs:?}");
     assert!(
