@@ -9,16 +9,15 @@
 //! is how many records are made of each noise, `SAMPLES` their length, for shorter ones.
 
 mod noises;
-mod watch;
 
 use std::error::Error;
+use std::fs;
 
 use kadenz_report::modes::sim::{Planted, Recipe};
-use kadenz_report::modes::{Mode, ModeKind};
+use kadenz_report::modes::{Finder, Mode, ModeKind, Point};
 use serde_json::{Value, json};
 
 use noises::Surroundings;
-use watch::{Watched, watched};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -216,4 +215,61 @@ fn megabytes(day: &Watched) -> String {
 #[allow(clippy::print_stdout, reason = "the result of the example")]
 fn say(line: &str) {
     println!("{line}");
+}
+
+/// Points that are made before the clock of the search goes on.
+const CHUNK: usize = 1 << 16;
+
+/// What was found, and what that cost.
+struct Watched {
+    modes: Vec<Mode>,
+    /// What the search took of a CPU, without making the record; NaN where the system does not tell.
+    cpu_s: f64,
+    /// The most memory the process held, where the system tells.
+    peak_bytes: Option<u64>,
+}
+
+/// Searches a record as it is made.
+fn watched(recipe: &Recipe) -> Watched {
+    // Sets the peak back, where the system can.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    let mut finder = Finder::new(Some(recipe.interval_ns.cast_unsigned()));
+    let mut points = recipe.points();
+    let mut chunk: Vec<Point> = Vec::with_capacity(CHUNK);
+    let mut spent_s = 0.0;
+    loop {
+        chunk.clear();
+        chunk.extend(points.by_ref().take(CHUNK));
+        if chunk.is_empty() {
+            break;
+        }
+        let begun_s = cpu_time_s();
+        chunk.iter().for_each(|&point| finder.take(point));
+        spent_s += cpu_time_s() - begun_s;
+    }
+    let begun_s = cpu_time_s();
+    let found = finder.finish();
+    Watched {
+        modes: found.modes,
+        cpu_s: spent_s + cpu_time_s() - begun_s,
+        peak_bytes: peak_bytes(),
+    }
+}
+
+/// How long this thread was on a CPU.
+fn cpu_time_s() -> f64 {
+    let schedule = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = schedule
+        .split(' ')
+        .next()
+        .and_then(|it| it.parse::<f64>().ok());
+    ns.map_or(f64::NAN, |it| it / 1e9)
+}
+
+fn peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }

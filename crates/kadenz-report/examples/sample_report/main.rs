@@ -13,7 +13,6 @@
 //! - `matrix.html`: a matrix of 18 cells like Yoon's, two minutes each;
 //! - `partial.html`: a matrix that was interrupted where no CPU could be shielded.
 
-mod chance;
 mod runs;
 mod tally;
 

@@ -1,4 +1,4 @@
-//! Intervals of ratios between two runs.
+//! Intervals of ratios between two runs, and the cells of consecutive intervals that they are taken from.
 //!
 //! The error of a mean or of the share beyond a percentile comes from the cells of a run, which need
 //! not be independent (see [`crate::statistics::batch_means`]). The bounds of a percentile are those
@@ -10,12 +10,16 @@
 //! the ratio, on logarithms.
 
 use std::fmt;
+use std::io::BufRead;
 
-use super::cells::Cells;
+use kadenz_record::histogram::{Histogram, SignedHistogram};
+use kadenz_record::hlog::reader::IntervalLog;
+use kadenz_record::run::folder::{EARLY_TAG, RunReader};
+
 use super::{MIN_BEYOND, Metric};
 use crate::statistics::batch_means::{MIN_VALUES, Spread, spread};
-use crate::statistics::{Percent, SignedBucket, count, student};
-use crate::summary::SeriesSummary;
+use crate::statistics::{Percent, SignedBucket, count, distribution, student};
+use crate::summary::{SeriesSummary, make_room};
 
 /// Why a ratio has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +162,71 @@ pub(super) fn ratio(
         .ln()
         .hypot((ours.value / ours_low).ln());
     Ok((ratio * (-below).exp(), ratio * above.exp()))
+}
+
+/// At most so many cells: a day in intervals of a second makes cells of 3.6 minutes.
+pub(crate) const MAX_CELLS: usize = 400;
+
+/// The distribution of each cell of a series, in order of time.
+pub(crate) type Cells = Vec<Vec<SignedBucket>>;
+
+/// Reads the cells of a series, at most so many, of whose log the number of intervals is known.
+///
+/// # Errors
+/// Why the log cannot be read, with the series: there is no confidence interval then.
+pub(crate) fn read(
+    folder: &std::path::Path,
+    series: &str,
+    intervals: usize,
+    most: usize,
+) -> Result<Cells, String> {
+    let because = |error: &dyn std::error::Error| {
+        format!("no confidence intervals for {series}: its log cannot be read: {error}")
+    };
+    let reader = RunReader::open(folder).map_err(|error| because(&error))?;
+    let log = reader.hlog(series).map_err(|error| because(&error))?;
+    Ok(cut(log, intervals.div_ceil(most)))
+}
+
+fn cut<R: BufRead>(log: IntervalLog<R>, each: usize) -> Cells {
+    let each = each.max(1);
+    let mut cells = Vec::new();
+    let mut cell = SignedHistogram::new();
+    let mut scratch = Histogram::new();
+    let mut begun = 0;
+    for interval in log.flatten() {
+        let early = match interval.tag.as_deref() {
+            None => false,
+            Some(EARLY_TAG) => true,
+            Some(_) => continue,
+        };
+        if !early {
+            begun += 1;
+            if begun > each {
+                close(&mut cells, &mut cell);
+                begun = 1;
+            }
+        }
+        let side = if early {
+            &mut cell.early
+        } else {
+            &mut cell.late
+        };
+        // A damaged line is left out here as it is in the summary, which warns of it.
+        if interval.histogram.decode_into(&mut scratch).is_ok() {
+            make_room(side, scratch.layout());
+            side.add(&scratch);
+        }
+    }
+    close(&mut cells, &mut cell);
+    cells
+}
+
+fn close(cells: &mut Cells, cell: &mut SignedHistogram) {
+    if !cell.is_empty() {
+        cells.push(distribution(cell));
+        cell.reset();
+    }
 }
 
 #[cfg(test)]

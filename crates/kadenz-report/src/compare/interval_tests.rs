@@ -1,5 +1,7 @@
 //! How often pairs of runs of one source are marked, and whether a real shift is found.
 
+use kadenz_record::hlog::writer::IntervalLogWriter;
+
 use super::*;
 use crate::statistics::random::Random;
 
@@ -48,7 +50,7 @@ impl Source {
             values.push((0..RATE).map(sample).collect());
         }
         let cells: Cells = values
-            .chunks(seconds.div_ceil(crate::compare::cells::MAX_CELLS))
+            .chunks(seconds.div_ceil(crate::compare::interval::MAX_CELLS))
             .map(|cell| buckets(cell.concat()))
             .collect();
         (summary(buckets(values.concat())), cells)
@@ -229,4 +231,39 @@ fn table_of_how_often_runs_of_one_source_are_marked() {
             );
         }
     }
+}
+
+fn log(intervals: u64) -> IntervalLog<std::io::Cursor<Vec<u8>>> {
+    let mut writer = IntervalLogWriter::new(Vec::new(), 0.0).unwrap();
+    for second in 0..intervals {
+        let mut histogram = Histogram::new();
+        histogram.record_n(1000, second + 1);
+        writer.append(None, second as f64, 1.0, &histogram).unwrap();
+        writer
+            .append(Some(EARLY_TAG), second as f64, 1.0, &histogram)
+            .unwrap();
+    }
+    IntervalLog::from_reader(std::io::Cursor::new(writer.into_inner()))
+}
+
+fn counts(cells: &Cells) -> Vec<u64> {
+    cells
+        .iter()
+        .map(|cell| crate::statistics::count(cell))
+        .collect()
+}
+
+#[test]
+fn early_lines_stay_with_their_interval() {
+    let cells = cut(log(3), 1);
+    assert_eq!(counts(&cells), [2, 4, 6]);
+    assert_eq!((cells[1][0].high_ns, cells[1][1].low_ns), (-1000, 1000));
+}
+
+#[test]
+fn a_long_run_makes_no_more_cells_than_are_needed() {
+    let cells = cut(log(900), 900_usize.div_ceil(MAX_CELLS));
+    assert_eq!(cells.len(), 300);
+    assert_eq!(counts(&cells)[0], 2 * (1 + 2 + 3));
+    assert_eq!(counts(&cells).iter().sum::<u64>(), 900 * 901);
 }

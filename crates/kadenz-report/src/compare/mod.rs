@@ -1,10 +1,9 @@
 //! Two or more runs side by side: ratios with confidence, what differs between the machines, and
 //! expressions that decide an exit code.
 
-pub(crate) mod cells;
 mod differences;
 pub mod fail_if;
-mod interval;
+pub(crate) mod interval;
 mod metric;
 pub mod network;
 mod words;
@@ -16,7 +15,7 @@ pub use network::NetworkRow;
 
 use std::fmt;
 
-use cells::Cells;
+use interval::Cells;
 use interval::Estimate;
 
 use crate::numbers;
@@ -293,7 +292,7 @@ impl<'a> Side<'a> {
         let (cells, unread) = if metrics.is_empty() || intervals == 0 {
             (Cells::new(), None)
         } else {
-            match cells::read(&runs[run].folder, name, intervals, cells::MAX_CELLS) {
+            match interval::read(&runs[run].folder, name, intervals, interval::MAX_CELLS) {
                 Ok(cells) => (cells, None),
                 Err(error) => (Cells::new(), Some(error)),
             }

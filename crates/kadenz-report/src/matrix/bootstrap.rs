@@ -10,7 +10,7 @@
 //! the bootstrap with dependent data", Biometrika 82 (1995); percentile intervals after B. Efron,
 //! "Better bootstrap confidence intervals" (1987), without his corrections.
 
-use crate::compare::cells::Cells;
+use crate::compare::interval::Cells;
 use crate::statistics::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 

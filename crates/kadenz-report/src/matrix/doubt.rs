@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::bootstrap::{draw, interval};
 use super::json::RatioOutput;
 use crate::compare::MIN_BEYOND;
-use crate::compare::cells::{self, Cells};
+use crate::compare::interval::{self, Cells};
 use crate::statistics::Percent;
 use crate::statistics::random::Random;
 use crate::summary::{SeriesSummary, Summary};
@@ -126,7 +126,7 @@ pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
         let series = &summary.series[place];
         let name = &series.series.name;
         // Of a log that cannot be read the summary warns.
-        let cells = cells::read(&summary.folder, name, series.intervals.len(), MAX_CELLS);
+        let cells = interval::read(&summary.folder, name, series.intervals.len(), MAX_CELLS);
         Figures::new(series, &cells.unwrap_or_default(), place as u64)
     };
     let threads = available_parallelism().map_or(1, NonZero::get).min(8);

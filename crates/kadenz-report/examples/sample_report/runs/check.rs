@@ -12,8 +12,7 @@ use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
 use super::{clock, command, granted, host, warning};
-use crate::chance::Chance;
-use crate::tally::Tally;
+use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: i64 = 1_000_000;
 const CYCLES: u64 = 60_000;

@@ -5,8 +5,7 @@ use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::{clock, command, host, warning};
-use crate::chance::Chance;
-use crate::tally::Tally;
+use crate::tally::{Chance, Tally};
 
 const DAY_S: u32 = 86_400;
 const DRAWS: u64 = 12;

@@ -6,8 +6,7 @@ use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
 use super::warning;
-use crate::chance::Chance;
-use crate::tally::Tally;
+use crate::tally::{Chance, Tally};
 
 /// Names that try to leave the text they stand in.
 const NAMES: [&str; 10] = [

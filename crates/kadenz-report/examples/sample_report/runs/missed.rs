@@ -13,8 +13,7 @@ use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::check::{self, Lateness};
 use super::{granted, network, tune, warning};
-use crate::chance::Chance;
-use crate::tally::Tally;
+use crate::tally::{Chance, Tally};
 
 const MESSAGES: u64 = 6000;
 

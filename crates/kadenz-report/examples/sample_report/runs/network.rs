@@ -8,8 +8,7 @@ use kadenz_record::run::network::{
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::{clock, command, granted, host};
-use crate::chance::Chance;
-use crate::tally::Tally;
+use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: u64 = 1_000_000;
 const PACKETS: u64 = 12_000;

@@ -16,7 +16,7 @@ use kadenz_report::summary::Summary;
 use serde_json::json;
 
 use super::{clock, command, granted, host, warning};
-use crate::chance::Chance;
+use crate::tally::Chance;
 
 const PERIOD_NS: u64 = 1_000_000;
 const DEADLINE_NS: u64 = 400_000;

@@ -1,7 +1,7 @@
 //! Contributions of which the truth is known.
 
 use super::*;
-use crate::compare::cells::Cells;
+use crate::compare::interval::Cells;
 use crate::statistics::SignedBucket;
 use crate::statistics::random::Random;
 
