@@ -86,8 +86,10 @@ fn table(labels: &[&'static str], columns: &[Column], style: Style) -> Text {
 
 /// All labels in the order of the figures.
 fn labels(columns: &[Column]) -> Vec<&'static str> {
-    LABELS
+    FIRST
         .into_iter()
+        .chain(PERCENTILE_LABELS)
+        .chain(REST)
         .filter(|label| columns.iter().any(|column| column.find(label).is_some()))
         .collect()
 }
@@ -105,23 +107,11 @@ const PERCENTILE_LABELS: [&str; 10] = [
     "99.9999999 %",
 ];
 
-const LABELS: [&str; 33] = [
-    "samples",
-    "early",
-    "dropped",
-    "min",
-    "mean",
-    "stddev",
-    "50 %",
-    "90 %",
-    "99 %",
-    "99.9 %",
-    "99.99 %",
-    "99.999 %",
-    "99.9999 %",
-    "99.99999 %",
-    "99.999999 %",
-    "99.9999999 %",
+/// Before the percentiles.
+const FIRST: [&str; 6] = ["samples", "early", "dropped", "min", "mean", "stddev"];
+
+/// Behind them.
+const REST: [&str; 17] = [
     "max",
     "(max-mean)/stddev",
     "total hiccups",
