@@ -123,7 +123,7 @@ impl SuitePlan {
 /// Runs the cyclic timer suite (thesis, section 4.2).
 ///
 /// # Errors
-/// [`ExperimentError`], also for [`Overrun::Stop`](kadenz_rt::beat::Overrun::Stop); rights that are missing are no error
+/// [`ExperimentError`], also for [`Overrun::Stop`]; rights that are missing are no error
 /// but a warning in the run.
 pub fn cyclic_suite(
     suite: &SuitePlan,

@@ -80,7 +80,7 @@ pub enum SocketReceiving {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
-    /// The thread that sent asks again and again for a while ([`ProbePlan::spins_for`]); then the
+    /// The thread that sent asks again and again for a while (`ProbePlan::spins_for`); then the
     /// kernel wakes it. Open loop, too, is one thread then.
     Spinning,
     /// The thread asks again and again: no wake-up, and a whole CPU.
