@@ -19,12 +19,13 @@ pub fn shipped<'a>(path: &str, code: &'a str) -> &'a str {
     if path.contains("/tests/") || path.ends_with("/tests.rs") {
         return "";
     }
-    let module = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub mod "];
-    module
-        .iter()
-        .filter_map(|it| code.find(it))
-        .min()
-        .map_or(code, |end| &code[..end])
+    let is_module = |it: &str| {
+        let line = it.lines().nth(1).unwrap_or_default();
+        (line.starts_with("mod ") || line.starts_with("pub mod ")) && line.contains('{')
+    };
+    code.match_indices("#[cfg(test)]\n")
+        .find(|(at, _)| is_module(&code[*at..]))
+        .map_or(code, |(at, _)| &code[..at])
 }
 
 struct Scan<'a> {
@@ -244,6 +245,8 @@ mod tests {
             shipped("crates/a/src/d.rs", "#[cfg(test)]\nuse x;\nfn e() {}"),
             "#[cfg(test)]\nuse x;\nfn e() {}"
         );
+        let declared = "#[cfg(test)]\nmod tests;\nfn e() {}\n";
+        assert_eq!(shipped("crates/a/src/d.rs", declared), declared);
     }
 
     #[test]
