@@ -36,9 +36,9 @@ use crate::text_file;
 pub use crate::text_file::FileError;
 
 /// Most axes of a file.
-pub const MAX_AXES: usize = 200;
+pub(crate) const MAX_AXES: usize = 200;
 /// Most moves of an axis.
-pub const MAX_MOVES: usize = 1000;
+pub(crate) const MAX_MOVES: usize = 1000;
 /// Longest file that is read, in bytes.
 const MAX: u64 = 4 * 1024 * 1024;
 

@@ -73,7 +73,7 @@ impl Command {
 
     /// The command of that number, if there is one.
     #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
@@ -85,7 +85,7 @@ impl Command {
 
     /// How it finds its SubDevices.
     #[must_use]
-    pub const fn addressing(self) -> Addressing {
+    pub(crate) const fn addressing(self) -> Addressing {
         match self {
             Self::Nop => Addressing::None,
             Self::Aprd | Self::Apwr | Self::Aprw | Self::Armw => Addressing::Position,

@@ -27,7 +27,7 @@ pub enum Protocol {
 impl Protocol {
     /// The protocol of that number, if there is one.
     #[must_use]
-    pub const fn from_number(number: u8) -> Option<Self> {
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Error,
             1 => Self::Aoe,

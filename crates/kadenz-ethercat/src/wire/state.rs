@@ -19,7 +19,7 @@ pub enum State {
 impl State {
     /// The state of that number, if it is one.
     #[must_use]
-    pub const fn from_number(number: u8) -> Option<Self> {
+    pub(crate) const fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Init),
             2 => Some(Self::PreOp),
@@ -82,7 +82,7 @@ impl AlControl {
 
     /// Asks for a state and acknowledges the error that stands.
     #[must_use]
-    pub const fn acknowledge(state: State) -> Self {
+    pub(crate) const fn acknowledge(state: State) -> Self {
         Self(state as u16 | 0x10)
     }
 

@@ -206,7 +206,7 @@ fn boot(kernel: &dyn Kernel) -> String {
 
 /// Where the journal of this machine lies: `/run/kadenz`, or where `KADENZ_JOURNAL_FOLDER` says.
 #[must_use]
-pub fn journal_folder() -> PathBuf {
+pub(crate) fn journal_folder() -> PathBuf {
     std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
 }
 

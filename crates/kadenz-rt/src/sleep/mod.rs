@@ -70,7 +70,7 @@ pub struct SleeperOptions {
 
 impl SleeperOptions {
     /// 50 us: above the wake-up latency of an idle machine, and a twentieth of a 1 ms cycle.
-    pub const DEFAULT_SPIN_MARGIN: Duration = Duration::from_micros(50);
+    pub(crate) const DEFAULT_SPIN_MARGIN: Duration = Duration::from_micros(50);
 }
 
 impl Default for SleeperOptions {

@@ -75,13 +75,6 @@ impl Tuning {
         self.lock_memory = true;
         self
     }
-
-    /// As before, on these CPUs alone.
-    #[must_use]
-    pub fn on_cpus(mut self, cpus: CpuSet) -> Self {
-        self.cpus = Some(cpus);
-        self
-    }
 }
 
 /// One thing asked for, and what became of it.

@@ -219,7 +219,7 @@ impl<'m> CycleContext<'m> {
 
     /// The inputs of the device at a position; empty for one without, and for none.
     #[must_use]
-    pub fn inputs_of(&self, device: usize) -> &[u8] {
+    pub(crate) fn inputs_of(&self, device: usize) -> &[u8] {
         let share = self.cycle.layout().shares.get(device);
         share.map_or(&[], |it| &self.cycle.inputs()[it.inputs.clone()])
     }

@@ -89,7 +89,7 @@ impl CycleReport<'_> {
 
     /// Wake-up latency in ns: actual less intended beginning.
     #[must_use]
-    pub fn wake_up_ns(&self) -> i64 {
+    pub(crate) fn wake_up_ns(&self) -> i64 {
         self.woken.since(self.intended)
     }
 

@@ -39,11 +39,6 @@ impl<T: FnMut(&Step)> Follow<T> {
     pub const fn last(&self) -> Step {
         self.regulator.last()
     }
-
-    /// The regulator, to let it begin anew when clocks were set.
-    pub const fn regulator_mut(&mut self) -> &mut Regulator {
-        &mut self.regulator
-    }
 }
 
 impl<T: FnMut(&Step)> Phase for Follow<T> {

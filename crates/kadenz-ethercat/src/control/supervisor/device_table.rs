@@ -298,7 +298,7 @@ impl DeviceTable {
     ///
     /// # Errors
     /// [`ObjectError`].
-    pub fn describe_entry(
+    pub(crate) fn describe_entry(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,
@@ -313,7 +313,7 @@ impl DeviceTable {
     ///
     /// # Errors
     /// [`ObjectError`].
-    pub fn unit_of_entry(
+    pub(crate) fn unit_of_entry(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,

@@ -28,7 +28,7 @@ pub struct Point {
 impl Point {
     /// At rest there.
     #[must_use]
-    pub const fn at_rest(position: f64) -> Self {
+    pub(crate) const fn at_rest(position: f64) -> Self {
         Self {
             position,
             velocity: 0.0,
@@ -49,7 +49,7 @@ pub struct Limits {
 impl Limits {
     /// Whether both are finite and above 0.
     #[must_use]
-    pub fn make_sense(&self) -> bool {
+    pub(crate) fn make_sense(&self) -> bool {
         let good = |it: f64| it.is_finite() && it > 0.0;
         good(self.velocity) && good(self.acceleration)
     }

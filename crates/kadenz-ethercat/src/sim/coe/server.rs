@@ -90,7 +90,7 @@ impl CoeServer {
     }
 
     /// Number for the next message that nobody asked for.
-    pub fn next_counter(&mut self) -> Counter {
+    pub(crate) fn next_counter(&mut self) -> Counter {
         self.counter = self.counter.next();
         self.counter
     }

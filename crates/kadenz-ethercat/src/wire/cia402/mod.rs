@@ -45,7 +45,7 @@ impl OperationMode {
 
     /// The mode of that number, if there is one.
     #[must_use]
-    pub fn from_number(number: i8) -> Option<Self> {
+    pub(crate) fn from_number(number: i8) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.number() == number)
     }
 
@@ -57,7 +57,7 @@ impl OperationMode {
 
     /// Its bit in object 0x6502, supported drive modes.
     #[must_use]
-    pub const fn supported_bit(self) -> u32 {
+    pub(crate) const fn supported_bit(self) -> u32 {
         match self {
             Self::None => 0,
             other => 1 << (other as i8 - 1),

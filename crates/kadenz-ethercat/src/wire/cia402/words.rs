@@ -45,7 +45,7 @@ impl DriveState {
 
     /// Whether something is wrong with the drive.
     #[must_use]
-    pub const fn is_fault(self) -> bool {
+    pub(crate) const fn is_fault(self) -> bool {
         matches!(self, Self::FaultReactionActive | Self::Fault)
     }
 

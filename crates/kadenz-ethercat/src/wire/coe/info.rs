@@ -42,7 +42,7 @@ pub enum ObjectCode {
 impl ObjectCode {
     /// By its number.
     #[must_use]
-    pub const fn from_number(number: u8) -> Self {
+    pub(crate) const fn from_number(number: u8) -> Self {
         match number {
             7 => Self::Variable,
             8 => Self::Array,

@@ -11,7 +11,8 @@ mod sdo;
 pub use info::{
     Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription, Unit,
 };
-pub use sdo::{Abort, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
+pub(crate) use sdo::SEGMENT_OVERHEAD;
+pub use sdo::{Abort, Request, Response, TRANSFER_OVERHEAD};
 
 use super::mailbox::{MailboxError, put};
 

@@ -6,7 +6,7 @@ use crate::wire::mailbox::{self, MailboxError, put};
 /// Bytes of a mailbox besides the data in the first message of a transfer that is not expedited.
 pub const TRANSFER_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 8;
 /// Bytes of a mailbox besides the data in a segment.
-pub const SEGMENT_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 1;
+pub(crate) const SEGMENT_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 1;
 
 const COMPLETE: u8 = 1 << 4;
 const TOGGLE: u8 = 1 << 4;

@@ -280,7 +280,7 @@ pub enum FmmuUse {
 impl FmmuUse {
     /// By its number; 0xFF says unused, too.
     #[must_use]
-    pub const fn from_number(number: u8) -> Self {
+    pub(crate) const fn from_number(number: u8) -> Self {
         match number {
             0 | 0xFF => Self::Unused,
             1 => Self::Outputs,
@@ -323,7 +323,7 @@ pub enum SyncManagerUse {
 impl SyncManagerUse {
     /// By its number, as in category 41 and object 0x1C00.
     #[must_use]
-    pub const fn from_number(number: u8) -> Self {
+    pub(crate) const fn from_number(number: u8) -> Self {
         match number {
             0 => Self::Unused,
             1 => Self::MailboxReceive,

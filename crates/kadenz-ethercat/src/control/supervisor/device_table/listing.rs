@@ -10,7 +10,7 @@ impl DeviceTable {
     ///
     /// # Errors
     /// [`ObjectError`].
-    pub fn list_objects(
+    pub(crate) fn list_objects(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,
@@ -24,7 +24,7 @@ impl DeviceTable {
     ///
     /// # Errors
     /// [`ObjectError`].
-    pub fn describe_object(
+    pub(crate) fn describe_object(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,
