@@ -4,6 +4,9 @@
 //! hostile. Numbers are those of ETG.1000.4 (data link layer), ETG.1000.6 (application layer and SII)
 //! and ETG.6010 (CiA 402); integers are little-endian throughout.
 
+#[macro_use]
+mod numbered;
+
 mod address;
 pub mod cia402;
 pub mod coe;

@@ -26,40 +26,15 @@ impl ListType {
     pub const SETTINGS: Self = Self(5);
 }
 
-/// Kind of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ObjectCode {
-    /// One value.
-    Variable,
-    /// Values of one type.
-    Array,
-    /// Values of several types.
-    Record,
-    /// A number that the standard does not name.
-    Other(u8),
-}
-
-impl ObjectCode {
-    /// By its number.
-    #[must_use]
-    pub(crate) const fn from_number(number: u8) -> Self {
-        match number {
-            7 => Self::Variable,
-            8 => Self::Array,
-            9 => Self::Record,
-            other => Self::Other(other),
-        }
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Variable => 7,
-            Self::Array => 8,
-            Self::Record => 9,
-            Self::Other(other) => other,
-        }
+numbered_or_other! {
+    /// Kind of an object.
+    pub enum ObjectCode {
+        /// One value.
+        Variable = 7,
+        /// Values of one type.
+        Array = 8,
+        /// Values of several types.
+        Record = 9,
     }
 }
 

@@ -333,24 +333,8 @@ impl<'a> Response<'a> {
 #[error("SDO abort 0x{0:08X}: {text}", text = self.text().unwrap_or("vendor specific"))]
 pub struct Abort(pub u32);
 
-macro_rules! codes {
-    ($($name:ident = $number:literal, $text:literal;)*) => {
-        impl Abort {
-            $(#[doc = $text] pub const $name: Self = Self($number);)*
-
-            /// Every code of the standard.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// What the code means; `None` for a vendor's own.
-            #[must_use]
-            pub const fn text(self) -> Option<&'static str> {
-                match self.0 { $($number => Some($text),)* _ => None }
-            }
-        }
-    };
-}
-
 codes! {
+    Abort;
     TOGGLE = 0x0503_0000, "toggle bit not changed";
     TIMEOUT = 0x0504_0000, "SDO protocol timeout";
     COMMAND = 0x0504_0001, "client or server command specifier not valid or unknown";
