@@ -47,27 +47,20 @@ pub mod axis;
 pub mod axis_group;
 mod axis_runner;
 mod braking;
-mod cause;
-mod demo;
 pub mod file;
 mod handle;
 pub mod pid;
 mod plan;
 pub mod program;
-mod return_of_drives;
 pub mod safety;
-mod stage;
 pub mod trajectory;
 
 #[cfg(test)]
 mod tests;
 
+pub use axis::{as_commissioned, setups};
 pub use axis_group::AxisGroup;
 pub use axis_runner::{AxisRunner, Tracking};
-pub use cause::Cause;
-pub use demo::demo;
 pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
-pub use plan::{AxisPlan, Plan, PlanError, Which};
-pub use return_of_drives::{as_commissioned, setups};
-pub use safety::Policy;
-pub use stage::Stage;
+pub use plan::{AxisPlan, Plan, PlanError, Which, demo};
+pub use safety::{Cause, Policy, Stage};

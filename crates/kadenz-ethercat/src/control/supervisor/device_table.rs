@@ -1,7 +1,5 @@
 //! The devices that were configured, and how each is: what the supervisor, the control socket and others share.
 
-mod listing;
-
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
@@ -10,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::lock;
 use crate::main_device::device::SubDevice;
-use crate::main_device::dictionary::{self, DictionaryEntry, DictionaryError};
+use crate::main_device::dictionary::{self, DictionaryEntry, DictionaryError, DictionaryObject};
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
-use crate::wire::coe::{Address, Unit};
+use crate::wire::coe::{Address, ListType, Unit};
 use crate::wire::{AlStatus, State};
 
 /// From one look to the next whether somebody else still has a device.
@@ -362,5 +360,36 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         Ok(held) => Some(held),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+impl DeviceTable {
+    /// The indices of all objects of a device, in its order. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub(crate) fn list_objects(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+    ) -> Result<Vec<u16>, ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::list(registers, mail, ListType::ALL)
+        })
+    }
+
+    /// What an object is. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub(crate) fn describe_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        index: u16,
+    ) -> Result<DictionaryObject, ObjectError> {
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::object(registers, mail, index)
+        })
     }
 }
