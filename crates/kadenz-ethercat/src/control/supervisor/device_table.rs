@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::lock;
 use crate::main_device::device::SubDevice;
-use crate::main_device::dictionary::{self, DictionaryEntry, DictionaryError, DictionaryObject};
+use crate::main_device::dictionary::DictionaryError;
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
-use crate::wire::coe::{Address, ListType, Unit};
+use crate::wire::coe::Address;
 use crate::wire::{AlStatus, State};
 
 /// From one look to the next whether somebody else still has a device.
@@ -269,7 +269,7 @@ impl DeviceTable {
     }
 
     /// As [`with_objects`](Self::with_objects), by its mailbox.
-    fn with_mail<R, E>(
+    pub(crate) fn with_mail<R, E>(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,
@@ -290,36 +290,6 @@ impl DeviceTable {
             note(&mut status);
             member.operates.store(status.operates(), Ordering::Relaxed);
         }
-    }
-
-    /// What an entry of an object is. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub(crate) fn describe_entry(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-        address: Address,
-    ) -> Result<DictionaryEntry, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::entry(registers, mail, address)
-        })
-    }
-
-    /// The unit of an entry; `None` where the device tells none. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub(crate) fn unit_of_entry(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-        address: Address,
-    ) -> Result<Option<Unit>, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::unit(registers, mail, address)
-        })
     }
 
     /// Reads an object. Waits for the device.
@@ -360,36 +330,5 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         Ok(held) => Some(held),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
-    }
-}
-
-impl DeviceTable {
-    /// The indices of all objects of a device, in its order. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub(crate) fn list_objects(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-    ) -> Result<Vec<u16>, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::list(registers, mail, ListType::ALL)
-        })
-    }
-
-    /// What an object is. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub(crate) fn describe_object(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-        index: u16,
-    ) -> Result<DictionaryObject, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::object(registers, mail, index)
-        })
     }
 }
