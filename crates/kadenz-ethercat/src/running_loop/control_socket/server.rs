@@ -191,7 +191,7 @@ impl ControlServer {
 
     /// Hears a client from now on, if it is of this user or of root.
     fn admit(&self, stream: UnixStream, pending: &mut Pending) {
-        let peer = kadenz_rt::net::peer::user(&stream);
+        let peer = kadenz_rt::net::listener::user_of_peer(&stream);
         let refusal = match peer {
             Ok(user) if user == self.user || user == 0 => None,
             Ok(user) => Some(format!(

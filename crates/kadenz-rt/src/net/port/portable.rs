@@ -149,7 +149,7 @@ impl Port {
 
     fn take_one(&mut self, inbox: &mut Inbox) -> Result<bool, ReceiveError> {
         let at = inbox.filled;
-        let whole = &mut inbox.system.0;
+        let whole = &mut inbox.system;
         let (length, from) = match self.socket.recv_from(whole) {
             Ok(received) => received,
             Err(error) => {

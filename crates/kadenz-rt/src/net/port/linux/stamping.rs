@@ -1,11 +1,14 @@
 //! Turning the kernel's and the card's stamps on. Source: kernel documentation `timestamping.rst`.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
 use super::rights;
-use super::settle::{self, Settled};
 use crate::net::interface;
 use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey};
+use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::socket;
-use crate::os::linux::udp::socket::Socket;
+use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::Measure;
 
 /// What was turned on. The card's setting is put back when the last handle of the port goes.
@@ -120,7 +123,7 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
     let transmits = flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0;
     Enabled {
         flags,
-        own_keys: transmits && settle::takes_own_keys(TRANSMIT_SOFTWARE),
+        own_keys: transmits && takes_own_keys(TRANSMIT_SOFTWARE),
         _card: card.and_then(Result::ok),
     }
 }
@@ -131,7 +134,7 @@ fn turn_on(socket: &Socket, flags: u32) -> Result<(), Refusal> {
     }
     set(socket, flags).map_err(Refusal::of_the_kernel)?;
     let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
-    if receives && settle::wait(RECEIVE_SOFTWARE) == Settled::Never {
+    if receives && wait_for_stamps(RECEIVE_SOFTWARE) == Settled::Never {
         // Nobody need wait for what never comes.
         let _ = set(socket, 0);
         return Err(Refusal {
@@ -220,4 +223,75 @@ fn measure(
         reason: why.map(|why| why.reason.clone()),
         remedy: why.map(|why| why.remedy.clone()),
     }
+}
+
+/// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
+/// its turn on a busy machine like any other.
+const PAUSES: [(u32, Duration); 2] = [
+    (100, Duration::from_micros(100)),
+    (1_000, Duration::from_millis(2)),
+];
+
+/// What was seen on the loopback interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    /// A datagram came with a stamp.
+    Stamping,
+    /// Many came, all without.
+    Never,
+    /// None could be sent: the loopback interface is down, or this is no IPv4 host.
+    Unknown,
+}
+
+/// Sends datagrams to itself until one is stamped. `flags` turn the stamps on.
+///
+/// The kernel turns its stamps on by rewriting its own code, which it puts off to a thread of its own
+/// (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the wish may come without a
+/// stamp. Besides, a sandbox may accept the wish and never stamp anything.
+fn wait_for_stamps(flags: u32) -> Settled {
+    try_to_wait(flags).unwrap_or(Settled::Unknown)
+}
+
+/// Whether datagrams may carry keys of their own. A kernel that does not know them says so before it
+/// looks for a way to the address, so it does not matter where that leads.
+fn takes_own_keys(flags: u32) -> bool {
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    let tried = Socket::open(Family::V4).and_then(|socket| {
+        socket.set(option.0, option.1, flags.cast_signed())?;
+        // Its own port: what arrives is thrown away with it.
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).ok();
+        let to = socket.local_address().ok().filter(|own| own.port() > 0);
+        socket.send([b"", &[]], to, Some(0))
+    });
+    !matches!(tried, Err(libc::EINVAL))
+}
+
+fn try_to_wait(flags: u32) -> Result<Settled, i32> {
+    let socket = Socket::open(Family::V4)?;
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    socket.set(option.0, option.1, flags.cast_signed())?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let own = socket.local_address()?;
+    let mut messages = Messages::for_receiving(1);
+    let mut settled = Settled::Unknown;
+    let pauses = PAUSES
+        .iter()
+        .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
+    for pause in pauses {
+        socket.send([b"kadenz", &[]], Some(own), None)?;
+        if let Ok(1..) = messages.receive(
+            &socket,
+            Queue::Datagrams,
+            ReorderLimits::None,
+            &mut [0; 8],
+            8,
+        ) {
+            if messages.notes(0).software_ns.is_some() {
+                return Ok(Settled::Stamping);
+            }
+            settled = Settled::Never;
+        }
+        std::thread::sleep(pause);
+    }
+    Ok(settled)
 }
