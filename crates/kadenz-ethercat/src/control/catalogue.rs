@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cyclic::{IMAGE_HEAD, post_bytes};
 use crate::main_device::layout::Layout;
-use crate::main_device::mapping::MappedManager;
-use crate::main_device::placed::{Placed, placed};
+use crate::main_device::mapping::{MappedManager, Placed, placed};
 pub use crate::wire::sii::Direction;
 
 /// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, except for its

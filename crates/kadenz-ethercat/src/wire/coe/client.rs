@@ -54,7 +54,7 @@ pub enum Progress {
 }
 
 /// Whether an answer belongs to the transfer of that entry.
-fn response(data: &[u8], address: Address) -> Result<Option<Response<'_>>, TransferError> {
+fn response(data: &[u8], address: Address) -> Result<Option<Response<&[u8]>>, TransferError> {
     match Message::read(data)? {
         Message::Response(Response::Abort { code, .. })
         | Message::Request(Request::Abort { code, .. }) => {

@@ -269,9 +269,9 @@ pub enum Message<'a> {
     /// Asks for or brings a value, or breaks off.
     Request(Request<'a>),
     /// The answer.
-    Response(Response<'a>),
+    Response(Response<&'a [u8]>),
     /// Of the dictionary itself, asked or answered.
-    Info(Info<'a>),
+    Info(Info<&'a [u8]>),
     /// Process data; its bytes.
     Pdo(Service, &'a [u8]),
 }
