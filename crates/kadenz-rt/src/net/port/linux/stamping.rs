@@ -9,7 +9,7 @@ use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey}
 use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::{Family, Socket};
-use crate::tuning::Measure;
+use crate::tuning::{Measure, Note};
 
 /// What was turned on. The card's setting is put back when the last handle of the port goes.
 #[derive(Debug)]
@@ -128,55 +128,44 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
     }
 }
 
-fn turn_on(socket: &Socket, flags: u32) -> Result<(), Refusal> {
+fn turn_on(socket: &Socket, flags: u32) -> Result<(), Note> {
     if flags == 0 {
         return Ok(());
     }
-    set(socket, flags).map_err(Refusal::of_the_kernel)?;
+    set(socket, flags).map_err(by_the_kernel)?;
     let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
     if receives && wait_for_stamps(RECEIVE_SOFTWARE) == Settled::Never {
         // Nobody need wait for what never comes.
         let _ = set(socket, 0);
-        return Err(Refusal {
-            reason: "the kernel accepts the wish and stamps nothing, as sandboxes do".to_owned(),
-            remedy: "measure outside of the sandbox".to_owned(),
-        });
+        return Err(Note::new(
+            "the kernel accepts the wish and stamps nothing, as sandboxes do",
+            "measure outside of the sandbox",
+        ));
     }
     Ok(())
 }
 
-/// Why there are no stamps, or none of the card.
-struct Refusal {
-    reason: String,
-    remedy: String,
-}
-
-impl Refusal {
-    fn of_the_kernel(errno: i32) -> Self {
-        Self {
-            reason: rights::text(errno),
-            remedy: "measure on Linux 4.0 or later, outside of a sandbox".to_owned(),
-        }
-    }
+fn by_the_kernel(errno: i32) -> Note {
+    Note::new(
+        rights::text(errno),
+        "measure on Linux 4.0 or later, outside of a sandbox",
+    )
 }
 
 /// The card of the interface asked for, else of the one that leads to the peer.
-fn open_card(options: &PortOptions) -> Result<socket::Stamping, Refusal> {
+fn open_card(options: &PortOptions) -> Result<socket::Stamping, Note> {
     let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
     let named = options.interface.clone();
     let Some(name) = named.or_else(|| options.peer.and_then(towards)) else {
-        return Err(Refusal {
-            reason:
-                "which card should stamp is not known: the port has neither an interface nor a \
-                     peer"
-                    .to_owned(),
-            remedy: "name the interface".to_owned(),
-        });
+        return Err(Note::new(
+            "which card should stamp is not known: the port has neither an interface nor a peer",
+            "name the interface",
+        ));
     };
     socket::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
 }
 
-fn card_refusal(name: &str, errno: i32) -> Refusal {
+fn card_refusal(name: &str, errno: i32) -> Note {
     let (reason, remedy) = match errno {
         libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL => (
             format!("the card or driver of {name} cannot stamp datagrams"),
@@ -195,14 +184,14 @@ fn card_refusal(name: &str, errno: i32) -> Refusal {
             format!("`ethtool -T {name}` tells what it can"),
         ),
     };
-    Refusal { reason, remedy }
+    Note::new(reason, remedy)
 }
 
 fn measure(
     name: &'static str,
     wish: Stamping,
     found: Option<StampSource>,
-    why: Option<&Refusal>,
+    why: Option<&Note>,
 ) -> Measure {
     let requested = match wish {
         Stamping::Hardware => "hardware",
@@ -214,15 +203,8 @@ fn measure(
         None => "none",
     };
     let ok = requested == granted;
-    let why = why.filter(|_| !ok);
-    Measure {
-        name,
-        requested: requested.to_owned(),
-        granted: granted.to_owned(),
-        ok,
-        reason: why.map(|why| why.reason.clone()),
-        remedy: why.map(|why| why.remedy.clone()),
-    }
+    let why = why.filter(|_| !ok).cloned();
+    Measure::noted(name, requested, granted, ok, why)
 }
 
 /// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
