@@ -10,11 +10,10 @@ use crate::main_device::states::longest;
 use crate::wire::State;
 use crate::wire::cia402::DriveState;
 
-use super::Cause;
-use super::Stage;
 use super::axis_runner::{AxisRunner, WAITED_FOR};
 use super::handle::{MotionHandle, Report, Telling};
 use super::safety::{Policy, Safety};
+use super::stage::{Cause, Stage};
 
 /// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
 const PARTING: f64 = 0.1;

@@ -3,11 +3,11 @@
 use crate::control::cyclic::CycleContext;
 use crate::wire::cia402::{DriveState, Goal};
 
-use super::Stage;
 use super::axis::{Axis, Control, Reading};
 use super::braking::{Braking, still};
 use super::pid::{Gains, Pid};
 use super::program::Program;
+use super::stage::Stage;
 use super::trajectory::{Limits, Point, Quintic, Trajectory};
 
 /// How long the reset of a fault may take, in s: so long its bit stands.

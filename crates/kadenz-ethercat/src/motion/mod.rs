@@ -53,14 +53,15 @@ pub mod pid;
 mod plan;
 pub mod program;
 pub mod safety;
+mod stage;
 pub mod trajectory;
 
 #[cfg(test)]
 mod tests;
 
-pub use axis::{as_commissioned, setups};
 pub use axis_group::AxisGroup;
 pub use axis_runner::{AxisRunner, Tracking};
 pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
-pub use plan::{AxisPlan, Plan, PlanError, Which, demo};
-pub use safety::{Cause, Policy, Stage};
+pub use plan::{AxisPlan, Plan, PlanError, Which, as_commissioned, demo, setups};
+pub use safety::Policy;
+pub use stage::{Cause, Stage};

@@ -5,7 +5,7 @@ mod commission;
 mod mapping;
 mod units;
 
-pub use again::{DriveSetup, as_commissioned, setups};
+pub use again::DriveSetup;
 pub use commission::{CommissionError, commission, is_drive};
 pub use mapping::{Mapped, Mapping};
 pub use units::{Stated, Units};

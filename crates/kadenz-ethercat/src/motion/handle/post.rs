@@ -6,9 +6,8 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::status::{AxisStatus, StageName, Status, Stopped};
 use crate::control::process_image::{ProcessImageError, ProcessImageWriter, Reader, words_for};
-use crate::motion::Cause;
-use crate::motion::Stage;
 use crate::motion::axis_runner::AxisRunner;
+use crate::motion::stage::{Cause, Stage};
 use crate::sync::AtomicU64;
 use crate::wire::cia402::Statusword;
 
