@@ -4,7 +4,7 @@
 //! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
 //! would come at the context when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
 //! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
-//! [`Phase`](super::cyclic::Phase) of a loop of it.
+//! [`Phase`] of a loop of it.
 //!
 //! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns
 //! a cycle,
