@@ -25,9 +25,21 @@ pub mod shared;
 pub mod shield;
 pub mod sleep;
 pub mod terminal;
-#[cfg(test)]
-mod testing;
 pub mod tuning;
 pub mod units;
 #[cfg(target_os = "linux")]
 pub mod video;
+
+/// How tests name what they leave out.
+#[cfg(test)]
+mod testing {
+    /// Says that a test was skipped; with `KADENZ_SKIP_NOTHING=1` that is a failure.
+    pub(crate) fn skip(test: &str, missing: &str) {
+        let message = format!("skipped: {test}: {missing}");
+        assert!(
+            std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
+            "{message}"
+        );
+        eprintln!("{message}");
+    }
+}

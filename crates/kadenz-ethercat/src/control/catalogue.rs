@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cyclic::{IMAGE_HEAD, post_bytes};
 use crate::main_device::layout::Layout;
-use crate::main_device::mapping::MappedManager;
-use crate::main_device::placed::{Placed, placed};
+use crate::main_device::mapping::{MappedManager, Placed, placed};
 pub use crate::wire::sii::Direction;
 
 /// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, except for its
@@ -117,7 +116,7 @@ impl Catalogue {
     /// Whether the lowest bit of that output sets the brake of a drive that an axis moves, or says whether it is
     /// set (CiA 402-2, 0x60FE): nobody else may, as it would hold an axis that moves, or let one drop.
     #[must_use]
-    pub fn has_brake(&self, item: &Item) -> bool {
+    pub(crate) fn has_brake(&self, item: &Item) -> bool {
         let is_moved = |it: &Item| it.device == item.device && it.axis;
         item.direction == Direction::Outputs
             && item.index == DIGITAL_OUTPUTS

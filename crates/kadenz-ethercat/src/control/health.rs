@@ -121,7 +121,7 @@ impl Health {
 
     /// The loop's part, as often as it likes: what became of the link's frames. Neither allocates, locks
     /// nor waits.
-    pub fn note_link(&self, counts: &LinkCounts) {
+    pub(crate) fn note_link(&self, counts: &LinkCounts) {
         let all = [
             counts.sent,
             counts.refused,

@@ -4,7 +4,7 @@
 //! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
 //! would come at the context when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
 //! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
-//! [`Phase`](super::cyclic::Phase) of a loop of it.
+//! [`Phase`] of a loop of it.
 //!
 //! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns
 //! a cycle,
@@ -34,15 +34,11 @@
 //! assert!((step.drift_ppb - 50_000).abs() < 100);
 //! ```
 
-mod follow;
-
-#[cfg(test)]
-mod tests;
-
 use kadenz_rt::clock::MonotonicTime;
 
+use crate::control::cyclic::{CycleReport, LoopMode, Phase};
+
 pub use crate::main_device::clocks::Width;
-pub use follow::Follow;
 
 /// How beats are held. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -259,3 +255,64 @@ impl Regulator {
         }
     }
 }
+
+/// Keeps a loop's beats with the reference clock of a [`Cycle`](crate::main_device::cycle::Cycle) that has
+/// one. What it does is told each cycle, on the real-time thread: for series of offset and drift.
+///
+/// ```
+/// use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
+///
+/// let mut offsets = Vec::with_capacity(1_000);
+/// let phase = Follow::new(PhaseSettings::every(1_000_000), |step: &Step| offsets.push(step.offset_ns));
+/// // Loop::run_locked(..., &mut phase, ...)
+/// # let _ = phase;
+/// ```
+#[derive(Debug)]
+pub struct Follow<T> {
+    regulator: Regulator,
+    /// When the beat whose frames are still out was intended and sent.
+    out: Option<(MonotonicTime, MonotonicTime)>,
+    tell: T,
+}
+
+impl<T: FnMut(&Step)> Follow<T> {
+    /// A phase that has seen nothing yet.
+    pub const fn new(settings: PhaseSettings, tell: T) -> Self {
+        Self {
+            regulator: Regulator::new(settings),
+            out: None,
+            tell,
+        }
+    }
+
+    /// The last step.
+    #[must_use]
+    pub const fn last(&self) -> Step {
+        self.regulator.last()
+    }
+}
+
+impl<T: FnMut(&Step)> Phase for Follow<T> {
+    fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
+        let now = (report.intended, report.sent);
+        // The frames that were taken in: this cycle's, or those of the cycle before.
+        let of = match report.mode {
+            LoopMode::Synchronous { .. } => Some(now),
+            LoopMode::Pipelined => self.out.replace(now),
+        };
+        let time = report.outcome.and_then(|it| it.system_time_ns);
+        let step = match (of, time) {
+            (Some((intended, sent)), Some(system_time_ns)) => self.regulator.observe(Observation {
+                intended,
+                sent,
+                system_time_ns,
+            }),
+            _ => self.regulator.missed(),
+        };
+        (self.tell)(&step);
+        step.correction_ns
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -125,7 +125,7 @@ impl Esi {
     }
 
     /// Each device, with what is asked of a MainDevice for it.
-    pub fn with_start_up(&self) -> impl Iterator<Item = (&Description, &StartUp)> {
+    pub(crate) fn with_start_up(&self) -> impl Iterator<Item = (&Description, &StartUp)> {
         self.devices.iter().zip(&self.start_ups)
     }
 

@@ -121,7 +121,7 @@ impl Cycle {
     }
 
     /// The outputs that go out with the next [`send`](Self::send).
-    pub fn outputs_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn outputs_mut(&mut self) -> &mut [u8] {
         &mut self.outputs
     }
 
@@ -203,7 +203,7 @@ impl Cycle {
 
     /// Whether every frame came back.
     #[must_use]
-    pub fn is_back(&self) -> bool {
+    pub(crate) fn is_back(&self) -> bool {
         self.carriers.iter().all(|it| it.out.is_none())
     }
 

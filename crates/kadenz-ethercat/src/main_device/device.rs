@@ -163,7 +163,7 @@ impl SubDevice {
 
     /// Whether it has mailboxes.
     #[must_use]
-    pub fn has_mailbox(&self) -> bool {
+    pub(crate) fn has_mailbox(&self) -> bool {
         self.mailboxes.receive.size > 0 && self.mailboxes.send.size > 0
     }
 

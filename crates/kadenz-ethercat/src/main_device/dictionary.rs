@@ -187,8 +187,8 @@ fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
 fn ask<R>(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
-    request: &Info<'_>,
-    mut take: impl FnMut(Info<'_>) -> Option<Result<R, DictionaryError>>,
+    request: &Info<&[u8]>,
+    mut take: impl FnMut(Info<&[u8]>) -> Option<Result<R, DictionaryError>>,
 ) -> Result<R, DictionaryError> {
     mail.ask(
         registers,

@@ -13,7 +13,7 @@ use crate::wire::sii::category;
 use crate::wire::{Configured, DlStatus, Position};
 
 /// The first station address that is given; the others follow.
-pub const FIRST_STATION: u16 = 0x1001;
+pub(crate) const FIRST_STATION: u16 = 0x1001;
 /// The longest SII that is read: 32 KiB.
 const MAX_SII: usize = 32 * 1024;
 /// How often loops are opened at most, while more and more SubDevices come in sight.

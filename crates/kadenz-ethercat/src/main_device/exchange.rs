@@ -320,7 +320,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`] when the frame was not sent.
-    pub fn count_reading_once(
+    pub(crate) fn count_reading_once(
         &mut self,
         whose: Target,
         register: u16,
@@ -377,7 +377,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get_u32(&mut self, whose: Target, register: u16) -> Result<u32, ExchangeError> {
+    pub(crate) fn get_u32(&mut self, whose: Target, register: u16) -> Result<u32, ExchangeError> {
         self.get(whose, register).map(u32::from_le_bytes)
     }
 

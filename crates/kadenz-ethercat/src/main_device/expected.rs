@@ -288,7 +288,10 @@ impl Found {
     ///
     /// # Errors
     /// [`BringUpError::Changed`] where somebody came or went meanwhile.
-    pub fn ensure_unchanged(&self, registers: &mut Registers<'_>) -> Result<(), BringUpError> {
+    pub(crate) fn ensure_unchanged(
+        &self,
+        registers: &mut Registers<'_>,
+    ) -> Result<(), BringUpError> {
         let (before, now) = (self.count, discover::count(registers)?);
         if now == before {
             return Ok(());

@@ -121,7 +121,7 @@ impl<P: Port> Link<P> {
 
     /// The port alone. What is out is lost.
     #[must_use]
-    pub fn into_port(self) -> P {
+    pub(crate) fn into_port(self) -> P {
         self.port
     }
 
@@ -197,7 +197,7 @@ impl<P: Port> Link<P> {
     }
 
     /// Gives up every frame that is out, whoever sent it: for who begins with a link that others used.
-    pub fn give_up_all(&mut self) {
+    pub(crate) fn give_up_all(&mut self) {
         for out in &mut self.out {
             self.counts.lost += u64::from(out.take().is_some());
         }

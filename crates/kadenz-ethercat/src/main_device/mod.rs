@@ -19,7 +19,6 @@ pub mod mailbox;
 pub mod mapping;
 pub mod objects;
 pub(crate) mod place;
-pub mod placed;
 pub mod sdo;
 pub mod sii;
 pub mod states;

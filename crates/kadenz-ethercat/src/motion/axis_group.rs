@@ -11,10 +11,9 @@ use crate::wire::State;
 use crate::wire::cia402::DriveState;
 
 use super::axis_runner::{AxisRunner, WAITED_FOR};
-use super::cause::Cause;
 use super::handle::{MotionHandle, Report, Telling};
 use super::safety::{Policy, Safety};
-use super::stage::Stage;
+use super::stage::{Cause, Stage};
 
 /// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
 const PARTING: f64 = 0.1;

@@ -21,26 +21,41 @@
 //! # Ok::<(), kadenz_ethercat::motion::file::FileError>(())
 //! ```
 
-mod check;
 mod moves;
 mod text;
 
-#[cfg(test)]
-mod tests;
-
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
+use std::time::Duration;
 
-use super::plan::Plan;
-use crate::text_file;
+use toml::Spanned;
+
+use super::axis::{Control, Stated};
+use super::pid::Gains;
+use super::plan::{AxisPlan, Plan, Which};
+use super::safety::Policy;
+use super::trajectory::Limits;
+use crate::control::cyclic::{LoopMode, Overrun};
+use crate::text_file::{self, Reader};
+use text::{Axis, Cycles, File};
 
 pub use crate::text_file::FileError;
 
 /// Most axes of a file.
-pub const MAX_AXES: usize = 200;
+pub(crate) const MAX_AXES: usize = 200;
 /// Most moves of an axis.
-pub const MAX_MOVES: usize = 1000;
+pub(crate) const MAX_MOVES: usize = 1000;
 /// Longest file that is read, in bytes.
 const MAX: u64 = 4 * 1024 * 1024;
+
+/// Cycles that make sense, in us.
+const CYCLES_US: RangeInclusive<u64> = 50..=1_000_000;
+/// Times to be enabled that make sense, in s.
+const ENABLING_S: RangeInclusive<f64> = 0.1..=3600.0;
+/// Times to brake that make sense, in s.
+const BRAKING_S: RangeInclusive<f64> = 0.01..=60.0;
+/// Numbers that a unit, a gear or a torque may be.
+const POSITIVE: RangeInclusive<f64> = 1e-6..=1e15;
 
 /// Reads a file.
 ///
@@ -56,5 +71,270 @@ pub fn read(path: &Path) -> Result<Plan, FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
-    check::plan(file, text)
+    let reader = Reader { file, text };
+    let written: File = reader.toml("docs/ethercat-motion.md has every field")?;
+    if written.axis.is_empty() || written.axis.len() > MAX_AXES {
+        let cause = format!("it has {} axes", written.axis.len());
+        return Err(reader.error(None, cause, "write 1 to 200 tables [[axis]]"));
+    }
+    let cycle = reader.cycle(&written)?;
+    let mut axes: Vec<AxisPlan> = Vec::new();
+    for axis in &written.axis {
+        let checked = reader.axis(axis)?;
+        if axes.iter().any(|it| it.device == checked.device) {
+            let cause = format!("another axis has the device {}", checked.device);
+            return Err(reader.error(
+                Some(axis.span()),
+                cause,
+                "give each axis a drive of its own",
+            ));
+        }
+        axes.push(checked);
+    }
+    Ok(Plan {
+        cycle,
+        mode: reader.mode(&written, cycle)?,
+        overrun: reader.overrun(&written)?,
+        safety: reader.safety(&written)?,
+        axes,
+    })
 }
+
+impl Reader<'_> {
+    fn cycle(&self, written: &File) -> Result<Duration, FileError> {
+        let Some(cycle) = &written.cycle_us else {
+            return Ok(Duration::from_millis(1));
+        };
+        if !CYCLES_US.contains(cycle.get_ref()) {
+            let cause = format!("{} us is not a valid cycle", cycle.get_ref());
+            return Err(self.error(Some(cycle.span()), cause, "write 50 to 1000000"));
+        }
+        Ok(Duration::from_micros(*cycle.get_ref()))
+    }
+
+    fn mode(&self, written: &File, cycle: Duration) -> Result<LoopMode, FileError> {
+        let word = written.mode.as_ref();
+        let wait = written.wait_us.as_ref();
+        match (word.map(|it| it.get_ref().as_str()), wait) {
+            (None | Some("pipelined"), None) => Ok(LoopMode::Pipelined),
+            (None | Some("pipelined"), Some(wait)) => {
+                let cause = "a pipelined loop waits for nothing";
+                Err(self.error(
+                    Some(wait.span()),
+                    cause,
+                    "remove wait_us, or write mode = \"synchronous\"",
+                ))
+            }
+            (Some("synchronous"), None) => Ok(LoopMode::Synchronous { wait: cycle / 2 }),
+            (Some("synchronous"), Some(us)) => {
+                let wait = Duration::from_micros(*us.get_ref());
+                if wait.is_zero() || wait >= cycle {
+                    let cause = format!("answers cannot be waited for {} us", us.get_ref());
+                    return Err(self.error(
+                        Some(us.span()),
+                        cause,
+                        "write more than 0 and less than the cycle",
+                    ));
+                }
+                Ok(LoopMode::Synchronous { wait })
+            }
+            (Some(other), _) => {
+                let cause = format!("there is no mode \"{other}\"");
+                Err(self.error(
+                    word.map(Spanned::span),
+                    cause,
+                    "write pipelined or synchronous",
+                ))
+            }
+        }
+    }
+
+    fn overrun(&self, written: &File) -> Result<Overrun, FileError> {
+        let Some(word) = &written.overrun else {
+            return Ok(Overrun::default());
+        };
+        word.get_ref().parse().map_err(|_| {
+            let cause = format!(
+                "nothing that is done about an overrun is named \"{}\"",
+                word.get_ref()
+            );
+            let words = "write catch-up, skip, relative or stop";
+            self.error(Some(word.span()), cause, words)
+        })
+    }
+
+    fn safety(&self, written: &File) -> Result<Policy, FileError> {
+        let default = Policy::default();
+        let cycles = |written: &Option<Spanned<Cycles>>, default| match written {
+            None => Ok(default),
+            Some(cycles) => match cycles.get_ref() {
+                Cycles::Number(number) => Ok(Some(*number)),
+                Cycles::Word(word) if word == "any" => Ok(None),
+                Cycles::Word(word) => {
+                    let cause = format!("\"{word}\" is not a valid number of cycles");
+                    Err(self.error(Some(cycles.span()), cause, "write a number, or \"any\""))
+                }
+            },
+        };
+        Ok(Policy {
+            lost: cycles(&written.safety.lost_cycles, default.lost)?,
+            late: cycles(&written.safety.late_cycles, default.late)?,
+            stop_on_fault: written
+                .safety
+                .stop_on_fault
+                .unwrap_or(default.stop_on_fault),
+            enabling: self.span(
+                &written.safety.enabling_s,
+                default.enabling,
+                (ENABLING_S, "to wait for drives"),
+            )?,
+            braking: self.span(
+                &written.safety.braking_s,
+                default.braking,
+                (BRAKING_S, "to brake"),
+            )?,
+        })
+    }
+
+    /// Seconds within a range; what they are for.
+    fn span(
+        &self,
+        written: &Option<Spanned<f64>>,
+        default: Duration,
+        (range, what): (RangeInclusive<f64>, &str),
+    ) -> Result<Duration, FileError> {
+        let Some(seconds) = written else {
+            return Ok(default);
+        };
+        if !range.contains(seconds.get_ref()) {
+            let cause = format!("{} s is not a valid time {what}", seconds.get_ref());
+            let remedy = format!("write {} to {}", range.start(), range.end());
+            return Err(self.error(Some(seconds.span()), cause, remedy));
+        }
+        Ok(Duration::from_secs_f64(*seconds.get_ref()))
+    }
+
+    fn axis(&self, written: &Spanned<Axis>) -> Result<AxisPlan, FileError> {
+        let (axis, at) = (written.get_ref(), written.span());
+        let device = match (&axis.device, &axis.position) {
+            (Some(name), None) => Which::Name(name.get_ref().clone()),
+            (None, Some(position)) => Which::Position(*position.get_ref()),
+            _ => {
+                let cause = "an axis has either a device or a position";
+                let remedy = "write device = \"its name\" or position = its place, from 0";
+                return Err(self.error(Some(at), cause, remedy));
+            }
+        };
+        let limits = self.limits(axis)?;
+        let control = self.control(axis)?;
+        Ok(AxisPlan {
+            device,
+            control,
+            stated: self.stated(axis)?,
+            gains: self.gains(axis, control, &at)?,
+            limits,
+            program: self.program(axis, limits, &at)?,
+        })
+    }
+
+    fn stated(&self, axis: &Axis) -> Result<Stated, FileError> {
+        let positive = |written: &Option<Spanned<f64>>, what: &str| {
+            let Some(number) = written else {
+                return Ok(None);
+            };
+            if POSITIVE.contains(number.get_ref()) {
+                return Ok(Some(*number.get_ref()));
+            }
+            let cause = format!("{} is not a valid {what}", number.get_ref());
+            let remedy = "write a number above 0; reverse = true turns the joint round";
+            Err(self.error(Some(number.span()), cause, remedy))
+        };
+        Ok(Stated {
+            increments: positive(&axis.increments_per_turn, "number of increments a turn")?,
+            velocity: positive(
+                &axis.velocity_per_turn,
+                "number of units for a turn a second",
+            )?,
+            gear: positive(&axis.gear, "gear ratio")?,
+            rated: positive(&axis.rated_torque, "torque in N m")?,
+            reverse: axis.reverse,
+        })
+    }
+
+    fn control(&self, axis: &Axis) -> Result<Control, FileError> {
+        let Some(word) = &axis.control else {
+            return Ok(Control::Position);
+        };
+        match word.get_ref().as_str() {
+            "position" => Ok(Control::Position),
+            "velocity" => Ok(Control::Velocity),
+            "torque" => Ok(Control::Torque),
+            other => {
+                let cause = format!("there is no control \"{other}\"");
+                Err(self.error(
+                    Some(word.span()),
+                    cause,
+                    "write position, velocity or torque",
+                ))
+            }
+        }
+    }
+
+    fn gains(&self, axis: &Axis, control: Control, at: &Range<usize>) -> Result<Gains, FileError> {
+        let Some(written) = &axis.gains else {
+            if control == Control::Position {
+                return Ok(Gains::default());
+            }
+            let cause = "velocity and torque need a regulator of position";
+            let remedy = "write gains = { proportional = ... }, or control = \"position\"";
+            return Err(self.error(Some(at.clone()), cause, remedy));
+        };
+        let it = written.get_ref();
+        let gains = Gains {
+            proportional: it.proportional,
+            integral: it.integral,
+            derivative: it.derivative,
+            filter: it.filter_ms / 1000.0,
+            limit: it.limit,
+        };
+        if gains.make_sense() {
+            return Ok(gains);
+        }
+        let cause = "no regulator has such gains";
+        Err(self.error(
+            Some(written.span()),
+            cause,
+            "write finite numbers from 0 on",
+        ))
+    }
+
+    fn limits(&self, axis: &Axis) -> Result<Limits, FileError> {
+        let default = Limits::default();
+        let Some(written) = &axis.limits else {
+            return Ok(default);
+        };
+        let limits = Limits {
+            velocity: written.get_ref().velocity.unwrap_or(default.velocity),
+            acceleration: written
+                .get_ref()
+                .acceleration
+                .unwrap_or(default.acceleration),
+        };
+        self.sensible(limits, written.span())
+    }
+
+    fn sensible(&self, limits: Limits, at: Range<usize>) -> Result<Limits, FileError> {
+        if limits.make_sense() {
+            return Ok(limits);
+        }
+        let cause = "no axis moves within such limits";
+        Err(self.error(
+            Some(at),
+            cause,
+            "write a velocity (rad/s) and an acceleration (rad/s2) above 0",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::axis_runner::AxisRunner;
-use super::cause::Cause;
+use super::stage::Cause;
 use crate::control::process_image::ProcessImageWriter;
 use crate::wire::cia402::DriveState;
 use post::Told;

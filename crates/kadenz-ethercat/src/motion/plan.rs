@@ -1,19 +1,25 @@
-//! What all axes are to do, before it is known where their drives are.
+//! What all axes are to do, before it is known where their drives are; a plan without a file;
+//! and what the supervisor does with drives that come back.
 
 use std::fmt;
 use std::time::Duration;
 
 use kadenz_rt::beat::IntervalError;
 
-use super::axis::{CommissionError, Control, Stated, commission};
+use super::axis::{CommissionError, Control, DriveSetup, Stated, commission, is_drive};
 use super::axis_runner::AxisRunner;
 use super::pid::Gains;
-use super::program::Program;
+use super::program::{Program, ProgramPiece};
 use super::safety::Policy;
-use super::trajectory::Limits;
+use super::trajectory::{Limits, Quintic, Sine};
 use crate::control::cyclic::{LoopMode, LoopSettings, Overrun};
+use crate::control::supervisor::Setup;
+use crate::main_device::clocks::{ClockError, Clocks};
+use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
+use crate::main_device::mailbox::MailError;
+use crate::main_device::sdo::SdoError;
 
 /// Which device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -229,4 +235,119 @@ fn shown(devices: &[SubDevice]) -> String {
         .map(|it| format!("{} {}", it.position.0, it.called()))
         .collect();
     names.join(", ")
+}
+
+/// Cycle of Yoon's robot.
+const CYCLE: Duration = Duration::from_millis(1);
+/// How far each joint goes, in rad.
+const AMPLITUDE: f64 = 0.2;
+
+/// Slowly there and back.
+const LIMITS: Limits = Limits {
+    velocity: 1.0,
+    acceleration: 1.5,
+};
+
+/// A plan in which every drive that is found goes to and fro by 0.2 rad about 0: a quintic there and back,
+/// then two periods of a sine of half a hertz, again and again. For virtual segments: it knows nothing of a
+/// robot's limits. Asks each device whether it is a drive; waits, allocates.
+///
+/// # Errors
+/// [`SdoError`] when a device does not answer.
+pub fn demo(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Result<Plan, SdoError> {
+    let mut axes = Vec::new();
+    for device in devices {
+        if is_drive(registers, device)? {
+            axes.push(AxisPlan {
+                device: Which::Position(device.position.0),
+                control: Control::Position,
+                stated: Stated::default(),
+                gains: Gains::default(),
+                limits: LIMITS,
+                program: program(),
+            });
+        }
+    }
+    Ok(Plan {
+        cycle: CYCLE,
+        mode: LoopMode::Pipelined,
+        overrun: Overrun::Skip,
+        safety: Policy::default(),
+        axes,
+    })
+}
+
+fn program() -> Program {
+    let there = ProgramPiece::Quintic(Quintic::between(0.0, AMPLITUDE, LIMITS));
+    let back = ProgramPiece::Quintic(Quintic::between(AMPLITUDE, 0.0, LIMITS));
+    let sine = ProgramPiece::Sine(Sine {
+        middle: 0.0,
+        amplitude: AMPLITUDE,
+        frequency: 0.5,
+        periods: Some(2),
+    });
+    Program::new(
+        0.0,
+        vec![there, ProgramPiece::Hold(AMPLITUDE, 0.2), back, sine],
+        true,
+    )
+}
+
+/// How the drives of all axes were commissioned, for [`as_commissioned`]: after
+/// [`Plan::commission`](Plan::commission), before the loop runs. Waits, allocates.
+///
+/// # Errors
+/// [`PlanError::Commission`]: the first that does not tell.
+pub fn setups(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    runners: &[AxisRunner],
+    cycle: Duration,
+) -> Result<Vec<DriveSetup>, PlanError> {
+    let mut all = Vec::new();
+    for runner in runners {
+        let device = &mut devices[runner.axis().device()];
+        let kept = DriveSetup::of(registers, device, runner.axis(), cycle);
+        all.push(kept.map_err(|source| PlanError::Commission {
+            position: device.position.0,
+            name: device.called(),
+            source,
+        })?);
+    }
+    Ok(all)
+}
+
+/// For [`SegmentSupervisor::with_setup`](crate::control::supervisor::SegmentSupervisor::with_setup): a drive on its way up gets
+/// again what it was commissioned with, and any device its clock's settings where clocks were aligned, and
+/// its pulses where they were [started](Clocks::pulse). A
+/// drive that comes back with another mapping or other units is not taken into OP.
+#[must_use]
+pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup {
+    Box::new(move |device, registers| {
+        if let Some(drive) = drives.iter().find(|it| it.station() == device.station) {
+            drive.restore(registers, device).map_err(plainly)?;
+        }
+        let Some(clocks) = &clocks else {
+            return Ok(());
+        };
+        let mut all = clocks.devices().iter();
+        let Some(clock) = all.find(|it| it.station == device.station) else {
+            return Ok(());
+        };
+        let set = clocks.set_again(registers, clock.position);
+        set.map_err(|error| match error {
+            ClockError::Exchange(error) => error.into(),
+            other => ConfigureError::Setup(other.into()),
+        })
+    })
+}
+
+fn plainly(error: CommissionError) -> ConfigureError {
+    match error {
+        // That the loop has ended is to be seen as such.
+        CommissionError::Sdo(SdoError::Mail(MailError::Exchange(error))) => error.into(),
+        CommissionError::Sdo(error) => error.into(),
+        CommissionError::Configure(error) => error,
+        other => ConfigureError::Setup(other.into()),
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::cause::Cause;
 use super::handle::MotionHandle;
+use super::stage::Cause;
 
 /// What is tolerated. A number is of cycles in a row; `None` for any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

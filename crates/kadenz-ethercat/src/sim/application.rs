@@ -29,20 +29,6 @@ pub struct StateChange {
     pub to: State,
 }
 
-impl StateChange {
-    /// Whether it goes up: something new is to work.
-    #[must_use]
-    pub fn goes_up(self) -> bool {
-        let rank = |state| match state {
-            State::Init => 0,
-            State::PreOp | State::Bootstrap => 1,
-            State::SafeOp => 2,
-            State::Op => 3,
-        };
-        rank(self.to) > rank(self.from)
-    }
-}
-
 /// What an application says to a [`StateChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -250,19 +236,5 @@ pub struct Passive;
 impl Application for Passive {
     fn change(&mut self, _change: StateChange, _pdi: &mut dyn Pdi) -> Decision {
         Decision::Accept
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn up_is_where_something_new_works() {
-        let change = |from, to| StateChange { from, to };
-        assert!(change(State::Init, State::Bootstrap).goes_up());
-        assert!(change(State::SafeOp, State::Op).goes_up());
-        assert!(!change(State::Op, State::PreOp).goes_up());
-        assert!(!change(State::Bootstrap, State::Init).goes_up());
     }
 }

@@ -181,7 +181,7 @@ impl PlannedDevice {
 
     /// Which of the ports 1 to 3 something can be plugged into.
     #[must_use]
-    pub fn free_ports(&self) -> Vec<u8> {
+    pub(crate) fn free_ports(&self) -> Vec<u8> {
         let there: &[u8] = match (&self.kind, self.ports) {
             (Kind::Described(it), _) => {
                 let ports = it.description.hardware.ports;

@@ -20,7 +20,6 @@ mod controller;
 pub mod fault;
 pub mod file;
 pub mod humanoid;
-mod ids;
 pub mod model;
 mod segment;
 pub mod serve;
@@ -33,9 +32,16 @@ pub use application::{
     Application, Decision, Model, Passive, Pdi, PdiAccessError, PdiSendError, Signal, StateChange,
 };
 pub use controller::{Arrival, DeviceSettings, SubDeviceController};
-pub use ids::{CableId, DeviceId};
 pub use segment::{Cable, CableError, Counts, End, Loss, MAX_DEVICES, Passed, Segment};
 pub use wire_port::WirePort;
+
+/// Names a device of a segment, in the order in which devices were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId(pub u16);
+
+/// Names a cable of a segment, in the order in which cables were laid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CableId(pub u16);
 
 // Chance that can be repeated.
 
@@ -52,7 +58,7 @@ impl Random {
     }
 
     /// The next number, all values alike.
-    pub fn next_u64(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,39 +1,39 @@
 //! The fourteen commands of a datagram.
 
-/// What a datagram asks of the SubDevices that it passes (ETG.1000.4, table 12 and following).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Command {
-    /// Ignored by every SubDevice.
-    Nop = 0,
-    /// Auto increment read: of the SubDevice at a position.
-    Aprd = 1,
-    /// Auto increment write.
-    Apwr = 2,
-    /// Auto increment read and write.
-    Aprw = 3,
-    /// Configured address read.
-    Fprd = 4,
-    /// Configured address write.
-    Fpwr = 5,
-    /// Configured address read and write.
-    Fprw = 6,
-    /// Broadcast read: all SubDevices OR their bytes in.
-    Brd = 7,
-    /// Broadcast write.
-    Bwr = 8,
-    /// Broadcast read and write.
-    Brw = 9,
-    /// Logical memory read, by the SubDevices' FMMUs.
-    Lrd = 10,
-    /// Logical memory write.
-    Lwr = 11,
-    /// Logical memory read and write.
-    Lrw = 12,
-    /// Auto increment read, multiple write: one reads, all behind and before it write.
-    Armw = 13,
-    /// Configured address read, multiple write.
-    Frmw = 14,
+numbered! {
+    /// What a datagram asks of the SubDevices that it passes (ETG.1000.4, table 12 and following).
+    pub enum Command: u8 {
+        /// Ignored by every SubDevice.
+        Nop = 0,
+        /// Auto increment read: of the SubDevice at a position.
+        Aprd = 1,
+        /// Auto increment write.
+        Apwr = 2,
+        /// Auto increment read and write.
+        Aprw = 3,
+        /// Configured address read.
+        Fprd = 4,
+        /// Configured address write.
+        Fpwr = 5,
+        /// Configured address read and write.
+        Fprw = 6,
+        /// Broadcast read: all SubDevices OR their bytes in.
+        Brd = 7,
+        /// Broadcast write.
+        Bwr = 8,
+        /// Broadcast read and write.
+        Brw = 9,
+        /// Logical memory read, by the SubDevices' FMMUs.
+        Lrd = 10,
+        /// Logical memory write.
+        Lwr = 11,
+        /// Logical memory read and write.
+        Lrw = 12,
+        /// Auto increment read, multiple write: one reads, all behind and before it write.
+        Armw = 13,
+        /// Configured address read, multiple write.
+        Frmw = 14,
+    }
 }
 
 /// How a command finds the SubDevices that it is for.
@@ -52,40 +52,9 @@ pub enum Addressing {
 }
 
 impl Command {
-    /// Every command, in the order of its number.
-    pub const ALL: [Self; 15] = [
-        Self::Nop,
-        Self::Aprd,
-        Self::Apwr,
-        Self::Aprw,
-        Self::Fprd,
-        Self::Fpwr,
-        Self::Fprw,
-        Self::Brd,
-        Self::Bwr,
-        Self::Brw,
-        Self::Lrd,
-        Self::Lwr,
-        Self::Lrw,
-        Self::Armw,
-        Self::Frmw,
-    ];
-
-    /// The command of that number, if there is one.
-    #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
-    }
-
-    /// Its number on the wire.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        self as u8
-    }
-
     /// How it finds its SubDevices.
     #[must_use]
-    pub const fn addressing(self) -> Addressing {
+    pub(crate) const fn addressing(self) -> Addressing {
         match self {
             Self::Nop => Addressing::None,
             Self::Aprd | Self::Apwr | Self::Aprw | Self::Armw => Addressing::Position,

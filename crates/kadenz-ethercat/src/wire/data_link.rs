@@ -27,7 +27,7 @@ impl DlStatus {
     /// # Panics
     /// For a port above 3.
     #[must_use]
-    pub const fn with_port(self, port: u8, status: PortStatus) -> Self {
+    pub(crate) const fn with_port(self, port: u8, status: PortStatus) -> Self {
         assert!(port < 4);
         let cleared = self.0 & !(1 << (4 + port) | 3 << (8 + 2 * port));
         let link = 1 << (4 + port);
@@ -107,7 +107,7 @@ impl DlControl {
     /// # Panics
     /// For a port above 3.
     #[must_use]
-    pub const fn with_port(self, port: u8, control: LoopControl) -> Self {
+    pub(crate) const fn with_port(self, port: u8, control: LoopControl) -> Self {
         assert!(port < 4);
         let number = match control {
             LoopControl::Auto => 0,

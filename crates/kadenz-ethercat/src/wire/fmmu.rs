@@ -101,20 +101,20 @@ impl Fmmu {
 
     /// Whether it maps whole bytes onto whole bytes.
     #[must_use]
-    pub const fn whole_bytes(self) -> bool {
+    pub(crate) const fn whole_bytes(self) -> bool {
         self.first_bit == 0 && self.last_bit == 7 && self.physical_bit == 0
     }
 
     /// The logical bytes that it touches. In 64 bits, so that it may end at the memory's end.
     #[must_use]
-    pub fn logical_range(self) -> Range<u64> {
+    pub(crate) fn logical_range(self) -> Range<u64> {
         let start = u64::from(self.logical);
         start..start + u64::from(self.length)
     }
 
     /// Bytes of the SubDevice's memory that it touches.
     #[must_use]
-    pub fn physical_length(self) -> u32 {
+    pub(crate) fn physical_length(self) -> u32 {
         (u32::from(self.physical_bit) + self.bits()).div_ceil(8)
     }
 }

@@ -11,7 +11,7 @@ pub const ETHERNET_HEADER: usize = 14;
 /// Bytes before a frame's first datagram.
 const HEADER: usize = ETHERNET_HEADER + 2;
 /// Bytes of a datagram besides its data: its header and the working counter.
-pub const DATAGRAM_OVERHEAD: usize = DATAGRAM_HEADER + COUNTER;
+pub(crate) const DATAGRAM_OVERHEAD: usize = DATAGRAM_HEADER + COUNTER;
 const DATAGRAM_HEADER: usize = 10;
 const COUNTER: usize = 2;
 /// The shortest frame that real hardware sends, without its check sequence.
@@ -205,12 +205,12 @@ impl DatagramMut<'_> {
     }
 
     /// Asks something else.
-    pub fn set_command(&mut self, command: Command) {
+    pub(crate) fn set_command(&mut self, command: Command) {
         self.header[0] = command.number();
     }
 
     /// Lets the MainDevice know it by another index.
-    pub fn set_index(&mut self, index: u8) {
+    pub(crate) fn set_index(&mut self, index: u8) {
         self.header[1] = index;
     }
 
@@ -226,13 +226,13 @@ impl DatagramMut<'_> {
     }
 
     /// Marks it as one that goes round a ring.
-    pub fn set_circulated(&mut self) {
+    pub(crate) fn set_circulated(&mut self) {
         let field = u16::from_le_bytes([self.header[6], self.header[7]]) | CIRCULATED;
         self.header[6..8].copy_from_slice(&field.to_le_bytes());
     }
 
     /// Adds events by OR.
-    pub fn add_events(&mut self, events: u16) {
+    pub(crate) fn add_events(&mut self, events: u16) {
         let field = u16::from_le_bytes([self.header[8], self.header[9]]) | events;
         self.header[8..10].copy_from_slice(&field.to_le_bytes());
     }
@@ -293,11 +293,11 @@ impl<'a> Iterator for DatagramsMut<'a> {
 }
 
 /// The bit of a source address' first byte that the first SubDevice's hardware sets.
-pub const RETURNED: u8 = 0x02;
+pub(crate) const RETURNED: u8 = 0x02;
 
 /// Marks a frame as one that came back, by [`RETURNED`], as the first SubDevice's hardware does. Masters take
 /// a frame with their own source address for their own echo and ignore it.
-pub fn mark_as_returned(frame: &mut [u8]) {
+pub(crate) fn mark_as_returned(frame: &mut [u8]) {
     if let Some(first) = frame.get_mut(6) {
         *first |= RETURNED;
     }

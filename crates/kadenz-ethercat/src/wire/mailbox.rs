@@ -4,40 +4,23 @@
 /// Bytes before a message's data.
 pub const HEADER: usize = 6;
 
-/// Which message it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Protocol {
-    /// Answer to a message that made no sense.
-    Error = 0,
-    /// ADS over EtherCAT.
-    Aoe = 1,
-    /// Ethernet over EtherCAT.
-    Eoe = 2,
-    /// CANopen over EtherCAT.
-    Coe = 3,
-    /// Files over EtherCAT.
-    Foe = 4,
-    /// Servo profile over EtherCAT.
-    Soe = 5,
-    /// A vendor's own.
-    Voe = 15,
-}
-
-impl Protocol {
-    /// The protocol of that number, if there is one.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Option<Self> {
-        Some(match number {
-            0 => Self::Error,
-            1 => Self::Aoe,
-            2 => Self::Eoe,
-            3 => Self::Coe,
-            4 => Self::Foe,
-            5 => Self::Soe,
-            15 => Self::Voe,
-            _ => return None,
-        })
+numbered! {
+    /// Which message it is.
+    pub enum Protocol: u8 {
+        /// Answer to a message that made no sense.
+        Error = 0,
+        /// ADS over EtherCAT.
+        Aoe = 1,
+        /// Ethernet over EtherCAT.
+        Eoe = 2,
+        /// CANopen over EtherCAT.
+        Coe = 3,
+        /// Files over EtherCAT.
+        Foe = 4,
+        /// Servo profile over EtherCAT.
+        Soe = 5,
+        /// A vendor's own.
+        Voe = 15,
     }
 }
 
@@ -199,40 +182,19 @@ pub fn set_counter(message: &mut [u8], counter: Counter) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorDetail(pub u16);
 
+codes! {
+    ErrorDetail;
+    SYNTAX = 1, "syntax of the mailbox header is wrong";
+    UNSUPPORTED_PROTOCOL = 2, "the protocol is not supported";
+    INVALID_CHANNEL = 3, "the channel is invalid";
+    SERVICE_NOT_SUPPORTED = 4, "the service is not supported";
+    INVALID_HEADER = 5, "the protocol's header is wrong";
+    SIZE_TOO_SHORT = 6, "the message is too short";
+    NO_MORE_MEMORY = 7, "no memory is left";
+    INVALID_SIZE = 8, "the size is invalid";
+}
+
 impl ErrorDetail {
-    /// The header makes no sense.
-    pub const SYNTAX: Self = Self(1);
-    /// The protocol is not spoken here.
-    pub const UNSUPPORTED_PROTOCOL: Self = Self(2);
-    /// The channel is none.
-    pub const INVALID_CHANNEL: Self = Self(3);
-    /// The protocol's service is not.
-    pub const SERVICE_NOT_SUPPORTED: Self = Self(4);
-    /// The protocol's header makes no sense.
-    pub const INVALID_HEADER: Self = Self(5);
-    /// Too few bytes for the service.
-    pub const SIZE_TOO_SHORT: Self = Self(6);
-    /// No memory to serve it.
-    pub const NO_MORE_MEMORY: Self = Self(7);
-    /// Its length does not fit.
-    pub const INVALID_SIZE: Self = Self(8);
-
-    /// What it means; `None` for a number that the standard does not have.
-    #[must_use]
-    pub const fn text(self) -> Option<&'static str> {
-        Some(match self.0 {
-            1 => "syntax of the mailbox header is wrong",
-            2 => "the protocol is not supported",
-            3 => "the channel is invalid",
-            4 => "the service is not supported",
-            5 => "the protocol's header is wrong",
-            6 => "the message is too short",
-            7 => "no memory is left",
-            8 => "the size is invalid",
-            _ => return None,
-        })
-    }
-
     /// Reads it of a message's data.
     #[must_use]
     pub fn read(data: &[u8]) -> Option<Self> {

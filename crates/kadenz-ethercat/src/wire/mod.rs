@@ -4,6 +4,9 @@
 //! hostile. Numbers are those of ETG.1000.4 (data link layer), ETG.1000.6 (application layer and SII)
 //! and ETG.6010 (CiA 402); integers are little-endian throughout.
 
+#[macro_use]
+mod numbered;
+
 mod address;
 pub mod cia402;
 pub mod coe;
@@ -21,10 +24,10 @@ pub use address::{Configured, DatagramAddress, Logical, Position};
 pub use command::{Addressing, Command};
 pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
 pub use fmmu::Fmmu;
+pub(crate) use frame::{DATAGRAM_OVERHEAD, RETURNED, mark_as_returned};
 pub use frame::{
-    DATAGRAM_OVERHEAD, Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE,
-    FrameError, FrameWriter, MAX_FRAME, MIN_FRAME, Mac, OverflowError, RETURNED, Slot,
-    mark_as_returned,
+    Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE, FrameError,
+    FrameWriter, MAX_FRAME, MIN_FRAME, Mac, OverflowError, Slot,
 };
 pub use state::{AlControl, AlStatus, AlStatusCode, State};
 pub use sync_manager::SyncManager;

@@ -1,53 +1,29 @@
 //! States of a SubDevice's application layer, how they are asked for, and why they are refused.
 
-/// The state machine of a SubDevice (ETG.1000.6, chapter 6.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum State {
-    /// No communication but with registers.
-    Init = 1,
-    /// Mailboxes work.
-    PreOp = 2,
-    /// Mailboxes with another layout, for firmware.
-    Bootstrap = 3,
-    /// Inputs are valid, outputs stay safe.
-    SafeOp = 4,
-    /// Inputs and outputs are valid.
-    Op = 8,
+numbered! {
+    /// The state machine of a SubDevice (ETG.1000.6, chapter 6.4).
+    #[derive(PartialOrd, Ord)]
+    pub enum State: u8 {
+        /// No communication but with registers.
+        Init = 1,
+        /// Mailboxes work.
+        PreOp = 2,
+        /// Mailboxes with another layout, for firmware.
+        Bootstrap = 3,
+        /// Inputs are valid, outputs stay safe.
+        SafeOp = 4,
+        /// Inputs and outputs are valid.
+        Op = 8,
+    }
 }
 
 impl State {
-    /// The state of that number, if it is one.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Option<Self> {
-        match number {
-            1 => Some(Self::Init),
-            2 => Some(Self::PreOp),
-            3 => Some(Self::Bootstrap),
-            4 => Some(Self::SafeOp),
-            8 => Some(Self::Op),
-            _ => None,
-        }
-    }
-
     /// The state of that [`name`](Self::name), in letters of either size.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = [
-            Self::Init,
-            Self::PreOp,
-            Self::Bootstrap,
-            Self::SafeOp,
-            Self::Op,
-        ];
-        all.into_iter()
+        Self::ALL
+            .into_iter()
             .find(|it| it.name().eq_ignore_ascii_case(name))
-    }
-
-    /// Its number on the wire.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        self as u8
     }
 
     /// Its name as users of EtherCAT write it.
@@ -82,7 +58,7 @@ impl AlControl {
 
     /// Asks for a state and acknowledges the error that stands.
     #[must_use]
-    pub const fn acknowledge(state: State) -> Self {
+    pub(crate) const fn acknowledge(state: State) -> Self {
         Self(state as u16 | 0x10)
     }
 
@@ -138,21 +114,8 @@ impl std::fmt::Display for AlStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AlStatusCode(pub u16);
 
-macro_rules! codes {
-    ($($name:ident = $number:literal, $text:literal;)*) => {
-        impl AlStatusCode {
-            $(#[doc = $text] pub const $name: Self = Self($number);)*
-
-            /// What the code means; `None` for a vendor's own.
-            #[must_use]
-            pub const fn text(self) -> Option<&'static str> {
-                match self.0 { $($number => Some($text),)* _ => None }
-            }
-        }
-    };
-}
-
 codes! {
+    AlStatusCode;
     NONE = 0x0000, "no error";
     UNSPECIFIED = 0x0001, "unspecified error";
     NO_MEMORY = 0x0002, "no memory";

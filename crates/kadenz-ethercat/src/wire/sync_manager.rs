@@ -63,19 +63,13 @@ impl SyncManagerControl {
 
     /// Whether an access of the MainDevice raises the MainDevice's event.
     #[must_use]
-    pub const fn raises_main_event(self) -> bool {
+    pub(crate) const fn raises_main_event(self) -> bool {
         self.0 & 0x10 != 0
-    }
-
-    /// Whether an access raises the application's event.
-    #[must_use]
-    pub const fn raises_application_event(self) -> bool {
-        self.0 & 0x20 != 0
     }
 
     /// Whether a write feeds the process data watchdog.
     #[must_use]
-    pub const fn feeds_watchdog(self) -> bool {
+    pub(crate) const fn feeds_watchdog(self) -> bool {
         self.0 & 0x40 != 0
     }
 }
@@ -102,7 +96,7 @@ impl SyncManagerStatus {
 
     /// Which of three buffers was written last.
     #[must_use]
-    pub const fn last_buffer(self) -> Option<u8> {
+    pub(crate) const fn last_buffer(self) -> Option<u8> {
         match self.0 >> 4 & 3 {
             3 => None,
             it => Some(it),

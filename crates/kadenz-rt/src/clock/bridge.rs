@@ -105,7 +105,7 @@ impl WallBridge {
     }
 
     /// Takes a pair that was read elsewhere. One that is not later than the last is ignored.
-    pub fn observe_pair(&mut self, pair: ClockPair) -> Observation {
+    pub(crate) fn observe_pair(&mut self, pair: ClockPair) -> Observation {
         let Some(last) = self.pairs[self.newest] else {
             return Observation::Steady;
         };

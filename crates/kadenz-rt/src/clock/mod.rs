@@ -20,6 +20,7 @@ mod bridge;
 mod pair;
 mod phc;
 mod time;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tsc;
 
 use std::fmt;
@@ -312,6 +313,30 @@ fn of(status: i32, state: i32, max_error_us: i64) -> Synchronisation {
     let within_us = u64::try_from(max_error_us).unwrap_or(0);
     Synchronisation::Kept {
         within_ns: within_us.saturating_mul(1000),
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod tsc {
+    use super::{Clock, MonotonicTime};
+
+    /// Stands where no TSC can be had; it cannot be made.
+    pub(super) enum Tsc {}
+
+    impl Tsc {
+        pub(super) fn calibrate() -> Result<Self, String> {
+            Err("the time stamp counter is supported on Linux on x86-64 only".to_owned())
+        }
+    }
+
+    impl Clock for Tsc {
+        fn now(&self) -> MonotonicTime {
+            match *self {}
+        }
+
+        fn name(&self) -> &'static str {
+            match *self {}
+        }
     }
 }
 

@@ -34,7 +34,7 @@ impl<'a> Machine<'a> {
 
     /// The kernel's version as (major, minor), from its release.
     #[must_use]
-    pub fn kernel_version(&self) -> Option<(u32, u32)> {
+    pub(crate) fn kernel_version(&self) -> Option<(u32, u32)> {
         let release = self.facts.kernel.as_deref()?;
         let mut parts = release.split(|c: char| !c.is_ascii_digit());
         Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -69,7 +69,7 @@ impl<'a> Machine<'a> {
 
     /// CPUs that the scheduler leaves alone (`isolcpus=`, or an isolated cpuset partition).
     #[must_use]
-    pub fn isolated_cpus(&self) -> Vec<u32> {
+    pub(crate) fn isolated_cpus(&self) -> Vec<u32> {
         let files = [
             "/sys/devices/system/cpu/isolated",
             "/sys/fs/cgroup/cpuset.cpus.isolated",
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
 
     /// The other CPUs as a list: where everything else should run.
     #[must_use]
-    pub fn other_cpus(&self) -> String {
+    pub(crate) fn other_cpus(&self) -> String {
         let of_loop = cpu_list::parse_list(&self.loop_cpus().unwrap_or_default());
         let mut others = self.cpus.clone();
         others.retain(|cpu| !of_loop.contains(cpu));

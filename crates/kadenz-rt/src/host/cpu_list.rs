@@ -28,7 +28,7 @@ pub fn parse_list(text: &str) -> Vec<u32> {
 
 /// Writes `[0, 1, 2, 5]` as `0-2,5`.
 #[must_use]
-pub fn format_list(cpus: &[u32]) -> String {
+pub(crate) fn format_list(cpus: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for &cpu in cpus {
         match parts.last_mut() {

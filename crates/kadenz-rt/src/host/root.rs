@@ -184,7 +184,7 @@ impl Root {
 
     /// Where a symbolic link points, its last part only.
     #[must_use]
-    pub fn link_name(&self, path: &str) -> Option<String> {
+    pub(crate) fn link_name(&self, path: &str) -> Option<String> {
         let target = std::fs::read_link(self.path(path)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }

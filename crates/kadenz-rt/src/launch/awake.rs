@@ -12,7 +12,7 @@ use crate::os::linux::sched::{SchedAttr, set_affinity, set_scheduling};
 use crate::os::linux::signals::{Mask, set_mask};
 use crate::os::linux::{launch, sched};
 use crate::tuning::linux::{dma_latency, kernel_says};
-use crate::tuning::{CpuSet, Measure};
+use crate::tuning::{CpuSet, Measure, Note};
 
 /// Keeps CPUs from idling until it is dropped: a wake-up then finds a processor that runs, and has
 /// no idle state to leave nor, in a virtual machine, a halted processor to be scheduled again.
@@ -83,17 +83,11 @@ impl Awake {
             true => "none".to_owned(),
             false => format!("a SCHED_IDLE thread on CPUs {spinning}"),
         };
-        Measure {
-            name: "idle_spinner",
-            requested: format!("a SCHED_IDLE thread on CPUs {cpus}"),
-            granted,
-            ok: trouble.is_none(),
-            remedy: trouble.as_ref().map(|_| {
-                "choose CPUs that this process may use: grep Cpus_allowed_list /proc/self/status"
-                    .to_owned()
-            }),
-            reason: trouble,
-        }
+        let remedy =
+            "choose CPUs that this process may use: grep Cpus_allowed_list /proc/self/status";
+        let note = trouble.map(|reason| Note::new(reason, remedy));
+        let requested = format!("a SCHED_IDLE thread on CPUs {cpus}");
+        Measure::noted("idle_spinner", requested, granted, note.is_none(), note)
     }
 
     /// Starts one thread and waits until it spins, or says why not.

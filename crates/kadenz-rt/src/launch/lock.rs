@@ -15,10 +15,9 @@ use crate::os::linux::memory::has_file_capabilities;
 use crate::os::linux::sched::memory_lock_limit_of;
 use crate::os::linux::signals::Mask;
 use crate::os::linux::trace::{CallError, Held};
-use crate::tuning::Measure;
 use crate::tuning::linux::rights::{Rights, effective_capabilities};
-use crate::tuning::linux::scheduling::Note;
 use crate::tuning::linux::{kernel_says, memory};
+use crate::tuning::{Measure, Note};
 
 const REQUESTED: &str = "all current and future pages";
 /// Set-user-ID and set-group-ID.
@@ -95,14 +94,10 @@ pub(super) fn lock(
         return (refused(call_note(CallError::Ended)), None);
     };
     let measure = match lock_held(pid, &mut held, rights) {
-        Ok(locked_kb) => Measure {
-            name: "memory_lock",
-            requested: REQUESTED.to_owned(),
-            granted: format!("{REQUESTED} ({locked_kb} kB at its start)"),
-            ok: true,
-            reason: None,
-            remedy: None,
-        },
+        Ok(locked_kb) => {
+            let granted = format!("{REQUESTED} ({locked_kb} kB at its start)");
+            Measure::noted("memory_lock", REQUESTED, granted, true, None)
+        }
         Err(note) => refused(note),
     };
     (measure, Some(held))
@@ -140,14 +135,8 @@ fn status_field(pid: u32, field: &str) -> String {
 }
 
 fn refused(note: Note) -> Measure {
-    Measure {
-        name: "memory_lock",
-        requested: REQUESTED.to_owned(),
-        granted: "nothing locked from outside".to_owned(),
-        ok: false,
-        reason: Some(note.reason),
-        remedy: Some(note.remedy),
-    }
+    let granted = "nothing locked from outside";
+    Measure::noted("memory_lock", REQUESTED, granted, false, Some(note))
 }
 
 const LOCK_ITSELF: &str = "let the program call mlockall(MCL_CURRENT | MCL_FUTURE) itself";

@@ -3,9 +3,9 @@
 use super::Launch;
 use crate::os::linux::launch::Report;
 use crate::tuning::linux::rights::Rights;
-use crate::tuning::linux::scheduling::{self, Note};
+use crate::tuning::linux::scheduling;
 use crate::tuning::linux::{affinity, kernel_says};
-use crate::tuning::{CpuSet, Measure, Policy};
+use crate::tuning::{CpuSet, Measure, Note, Policy};
 
 /// One for each thing asked for, except for locked memory.
 pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measure> {
@@ -24,24 +24,6 @@ pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measu
     measures.into_iter().flatten().collect()
 }
 
-fn measure(
-    name: &'static str,
-    requested: String,
-    granted: String,
-    ok: bool,
-    note: Option<Note>,
-) -> Measure {
-    let (reason, remedy) = note.map_or((None, None), |note| (Some(note.reason), Some(note.remedy)));
-    Measure {
-        name,
-        requested,
-        granted,
-        ok,
-        reason,
-        remedy,
-    }
-}
-
 fn policy(wanted: Policy, report: &Report, rights: &Rights) -> Measure {
     let outcome = report.policy.outcome();
     let granted = scheduling::name(&report.scheduling_in_force);
@@ -50,7 +32,7 @@ fn policy(wanted: Policy, report: &Report, rights: &Rights) -> Measure {
         Err(errno) => Some(scheduling::refusal(wanted, errno, rights)),
         Ok(()) => scheduling::throttle(wanted, rights),
     };
-    measure("policy", wanted.to_string(), granted, ok, note)
+    Measure::noted("policy", wanted.to_string(), granted, ok, note)
 }
 
 fn cgroup(place: &str, report: &Report) -> Measure {
@@ -68,7 +50,7 @@ fn cgroup(place: &str, report: &Report) -> Measure {
             format!("ls -ld {place}; run as root, or let the group's owner start the program"),
         )
     });
-    measure(
+    Measure::noted(
         "cgroup",
         format!("in {place}"),
         granted,
@@ -86,7 +68,7 @@ fn cpus(wanted: &CpuSet, report: &Report) -> Measure {
         Note::new(reason, affinity::REMEDY)
     });
     let words = |cpus: &CpuSet| format!("CPUs {cpus}");
-    measure("affinity", words(wanted), words(&granted), ok, note)
+    Measure::noted("affinity", words(wanted), words(&granted), ok, note)
 }
 
 fn nice(wanted: i8, report: &Report) -> Measure {
@@ -103,7 +85,7 @@ fn nice(wanted: i8, report: &Report) -> Measure {
     });
     let ok = outcome.is_ok() && report.nice_in_force == i32::from(wanted);
     let granted = report.nice_in_force.to_string();
-    measure("nice", wanted.to_string(), granted, ok, note)
+    Measure::noted("nice", wanted.to_string(), granted, ok, note)
 }
 
 fn timer_slack(wanted_ns: u64, report: &Report) -> Measure {
@@ -116,7 +98,7 @@ fn timer_slack(wanted_ns: u64, report: &Report) -> Measure {
         };
         Note::new(reason, "take a real-time policy: its threads have no slack")
     });
-    measure(
+    Measure::noted(
         "timer_slack",
         format!("{wanted_ns} ns"),
         format!("{granted_ns} ns"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use super::{Launch, LaunchError};
-use crate::tuning::{CpuSet, Measure};
+use crate::tuning::{CpuSet, Measure, Note};
 
 /// A program that runs under a tuning; there is none on this system.
 #[derive(Debug)]
@@ -62,14 +62,12 @@ impl Awake {
     /// Refuses, with the measure that says so.
     #[must_use]
     pub fn limit(latency_us: u32) -> (Self, Measure) {
-        let measure = Measure {
-            name: "cpu_dma_latency",
-            requested: format!("{latency_us} us"),
-            granted: "nothing".to_owned(),
-            ok: false,
-            reason: Some("only Linux lets a process keep CPUs awake".to_owned()),
-            remedy: Some("choose the power plan for highest performance".to_owned()),
-        };
+        let note = Note::new(
+            "only Linux lets a process keep CPUs awake",
+            "choose the power plan for highest performance",
+        );
+        let requested = format!("{latency_us} us");
+        let measure = Measure::noted("cpu_dma_latency", requested, "nothing", false, Some(note));
         (Self(()), measure)
     }
 }

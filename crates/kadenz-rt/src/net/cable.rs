@@ -228,7 +228,7 @@ fn left() -> io::Result<Vec<End>> {
 ///
 /// # Errors
 /// When the kernel does not tell.
-pub fn abandoned() -> io::Result<Vec<Abandoned>> {
+pub(crate) fn abandoned() -> io::Result<Vec<Abandoned>> {
     let told = |it: End| Abandoned {
         interface: it.name,
         pid: it.maker.pid,

@@ -48,6 +48,27 @@ pub fn limit_unsent(socket: &impl Watched, bytes: u32) -> io::Result<()> {
     }
 }
 
+/// The user that connected, or that made the other end of a pair, as the kernel noted it then (`SO_PEERCRED`): the
+/// peer cannot change it. One system call.
+///
+/// ```
+/// use std::os::unix::fs::MetadataExt;
+/// use std::os::unix::net::UnixStream;
+///
+/// let (near, _far) = UnixStream::pair()?;
+/// let ours = std::fs::metadata("/proc/self")?.uid();
+/// assert_eq!(kadenz_rt::net::listener::user_of_peer(&near)?, ours);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// What the kernel says, for one of a socket that is not connected.
+#[cfg(target_os = "linux")]
+pub fn user_of_peer(stream: &std::os::unix::net::UnixStream) -> io::Result<u32> {
+    use std::os::fd::AsFd as _;
+    Ok(crate::os::linux::listener::of_peer(stream.as_fd())?.uid)
+}
+
 /// Raises the number of files, with sockets, that this process may have open (`ulimit -n`) to the most
 /// that needs no privilege: how many those are, or `None` where the system does not tell. Programs that
 /// it starts inherit it.

@@ -14,8 +14,6 @@ pub mod multicast;
 pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod packet;
-#[cfg(target_os = "linux")]
-pub mod peer;
 pub mod poller;
 pub mod port;
 #[cfg(target_os = "linux")]

@@ -66,7 +66,7 @@ pub fn situation(group: IpAddr, interface: Option<&str>) -> Situation {
 
 /// As [`situation`], of the Linux machine under `root` where the routes lead so.
 #[must_use]
-pub fn situation_at(
+pub(crate) fn situation_at(
     root: &Root,
     group: IpAddr,
     interface: Option<&str>,

@@ -7,8 +7,6 @@
 pub(crate) mod linux;
 #[cfg(target_os = "macos")]
 pub(crate) mod macos;
-#[cfg(not(target_os = "linux"))]
-mod portable;
 #[cfg(windows)]
 pub(crate) mod windows;
 #[cfg(target_arch = "x86_64")]
@@ -20,8 +18,6 @@ pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 pub(crate) use linux::sleep::nanosleep_for;
 #[cfg(target_os = "macos")]
 pub(crate) use macos::nanosleep_for;
-#[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{MONOTONIC_NAME, monotonic_ns};
 
 /// The effective user of this process, by number.
 #[cfg(unix)]
@@ -29,4 +25,26 @@ pub(crate) use portable::{MONOTONIC_NAME, monotonic_ns};
 pub fn user() -> u32 {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::geteuid() }
+}
+
+/// The clock's name as runs record it.
+#[cfg(target_os = "macos")]
+pub(crate) const MONOTONIC_NAME: &str = "CLOCK_UPTIME_RAW";
+/// The clock's name as runs record it.
+#[cfg(windows)]
+pub(crate) const MONOTONIC_NAME: &str = "QueryPerformanceCounter";
+/// The clock's name as runs record it.
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+pub(crate) const MONOTONIC_NAME: &str = "std::time::Instant";
+
+/// Nanoseconds since this process first asked, by the clock behind [`std::time::Instant`].
+#[cfg(not(target_os = "linux"))]
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    static START: OnceLock<Instant> = OnceLock::new();
+    let start = *START.get_or_init(Instant::now);
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

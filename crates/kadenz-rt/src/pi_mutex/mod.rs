@@ -15,8 +15,6 @@
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod pthread;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod refused;
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -181,3 +179,31 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for PiMutexGuard<'_, T> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
+
+/// Stands where the operating system has no priority inheritance; it cannot be made.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod refused {
+    use super::CreatePiMutexError;
+
+    pub(super) enum RawMutex {}
+
+    impl RawMutex {
+        pub(super) fn create() -> Result<Self, CreatePiMutexError> {
+            Err(CreatePiMutexError::Unsupported)
+        }
+
+        pub(super) fn lock(&self) {
+            match *self {}
+        }
+
+        pub(super) fn try_lock(&self) -> bool {
+            match *self {}
+        }
+
+        /// # Safety
+        /// None needed: there is no such mutex.
+        pub(super) unsafe fn unlock(&self) {
+            match *self {}
+        }
+    }
+}

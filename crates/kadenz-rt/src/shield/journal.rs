@@ -17,7 +17,7 @@ pub const FOLDER: &str = "/run/kadenz";
 /// Its name there.
 pub const FILE_NAME: &str = "shield.journal";
 /// Names another folder, for tests and for machines without `/run`.
-pub const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
+pub(crate) const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
 /// Version of the journal's format.
 pub const VERSION: u32 = 1;
 

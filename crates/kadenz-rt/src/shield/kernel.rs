@@ -3,6 +3,8 @@
 use std::io;
 
 use super::journal::Members;
+#[cfg(target_os = "linux")]
+use crate::os::linux::sched;
 use crate::tuning::CpuSet;
 
 /// The files and calls through which a shield is raised. Paths are absolute.
@@ -180,6 +182,60 @@ pub(super) fn place_of(kernel: &dyn Kernel, mount: &str, thread: u32, controller
         group
     } else {
         mount.to_owned()
+    }
+}
+
+/// This machine's kernel.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LiveKernel;
+
+#[cfg(target_os = "linux")]
+impl Kernel for LiveKernel {
+    fn read(&self, path: &str) -> io::Result<String> {
+        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        use std::io::Write as _;
+
+        // Never creates: in /proc and /sys there is nothing to create.
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(path)?
+            .write_all(text.as_bytes())
+    }
+
+    fn make_folder(&self, path: &str) -> io::Result<()> {
+        std::fs::create_dir(path)
+    }
+
+    fn remove_folder(&self, path: &str) -> io::Result<()> {
+        std::fs::remove_dir(path)
+    }
+
+    fn folders(&self, path: &str) -> io::Result<Vec<String>> {
+        let entries = std::fs::read_dir(path)?.filter_map(Result::ok);
+        let mut names: Vec<String> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn affinity(&self, thread: u32) -> io::Result<CpuSet> {
+        sched::affinity_of(thread)
+            .map(CpuSet::from_mask)
+            .map_err(io::Error::from_raw_os_error)
+    }
+
+    fn set_affinity(&self, thread: u32, cpus: &CpuSet) -> io::Result<()> {
+        sched::set_affinity_of(thread, cpus.as_mask()).map_err(io::Error::from_raw_os_error)
+    }
+
+    fn this_thread(&self) -> u32 {
+        sched::this_thread()
     }
 }
 

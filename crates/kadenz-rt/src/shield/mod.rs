@@ -28,8 +28,6 @@ pub mod journal;
 mod kernel;
 mod knobs;
 mod leftovers;
-#[cfg(target_os = "linux")]
-mod live;
 mod permitted;
 mod plan;
 pub mod sim;
@@ -43,9 +41,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub use entrance::{Entrance, Inside};
 pub use error::RaiseShieldError;
 pub use kernel::Kernel;
-pub use leftovers::{Leftovers, RestoreShieldError, leftovers, leftovers_in, restore, restore_in};
 #[cfg(target_os = "linux")]
-pub use live::LiveKernel;
+pub use kernel::LiveKernel;
+pub use leftovers::{Leftovers, RestoreShieldError, leftovers, leftovers_in, restore, restore_in};
 pub use permitted::is_permitted;
 pub use undo::{Restored, Unrestored};
 
@@ -206,7 +204,7 @@ fn boot(kernel: &dyn Kernel) -> String {
 
 /// Where the journal of this machine lies: `/run/kadenz`, or where `KADENZ_JOURNAL_FOLDER` says.
 #[must_use]
-pub fn journal_folder() -> PathBuf {
+pub(crate) fn journal_folder() -> PathBuf {
     std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
 }
 

@@ -2,8 +2,7 @@
 
 use std::io;
 
-use super::condvar::Condvar;
-use super::portable::{NanosleepRelative, Spin, StdSleep};
+use super::portable::{Condvar, NanosleepRelative, Spin, StdSleep};
 use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
 use crate::clock::MonotonicTime;
 use crate::os::macos::{prepare, wait_for};

@@ -22,8 +22,6 @@ use std::time::Duration;
 
 use crate::clock::{MonotonicTime, now};
 
-#[cfg(not(target_os = "linux"))]
-mod condvar;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -70,7 +68,7 @@ pub struct SleeperOptions {
 
 impl SleeperOptions {
     /// 50 us: above the wake-up latency of an idle machine, and a twentieth of a 1 ms cycle.
-    pub const DEFAULT_SPIN_MARGIN: Duration = Duration::from_micros(50);
+    pub(crate) const DEFAULT_SPIN_MARGIN: Duration = Duration::from_micros(50);
 }
 
 impl Default for SleeperOptions {
@@ -118,9 +116,9 @@ pub fn open(
     reason = "as on other systems, where it can fail"
 )]
 fn make(kind: SleeperKind, options: SleeperOptions) -> std::io::Result<Box<dyn Sleeper>> {
-    use portable::{Spin, StdSleep};
+    use portable::{Condvar, Spin, StdSleep};
     Ok(match kind {
-        SleeperKind::Condvar => boxed(condvar::Condvar::new()),
+        SleeperKind::Condvar => boxed(Condvar::new()),
         SleeperKind::Spin => Box::new(Spin::new(Waiter::new(StdSleep), options.spin_margin)),
         _ => boxed(StdSleep),
     })

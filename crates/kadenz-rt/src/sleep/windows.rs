@@ -3,8 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::condvar::Condvar;
-use super::portable::{Spin, StdSleep};
+use super::portable::{Condvar, Spin, StdSleep};
 use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
 use crate::clock::MonotonicTime;
 use crate::os::windows::WaitableTimer;

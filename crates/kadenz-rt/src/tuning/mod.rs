@@ -75,13 +75,6 @@ impl Tuning {
         self.lock_memory = true;
         self
     }
-
-    /// As before, on these CPUs alone.
-    #[must_use]
-    pub fn on_cpus(mut self, cpus: CpuSet) -> Self {
-        self.cpus = Some(cpus);
-        self
-    }
 }
 
 /// One thing asked for, and what became of it.
@@ -100,6 +93,43 @@ pub struct Measure {
     pub reason: Option<String>,
     /// The command that mends it.
     pub remedy: Option<String>,
+}
+
+/// Why something is not as wished, and what mends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
+}
+
+impl Note {
+    pub(crate) fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+impl Measure {
+    /// With why it was refused, or what still limits it, where there is a note.
+    pub(crate) fn noted(
+        name: &'static str,
+        requested: impl Into<String>,
+        granted: impl Into<String>,
+        ok: bool,
+        note: Option<Note>,
+    ) -> Self {
+        let (reason, remedy) = note.map(|it| (it.reason, it.remedy)).unzip();
+        Self {
+            name,
+            requested: requested.into(),
+            granted: granted.into(),
+            ok,
+            reason,
+            remedy,
+        }
+    }
 }
 
 /// What [`apply`] achieved. Dropping it, on the thread it tuned, restores what was there before.

@@ -1,17 +1,16 @@
 //! What tuning is like outside Linux, where most of it does not exist.
 
-use super::Measure;
+use super::{Measure, Note};
 
 /// A measure that this operating system cannot take.
 pub(super) fn absent(name: &'static str, requested: String, why: &str, remedy: &str) -> Measure {
-    Measure {
+    Measure::noted(
         name,
         requested,
-        granted: "nothing".to_owned(),
-        ok: false,
-        reason: Some(why.to_owned()),
-        remedy: Some(remedy.to_owned()),
-    }
+        "nothing",
+        false,
+        Some(Note::new(why, remedy)),
+    )
 }
 
 /// Locked memory, where the operating system cannot lock all of a process.

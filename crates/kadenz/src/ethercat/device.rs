@@ -1,5 +1,5 @@
 use kadenz_ethercat::main_device::layout::Layout;
-use kadenz_ethercat::main_device::placed::{Placed, placed};
+use kadenz_ethercat::main_device::mapping::{Placed, placed};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::Direction;
 

@@ -5,9 +5,7 @@ use clap::Args;
 use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::from_esi::Matched;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::main_device::mapping::MappedEntry;
-use kadenz_ethercat::main_device::mapping::{self, MappedManager};
-use kadenz_ethercat::main_device::placed::{Placed, placed};
+use kadenz_ethercat::main_device::mapping::{self, MappedEntry, MappedManager, Placed, placed};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::State;
 use kadenz_ethercat::wire::coe::Address;

@@ -6,7 +6,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::Begun;
-use super::settings::{LoopSettings, Overrun};
+use super::pulse::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 
@@ -219,7 +219,7 @@ impl<'m> CycleContext<'m> {
 
     /// The inputs of the device at a position; empty for one without, and for none.
     #[must_use]
-    pub fn inputs_of(&self, device: usize) -> &[u8] {
+    pub(crate) fn inputs_of(&self, device: usize) -> &[u8] {
         let share = self.cycle.layout().shares.get(device);
         share.map_or(&[], |it| &self.cycle.inputs()[it.inputs.clone()])
     }

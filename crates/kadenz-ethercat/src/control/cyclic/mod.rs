@@ -43,8 +43,6 @@ mod operate;
 mod publisher;
 mod pulse;
 mod report;
-mod settings;
-mod time;
 
 #[cfg(test)]
 mod tests;
@@ -63,9 +61,10 @@ pub use operate::{NotInOp, operate};
 pub use publisher::{
     CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
 };
+pub use pulse::{
+    Ended, EndedBy, LoopMode, LoopSettings, Overrun, RealTime, Timekeeper, VirtualTime,
+};
 pub use report::{CycleReport, Observer};
-pub use settings::{Ended, EndedBy, LoopMode, LoopSettings, Overrun};
-pub use time::{RealTime, Timekeeper, VirtualTime};
 
 use pulse::{Due, Pulse};
 

@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::settings::LoopMode;
+use super::pulse::LoopMode;
 use crate::main_device::cycle::Outcome;
 use crate::main_device::layout::Layout;
 use crate::main_device::link::LinkCounts;
@@ -89,7 +89,7 @@ impl CycleReport<'_> {
 
     /// Wake-up latency in ns: actual less intended beginning.
     #[must_use]
-    pub fn wake_up_ns(&self) -> i64 {
+    pub(crate) fn wake_up_ns(&self) -> i64 {
         self.woken.since(self.intended)
     }
 

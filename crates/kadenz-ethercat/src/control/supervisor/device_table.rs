@@ -1,7 +1,5 @@
 //! The devices that were configured, and how each is: what the supervisor, the control socket and others share.
 
-mod listing;
-
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
@@ -10,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::lock;
 use crate::main_device::device::SubDevice;
-use crate::main_device::dictionary::{self, DictionaryEntry, DictionaryError};
+use crate::main_device::dictionary::DictionaryError;
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
-use crate::wire::coe::{Address, Unit};
+use crate::wire::coe::Address;
 use crate::wire::{AlStatus, State};
 
 /// From one look to the next whether somebody else still has a device.
@@ -271,7 +269,7 @@ impl DeviceTable {
     }
 
     /// As [`with_objects`](Self::with_objects), by its mailbox.
-    fn with_mail<R, E>(
+    pub(crate) fn with_mail<R, E>(
         &self,
         exchange: &mut dyn Exchange,
         device: usize,
@@ -292,36 +290,6 @@ impl DeviceTable {
             note(&mut status);
             member.operates.store(status.operates(), Ordering::Relaxed);
         }
-    }
-
-    /// What an entry of an object is. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub fn describe_entry(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-        address: Address,
-    ) -> Result<DictionaryEntry, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::entry(registers, mail, address)
-        })
-    }
-
-    /// The unit of an entry; `None` where the device tells none. Waits for the device.
-    ///
-    /// # Errors
-    /// [`ObjectError`].
-    pub fn unit_of_entry(
-        &self,
-        exchange: &mut dyn Exchange,
-        device: usize,
-        address: Address,
-    ) -> Result<Option<Unit>, ObjectError> {
-        self.with_mail(exchange, device, |registers, mail| {
-            dictionary::unit(registers, mail, address)
-        })
     }
 
     /// Reads an object. Waits for the device.

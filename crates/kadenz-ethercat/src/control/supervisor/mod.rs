@@ -52,7 +52,6 @@ mod device_table;
 mod identity;
 mod presence;
 mod setup_pool;
-mod survey;
 mod tend;
 #[cfg(test)]
 mod tests;
@@ -76,8 +75,8 @@ use crate::main_device::layout::{Layout, Share};
 use crate::wire::sii::Identity;
 use crate::wire::{ETHERNET_HEADER, State};
 use batch::Batch;
+use identity::Row;
 use setup_pool::SetupPool;
-use survey::Row;
 
 /// The longest pause before a device that refused is tried again.
 pub const MAX_PAUSE: Duration = Duration::from_millis(500);
@@ -372,7 +371,7 @@ impl SegmentSupervisor {
     }
 
     fn look(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
-        let Some(rows) = survey::take(exchange, self.batch())? else {
+        let Some(rows) = identity::survey(exchange, self.batch())? else {
             return Ok(Looked::Unsure);
         };
         let now = exchange.now();

@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::survey::Row;
+use super::identity::Row;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
 use crate::main_device::exchange::{Exchange, ExchangeError, Target};
 use crate::main_device::place::{self, Known, Newcomer};

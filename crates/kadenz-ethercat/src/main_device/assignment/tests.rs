@@ -46,7 +46,7 @@ impl Application for Silent {
             return self.device.mailbox(message, pdi);
         };
         let mut room = [0; 32];
-        let abort = Response::Abort {
+        let abort = Response::<&[u8]>::Abort {
             address,
             code: Abort::NO_OBJECT,
         };

@@ -290,23 +290,16 @@ impl Described {
         modes.find_map(|it| Sync::of_mode(&it.mode, cycle_ns))
     }
 
-    /// The same by the mode of that name; `None` also where there is none.
-    #[must_use]
-    pub fn pulse_of(&self, mode: &str, cycle_ns: u32) -> Option<Sync> {
-        let mut modes = self.clocks.iter().filter(|it| it.name == mode);
-        Sync::of_mode(&modes.next()?.mode, cycle_ns)
-    }
-
     /// What a mode asks for and nobody does; `None` where all is done.
     #[must_use]
-    pub fn unheeded(&self, mode: &str) -> Option<&Unheeded> {
+    pub(crate) fn unheeded(&self, mode: &str) -> Option<&Unheeded> {
         let mut all = self.start_up.unheeded.iter();
         all.find(|it| it.mode == mode)
     }
 
     /// The name of the first operation mode with pulses, whose they are by default.
     #[must_use]
-    pub fn mode_by_default(&self) -> Option<&str> {
+    pub(crate) fn mode_by_default(&self) -> Option<&str> {
         let mut modes = self.clocks.iter();
         let first = modes.find(|it| Sync::of_mode(&it.mode, 1_000_000).is_some())?;
         Some(&first.name)
@@ -343,7 +336,7 @@ impl Described {
 
     /// The same with its operation mode of that name alone; `None` where there is none.
     #[must_use]
-    pub fn with_mode(mut self, mode: &str) -> Option<Self> {
+    pub(crate) fn with_mode(mut self, mode: &str) -> Option<Self> {
         self.clocks.retain(|it| it.name == mode);
         (!self.clocks.is_empty()).then_some(self)
     }

@@ -7,8 +7,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::status::{AxisStatus, StageName, Status, Stopped};
 use crate::control::process_image::{ProcessImageError, ProcessImageWriter, Reader, words_for};
 use crate::motion::axis_runner::AxisRunner;
-use crate::motion::cause::Cause;
-use crate::motion::stage::Stage;
+use crate::motion::stage::{Cause, Stage};
 use crate::sync::AtomicU64;
 use crate::wire::cia402::Statusword;
 

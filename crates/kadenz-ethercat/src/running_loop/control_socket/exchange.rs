@@ -1,4 +1,4 @@
-//! The controller's registers of a running loop's device, asked as if it were on a wire of one's own.
+//! A running loop's device, its registers and its objects, asked as if it were on a wire of one's own.
 
 use std::time::Duration;
 
@@ -6,7 +6,10 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::client::{Client, ClientError};
 use super::question::{Answer, Question};
+use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
+use crate::main_device::objects::{AccessError, Objects};
+use crate::wire::coe::Address;
 use crate::wire::{Command, Configured, DatagramAddress, DatagramMut, DatagramsMut};
 
 /// A device's registers by a loop's control socket: what asks by [`Registers`] works through a loop too.
@@ -86,5 +89,62 @@ impl Exchange for LoopExchange<'_> {
 
     fn now(&self) -> MonotonicTime {
         clock::now()
+    }
+}
+
+/// Objects of a device that a running loop has, by its control socket.
+#[derive(Debug)]
+pub struct LoopObjects<'c> {
+    client: &'c mut Client,
+    device: usize,
+}
+
+impl<'c> LoopObjects<'c> {
+    /// Of the device of that number.
+    pub fn new(client: &'c mut Client, device: usize) -> Self {
+        Self { client, device }
+    }
+}
+
+impl Objects for LoopObjects<'_> {
+    fn list(&mut self) -> Result<Vec<u16>, AccessError> {
+        Ok(self.client.list_objects(self.device)?)
+    }
+
+    fn object(&mut self, index: u16) -> Result<DictionaryObject, AccessError> {
+        Ok(self.client.describe_object(self.device, index)?)
+    }
+
+    fn entry(&mut self, address: Address) -> Result<DictionaryEntry, AccessError> {
+        Ok(self.client.describe_entry(self.device, address)?)
+    }
+
+    fn read(&mut self, address: Address, complete: bool) -> Result<Vec<u8>, AccessError> {
+        one_entry(complete)?;
+        Ok(self.client.read_object(self.device, address)?)
+    }
+
+    fn write(&mut self, address: Address, complete: bool, value: &[u8]) -> Result<(), AccessError> {
+        one_entry(complete)?;
+        let value = value.to_vec();
+        Ok(self.client.write_object(self.device, address, value)?)
+    }
+}
+
+impl From<ClientError> for AccessError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(_) => Self::Refused(error.into()),
+            _ => Self::Unanswered(error.into()),
+        }
+    }
+}
+
+fn one_entry(complete: bool) -> Result<(), ClientError> {
+    match complete {
+        false => Ok(()),
+        true => Err(ClientError::Refused(
+            "a running loop transfers one entry at a time; ask for each entry".to_owned(),
+        )),
     }
 }

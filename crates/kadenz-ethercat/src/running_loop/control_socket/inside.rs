@@ -1,10 +1,14 @@
-//! What is inside a device: its dictionary, its memory, and its controller's registers.
+//! What is inside a device: its dictionary and objects, its memory, and its controller's registers.
 
-use super::objects::way;
 use super::question::{Answer, Question};
 use super::server::ServerContext;
-use crate::main_device::exchange::{Registers, Target};
+use crate::control::supervisor::ObjectError;
+use crate::main_device::acyclic::AcyclicClient;
+use crate::main_device::exchange::{Registers, RetryPolicy, Target};
+use crate::main_device::mailbox::Mail;
+use crate::main_device::{dictionary, sdo};
 use crate::wire::Configured;
+use crate::wire::coe::{Address, ListType};
 use crate::wire::register::{Writing, writing};
 
 /// Most bytes of registers at once: they go beside the loop's own frames, in one of their own.
@@ -12,45 +16,93 @@ const MAX: usize = 1024;
 
 /// Answers what is asked of it.
 pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result<Answer, String> {
-    match question {
-        Question::SdoList { device } => list(context, *device),
-        Question::SdoObject { device, index } => object(context, *device, *index),
-        Question::Sii { device } => memory(context, *device),
+    Ok(match question {
+        Question::SdoInfo { device, index, sub } => {
+            let at = Address::new(*index, *sub);
+            let entry = ask(context, *device, |by, mail| dictionary::entry(by, mail, at))?;
+            Answer::Entry {
+                name: entry.name,
+                data_type: entry.data_type.0,
+                bits: entry.bits,
+                access: entry.access.0,
+            }
+        }
+        Question::Unit { device, index, sub } => {
+            let at = Address::new(*index, *sub);
+            let unit = ask(context, *device, |by, mail| dictionary::unit(by, mail, at))?;
+            Answer::Unit(unit.map(|it| it.to_string()))
+        }
+        Question::SdoRead { device, index, sub } => {
+            let at = Address::new(*index, *sub);
+            Answer::Bytes(ask(context, *device, |by, mail| {
+                sdo::read(by, mail, at, false)
+            })?)
+        }
+        Question::SdoWrite {
+            device,
+            index,
+            sub,
+            value,
+        } => {
+            let at = Address::new(*index, *sub);
+            ask(context, *device, |by, mail| {
+                sdo::write(by, mail, at, false, value)
+            })?;
+            Answer::Done
+        }
+        Question::SdoList { device } => {
+            let list = ask(context, *device, |by, mail| {
+                dictionary::list(by, mail, ListType::ALL)
+            });
+            Answer::Indices(list?)
+        }
+        Question::SdoObject { device, index } => {
+            let object = ask(context, *device, |by, mail| {
+                dictionary::object(by, mail, *index)
+            })?;
+            Answer::Object {
+                name: object.name,
+                code: object.code.number(),
+                data_type: object.data_type.0,
+                highest_sub: object.highest_sub,
+            }
+        }
+        Question::Sii { device } => {
+            let sii = context.device_table.with(*device, |it| it.sii.clone());
+            Answer::Bytes(sii.map_err(|it| it.to_string())?)
+        }
         Question::RegisterRead {
             device,
             address,
             length,
-        } => read(context, *device, *address, usize::from(*length)),
+        } => read(context, *device, *address, usize::from(*length))?,
         Question::RegisterWrite {
             device,
             address,
             value,
             force,
-        } => write(context, *device, *address, value, *force),
-        _ => Err("this is not asked of the inside of a device".to_owned()),
-    }
-}
-
-fn list(context: &ServerContext<'_>, device: usize) -> Result<Answer, String> {
-    let listed = context.device_table.list_objects(&mut way(context), device);
-    Ok(Answer::Indices(listed.map_err(|it| it.to_string())?))
-}
-
-fn object(context: &ServerContext<'_>, device: usize, index: u16) -> Result<Answer, String> {
-    let device_table = context.device_table;
-    let described = device_table.describe_object(&mut way(context), device, index);
-    let object = described.map_err(|it| it.to_string())?;
-    Ok(Answer::Object {
-        name: object.name,
-        code: object.code.number(),
-        data_type: object.data_type.0,
-        highest_sub: object.highest_sub,
+        } => write(context, *device, *address, value, *force)?,
+        _ => return Err("this is not asked of the inside of a device".to_owned()),
     })
 }
 
-fn memory(context: &ServerContext<'_>, device: usize) -> Result<Answer, String> {
-    let sii = context.device_table.with(device, |it| it.sii.clone());
-    Ok(Answer::Bytes(sii.map_err(|it| it.to_string())?))
+/// Asks a device by its mailbox.
+fn ask<R, E>(
+    context: &ServerContext<'_>,
+    device: usize,
+    question: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> Result<R, E>,
+) -> Result<R, String>
+where
+    ObjectError: From<E>,
+{
+    let mut way = way(context);
+    let told = context.device_table.with_mail(&mut way, device, question);
+    told.map_err(|it| it.to_string())
+}
+
+/// The way to the devices: by the loop, a frame a cycle.
+fn way<'c>(context: &ServerContext<'c>) -> AcyclicClient<'c> {
+    AcyclicClient::of(context.queue, RetryPolicy::default())
 }
 
 fn read(

@@ -42,8 +42,6 @@ mod client;
 mod exchange;
 mod inside;
 mod lines;
-mod loop_objects;
-mod objects;
 mod pending;
 mod place;
 mod question;
@@ -56,8 +54,7 @@ mod starting;
 mod tests;
 
 pub use client::{Client, ClientError, Heard, Hearing};
-pub use exchange::LoopExchange;
-pub use loop_objects::LoopObjects;
+pub use exchange::{LoopExchange, LoopObjects};
 pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
 pub use question::{Answer, ProcessImageLayout, Question, Reply};
 pub use requests::Posted;

@@ -148,7 +148,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn list_objects(&mut self, device: usize) -> Result<Vec<u16>, ClientError> {
+    pub(crate) fn list_objects(&mut self, device: usize) -> Result<Vec<u16>, ClientError> {
         request!(self, Question::SdoList { device }, Answer::Indices(it) => it)
     }
 
@@ -156,7 +156,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn describe_object(
+    pub(crate) fn describe_object(
         &mut self,
         device: usize,
         index: u16,
@@ -168,7 +168,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn describe_entry(
+    pub(crate) fn describe_entry(
         &mut self,
         device: usize,
         address: Address,
@@ -203,33 +203,5 @@ impl Client {
         value: Vec<u8>,
     ) -> Result<(), ClientError> {
         request!(self, Question::SdoWrite { device, index: address.index, sub: address.sub, value }, Answer::Done => ())
-    }
-
-    /// Reads 1 to 1024 bytes of registers of the ESC of a device; none where it does not answer there.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub fn read_registers(
-        &mut self,
-        device: usize,
-        address: u16,
-        length: u16,
-    ) -> Result<Vec<u8>, ClientError> {
-        request!(self, Question::RegisterRead { device, address, length }, Answer::Bytes(it) => it)
-    }
-
-    /// Writes 1 to 1024 bytes of registers of the ESC of a device; with `force` also those that disturb it, see
-    /// [`writing`](crate::wire::register::writing).
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub fn write_registers(
-        &mut self,
-        device: usize,
-        address: u16,
-        value: Vec<u8>,
-        force: bool,
-    ) -> Result<(), ClientError> {
-        request!(self, Question::RegisterWrite { device, address, value, force }, Answer::Done => ())
     }
 }

@@ -12,7 +12,6 @@ use kadenz_rt::net::listener::is_exhausted;
 use super::axes;
 use super::inside;
 use super::lines::{Line, Lines};
-use super::objects;
 use super::pending::{Heard, Next, Pending};
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
@@ -192,7 +191,7 @@ impl ControlServer {
 
     /// Hears a client from now on, if it is of this user or of root.
     fn admit(&self, stream: UnixStream, pending: &mut Pending) {
-        let peer = kadenz_rt::net::peer::user(&stream);
+        let peer = kadenz_rt::net::listener::user_of_peer(&stream);
         let refusal = match peer {
             Ok(user) if user == self.user || user == 0 => None,
             Ok(user) => Some(format!(
@@ -347,22 +346,11 @@ impl ControlServer {
                 state.as_deref(),
                 stop,
             )?),
-            Question::SdoInfo { device, index, sub } => {
-                objects::describe(context, *device, Address::new(*index, *sub))?
-            }
-            Question::Unit { device, index, sub } => {
-                objects::unit(context, *device, Address::new(*index, *sub))?
-            }
-            Question::SdoRead { device, index, sub } => {
-                objects::read(context, *device, Address::new(*index, *sub))?
-            }
-            Question::SdoWrite {
-                device,
-                index,
-                sub,
-                value,
-            } => objects::write(context, *device, Address::new(*index, *sub), value)?,
-            Question::SdoList { .. }
+            Question::SdoInfo { .. }
+            | Question::Unit { .. }
+            | Question::SdoRead { .. }
+            | Question::SdoWrite { .. }
+            | Question::SdoList { .. }
             | Question::SdoObject { .. }
             | Question::Sii { .. }
             | Question::RegisterRead { .. }
@@ -457,8 +445,7 @@ fn bring(
 }
 
 fn state_of(name: &str) -> Result<State, String> {
-    [State::Init, State::PreOp, State::SafeOp, State::Op]
-        .into_iter()
-        .find(|it| it.name().eq_ignore_ascii_case(name))
+    State::from_name(name)
+        .filter(|it| *it != State::Bootstrap)
         .ok_or_else(|| format!("`{name}` is not a valid state; take INIT, PREOP, SAFEOP or OP"))
 }

@@ -194,7 +194,7 @@ impl Dictionary {
     }
 
     /// Puts a number at an address, past all rules; false where there is none.
-    pub fn set_number(&mut self, address: Address, number: i64) -> bool {
+    pub(crate) fn set_number(&mut self, address: Address, number: i64) -> bool {
         let slot = self.slot(address);
         if let Some(slot) = slot {
             self.set(slot, number);

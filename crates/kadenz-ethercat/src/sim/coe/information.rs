@@ -1,9 +1,9 @@
 //! What a dictionary says of itself.
 
 use super::Dictionary;
-use crate::description::{Entry, Object};
+use crate::description::Object;
 use crate::wire::coe::{
-    self, Abort, Access, DataType, EntryDescription, Info, InfoError, ListType, ObjectDescription,
+    self, Abort, Access, Address, EntryDescription, Info, InfoError, ListType, ObjectDescription,
     Unit,
 };
 use crate::wire::mailbox;
@@ -19,111 +19,26 @@ pub(super) struct Pieces {
 }
 
 /// An answer that holds its data.
-pub(super) enum Piece {
-    List {
-        left: u16,
-        data: Vec<u8>,
-    },
-    Object {
-        index: u16,
-        data_type: DataType,
-        highest_sub: u8,
-        code: coe::ObjectCode,
-        name: String,
-    },
-    Entry {
-        index: u16,
-        entry: Entry,
-        /// Its unit, if it was asked for and it has one, and its name.
-        told: Vec<u8>,
-    },
-    Error(Abort),
-}
-
-impl Piece {
-    pub(super) fn info(&self) -> Info<'_> {
-        match self {
-            Self::List { left, data } => Info::List { left: *left, data },
-            Self::Object {
-                index,
-                data_type,
-                highest_sub,
-                code,
-                name,
-            } => Info::Object(ObjectDescription {
-                index: *index,
-                data_type: *data_type,
-                highest_sub: *highest_sub,
-                code: *code,
-                name: name.as_bytes(),
-            }),
-            Self::Entry { index, entry, told } => Info::Entry(EntryDescription {
-                index: *index,
-                sub: entry.sub,
-                values: if told.len() > entry.name.len() {
-                    Unit::IN_VALUES
-                } else {
-                    0
-                },
-                data_type: entry.data_type,
-                bits: entry.bits,
-                access: entry.access,
-                data: told,
-            }),
-            Self::Error(code) => Info::Error(InfoError(*code)),
-        }
-    }
-
-    /// Its name behind what else is told, cut to what the mailbox carries.
-    fn within(mut self, mailbox: usize) -> Self {
-        let room = mailbox.saturating_sub(OVERHEAD + 10);
-        match &mut self {
-            Self::Object { name, .. } => cut(name, room),
-            Self::Entry { entry, told, .. } => {
-                cut(entry.name.to_mut(), room.saturating_sub(told.len()));
-                told.extend(entry.name.as_bytes());
-            }
-            Self::List { .. } | Self::Error(_) => {}
-        }
-        self
-    }
-}
-
-/// The bytes of an entry's unit, where it is wanted and there is one.
-fn unit(entry: &Entry, wanted: u8) -> Vec<u8> {
-    let unit = entry.unit.filter(|_| wanted & Unit::IN_VALUES != 0);
-    unit.map_or_else(Vec::new, |it| it.0.to_le_bytes().to_vec())
-}
-
-fn cut(name: &mut String, room: usize) {
-    let mut end = room.min(name.len());
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name.truncate(end);
-}
+pub(super) type Piece = Info<Vec<u8>>;
 
 impl Pieces {
-    /// Answers a question.
+    /// Answers a question. Names are cut to what the mailbox carries.
     pub(super) fn ask(
         &mut self,
         dictionary: &Dictionary,
-        info: &Info<'_>,
+        info: &Info<&[u8]>,
         mailbox: usize,
     ) -> Piece {
+        let room = mailbox.saturating_sub(OVERHEAD + 10);
         let answer = match *info {
             Info::ListRequest(list) => self.begin(dictionary, list, mailbox),
-            Info::ObjectRequest(index) => describe(dictionary, index),
-            Info::EntryRequest { index, sub, values } => dictionary
-                .entry(coe::Address::new(index, sub))
-                .map(|entry| Piece::Entry {
-                    index,
-                    entry: entry.clone(),
-                    told: unit(entry, values),
-                }),
+            Info::ObjectRequest(index) => object(dictionary, index, room),
+            Info::EntryRequest { index, sub, values } => {
+                entry(dictionary, Address::new(index, sub), values, room)
+            }
             _ => Err(Abort::COMMAND),
         };
-        answer.unwrap_or_else(Piece::Error).within(mailbox)
+        answer.unwrap_or_else(|code| Piece::Error(InfoError(code)))
     }
 
     fn begin(
@@ -176,13 +91,40 @@ fn listed(dictionary: &Dictionary, list: ListType) -> impl Iterator<Item = u16> 
     dictionary.objects().iter().filter(has).map(|it| it.index)
 }
 
-fn describe(dictionary: &Dictionary, index: u16) -> Result<Piece, Abort> {
+fn object(dictionary: &Dictionary, index: u16, room: usize) -> Result<Piece, Abort> {
     let object = dictionary.object(index).ok_or(Abort::NO_OBJECT)?;
-    Ok(Piece::Object {
+    Ok(Piece::Object(ObjectDescription {
         index,
         data_type: object.data_type,
         highest_sub: object.highest_sub(),
         code: object.code,
-        name: object.name.to_string(),
-    })
+        name: cut(&object.name, room).to_vec(),
+    }))
+}
+
+/// The entry with its name, before which its unit stands if it is wanted and there is one.
+fn entry(dictionary: &Dictionary, at: Address, wanted: u8, room: usize) -> Result<Piece, Abort> {
+    let entry = dictionary.entry(at)?;
+    let unit = entry.unit.filter(|_| wanted & Unit::IN_VALUES != 0);
+    let mut data = unit.map_or_else(Vec::new, |it| it.0.to_le_bytes().to_vec());
+    let left = room.saturating_sub(data.len());
+    data.extend_from_slice(cut(&entry.name, left));
+    Ok(Piece::Entry(EntryDescription {
+        index: at.index,
+        sub: entry.sub,
+        values: unit.map_or(0, |_| Unit::IN_VALUES),
+        data_type: entry.data_type,
+        bits: entry.bits,
+        access: entry.access,
+        data,
+    }))
+}
+
+/// As many whole characters as there is room for.
+fn cut(name: &str, room: usize) -> &[u8] {
+    let mut end = room.min(name.len());
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name.as_bytes()[..end]
 }

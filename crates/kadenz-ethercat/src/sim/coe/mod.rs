@@ -5,7 +5,6 @@
 
 mod dictionary;
 mod information;
-mod parts;
 mod pdo;
 mod server;
 

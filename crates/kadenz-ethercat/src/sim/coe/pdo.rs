@@ -2,7 +2,7 @@
 //! in the process data.
 
 use super::Dictionary;
-use crate::description::Object;
+use crate::description::{Entry, Object};
 use crate::wire::coe::{Abort, Access, Address, object};
 use crate::wire::copy_bits;
 use crate::wire::sii::Direction;
@@ -190,4 +190,42 @@ impl ProcessMap {
             copy_bits(values, piece.value * 8, data, piece.bit, piece.bits);
         }
     }
+}
+
+/// Values one behind the other, as complete access has them.
+#[derive(Default)]
+pub(super) struct Bits {
+    pub(super) bytes: Vec<u8>,
+    pub(super) bit: usize,
+}
+
+impl Bits {
+    pub(super) fn put(&mut self, value: &[u8], entry: &Entry) {
+        let bits = if entry.sub == 0 {
+            16
+        } else {
+            width(entry, value.len())
+        };
+        // What stands in 16 bits may have 8.
+        let padded = [value, &[0]].concat();
+        let end = self.bit + bits;
+        self.bytes.resize(end.div_ceil(8), 0);
+        copy_bits(&padded, 0, &mut self.bytes, self.bit, bits);
+        self.bit = end;
+    }
+
+    pub(super) fn take(&mut self, entry: &Entry, length: usize) -> Option<Vec<u8>> {
+        let mut value = vec![0; length];
+        let end = self.bit + width(entry, length);
+        if end > self.bytes.len() * 8 {
+            return None;
+        }
+        copy_bits(&self.bytes, self.bit, &mut value, 0, end - self.bit);
+        self.bit = end;
+        Some(value)
+    }
+}
+
+fn width(entry: &Entry, bytes: usize) -> usize {
+    usize::from(entry.bits).min(bytes * 8)
 }

@@ -1,6 +1,6 @@
 //! The server of a device's CoE: one transfer at a time, as in real devices.
 
-use super::parts::{Bits, Reply};
+use super::pdo::Bits;
 use super::{Dictionary, information};
 use crate::description::{Entry, Object};
 use crate::wire::State;
@@ -11,6 +11,9 @@ use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Pro
 
 /// Most bytes of a value that comes in pieces.
 const MAX: usize = 64 * 1024;
+
+/// An answer that holds its data.
+type Reply = Response<Vec<u8>>;
 
 /// A transfer that is not over.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +93,7 @@ impl CoeServer {
     }
 
     /// Number for the next message that nobody asked for.
-    pub fn next_counter(&mut self) -> Counter {
+    pub(crate) fn next_counter(&mut self) -> Counter {
         self.counter = self.counter.next();
         self.counter
     }
@@ -141,7 +144,7 @@ impl CoeServer {
     pub fn more(&mut self, dictionary: &Dictionary, room: &mut [u8]) -> Option<usize> {
         let piece = self.list.next(dictionary, room.len())?;
         let counter = self.next_counter();
-        mailbox::write(room, Protocol::Coe, counter, |it| piece.info().write(it)).ok()
+        mailbox::write(room, Protocol::Coe, counter, |it| piece.write(it)).ok()
     }
 }
 
@@ -168,20 +171,20 @@ impl Served<'_> {
                 let (address, answer) = self.request(&request, size, objection);
                 match answer {
                     Ok(None) => Ok(0),
-                    Ok(Some(reply)) => mailbox::write(room, Protocol::Coe, counter, |it| {
-                        reply.response().write(it)
-                    }),
+                    Ok(Some(reply)) => {
+                        mailbox::write(room, Protocol::Coe, counter, |it| reply.write(it))
+                    }
                     Err(code) => {
                         self.server.transfer = Transfer::None;
                         mailbox::write(room, Protocol::Coe, counter, |it| {
-                            Response::Abort { address, code }.write(it)
+                            Reply::Abort { address, code }.write(it)
                         })
                     }
                 }
             }
             Ok(Message::Info(info)) => {
                 let piece = self.server.list.ask(self.dictionary, &info, size);
-                mailbox::write(room, Protocol::Coe, counter, |it| piece.info().write(it))
+                mailbox::write(room, Protocol::Coe, counter, |it| piece.write(it))
             }
             Ok(_) => ErrorDetail::SERVICE_NOT_SUPPORTED.write(counter, room),
         }

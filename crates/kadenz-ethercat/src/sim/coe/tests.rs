@@ -315,7 +315,7 @@ fn a_toggle_that_does_not_turn_ends_the_transfer() {
 #[test]
 fn a_dictionary_tells_all_its_objects_in_pieces() {
     let mut pair = pair(20);
-    let mut pieces = vec![pair.ask(|it| Info::ListRequest(ListType::ALL).write(it))];
+    let mut pieces = vec![pair.ask(|it| Info::<&[u8]>::ListRequest(ListType::ALL).write(it))];
     let mut message = [0; 20];
     while let Some(length) = pair.server.more(&pair.dictionary, &mut message) {
         pieces.push(Header::read(&message[..length]).unwrap().1.to_vec());
@@ -347,7 +347,7 @@ fn an_entry_is_described_and_an_absent_one_is_not() {
     let mut pair = pair(64);
     let mut ask = |sub| {
         pair.ask(|it| {
-            Info::EntryRequest {
+            Info::<&[u8]>::EntryRequest {
                 index: 0x6000,
                 sub,
                 values: 0,

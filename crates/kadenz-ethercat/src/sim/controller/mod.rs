@@ -148,7 +148,7 @@ impl SubDeviceController {
 
     /// Whether a frame left something to [`finish_frame`](Self::finish_frame).
     #[must_use]
-    pub fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         let marks = &self.chip.marks;
         marks.stirred || self.chip.guards.happened != Happened::default()
     }
@@ -216,16 +216,6 @@ impl SubDeviceController {
         &mut *self.application
     }
 
-    /// What the device does, and its side of the controller, for a user who meddles.
-    pub fn with_application<T>(
-        &mut self,
-        meddle: impl FnOnce(&mut dyn Application, &mut dyn Pdi) -> T,
-    ) -> T {
-        let result = meddle(&mut *self.application, &mut self.chip);
-        self.after_call();
-        result
-    }
-
     /// What kind of controller it is.
     #[must_use]
     pub fn hardware(&self) -> &Hardware {
@@ -256,7 +246,7 @@ impl SubDeviceController {
     }
 
     /// Makes its oscillator run otherwise, in parts per million of the true speed.
-    pub fn set_drift(&mut self, ppm: f64) {
+    pub(crate) fn set_drift(&mut self, ppm: f64) {
         let chip = &mut self.chip;
         chip.settings.drift_ppm = ppm;
         chip.clock.set_drift((ppm * 1_000.0) as i64, chip.now);

@@ -14,7 +14,7 @@ use crate::wire::sii::{Direction, Identity};
 /// Product code of the inertial measurement unit.
 pub const IMU: u32 = 0x0501_0001;
 /// Product code of the force and torque sensor.
-pub const FORCE: u32 = 0x0502_0001;
+pub(crate) const FORCE: u32 = 0x0502_0001;
 
 /// What moves a sensor: each channel swings about a mean, and noise is added.
 #[derive(Debug, Clone, Copy, PartialEq)]

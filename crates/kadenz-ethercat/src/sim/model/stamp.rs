@@ -18,7 +18,7 @@ use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::{Direction, Identity};
 
 /// Product code.
-pub const STAMP: u32 = 0x0503_0001;
+pub(crate) const STAMP: u32 = 0x0503_0001;
 
 /// Bytes of its inputs.
 pub const INPUTS: usize = 20;

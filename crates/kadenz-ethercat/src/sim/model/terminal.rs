@@ -11,7 +11,7 @@ use crate::wire::sii::{
 };
 
 /// Beckhoff Automation.
-pub const BECKHOFF: u32 = 2;
+pub(crate) const BECKHOFF: u32 = 2;
 /// Product codes.
 pub mod product {
     /// Coupler.

@@ -8,56 +8,32 @@ mod words;
 pub use machine::{Goal, Machine, MachineOutcome};
 pub use words::{Controlword, DriveState, Polarity, Statusword};
 
-/// What a drive controls (object 0x6060).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(i8)]
-pub enum OperationMode {
-    /// Nothing chosen.
-    None = 0,
-    /// The drive plans the way to a position.
-    ProfilePosition = 1,
-    /// The drive plans the way to a velocity.
-    ProfileVelocity = 3,
-    /// The drive plans the way to a torque.
-    ProfileTorque = 4,
-    /// The drive looks for its home.
-    Homing = 6,
-    /// A position every cycle.
-    CyclicPosition = 8,
-    /// A velocity every cycle.
-    CyclicVelocity = 9,
-    /// A torque every cycle.
-    CyclicTorque = 10,
+numbered! {
+    /// What a drive controls (object 0x6060).
+    pub enum OperationMode: i8 {
+        /// Nothing chosen.
+        None = 0,
+        /// The drive plans the way to a position.
+        ProfilePosition = 1,
+        /// The drive plans the way to a velocity.
+        ProfileVelocity = 3,
+        /// The drive plans the way to a torque.
+        ProfileTorque = 4,
+        /// The drive looks for its home.
+        Homing = 6,
+        /// A position every cycle.
+        CyclicPosition = 8,
+        /// A velocity every cycle.
+        CyclicVelocity = 9,
+        /// A torque every cycle.
+        CyclicTorque = 10,
+    }
 }
 
 impl OperationMode {
-    /// Every mode, `None` with them.
-    pub const ALL: [Self; 8] = [
-        Self::None,
-        Self::ProfilePosition,
-        Self::ProfileVelocity,
-        Self::ProfileTorque,
-        Self::Homing,
-        Self::CyclicPosition,
-        Self::CyclicVelocity,
-        Self::CyclicTorque,
-    ];
-
-    /// The mode of that number, if there is one.
-    #[must_use]
-    pub fn from_number(number: i8) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.number() == number)
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> i8 {
-        self as i8
-    }
-
     /// Its bit in object 0x6502, supported drive modes.
     #[must_use]
-    pub const fn supported_bit(self) -> u32 {
+    pub(crate) const fn supported_bit(self) -> u32 {
         match self {
             Self::None => 0,
             other => 1 << (other as i8 - 1),

@@ -2,23 +2,24 @@
 
 /// State of a drive's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u16)]
 pub enum DriveState {
     /// It starts.
-    NotReadyToSwitchOn,
+    NotReadyToSwitchOn = 0x00,
     /// Started; no power may be switched on.
-    SwitchOnDisabled,
+    SwitchOnDisabled = 0x40,
     /// Power may be switched on.
-    ReadyToSwitchOn,
+    ReadyToSwitchOn = 0x21,
     /// Power is on; nothing moves.
-    SwitchedOn,
+    SwitchedOn = 0x23,
     /// It follows what is asked.
-    OperationEnabled,
+    OperationEnabled = 0x27,
     /// It stops as fast as it may.
-    QuickStopActive,
+    QuickStopActive = 0x07,
     /// Something is wrong, it stops.
-    FaultReactionActive,
+    FaultReactionActive = 0x0F,
     /// Something is wrong, power is off.
-    Fault,
+    Fault = 0x08,
 }
 
 impl DriveState {
@@ -45,23 +46,14 @@ impl DriveState {
 
     /// Whether something is wrong with the drive.
     #[must_use]
-    pub const fn is_fault(self) -> bool {
+    pub(crate) const fn is_fault(self) -> bool {
         matches!(self, Self::FaultReactionActive | Self::Fault)
     }
 
     /// Bits 0 to 3, 5 and 6 of the statusword.
     #[must_use]
     pub const fn bits(self) -> u16 {
-        match self {
-            Self::NotReadyToSwitchOn => 0x00,
-            Self::SwitchOnDisabled => 0x40,
-            Self::ReadyToSwitchOn => 0x21,
-            Self::SwitchedOn => 0x23,
-            Self::OperationEnabled => 0x27,
-            Self::QuickStopActive => 0x07,
-            Self::FaultReactionActive => 0x0F,
-            Self::Fault => 0x08,
-        }
+        self as u16
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{
     Abort, Address, CoeError, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD, sdo,
 };
-use crate::wire::mailbox::{self, MailboxError};
+use crate::wire::mailbox::MailboxError;
 
 /// Why a transfer ended without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum Progress {
 }
 
 /// Whether an answer belongs to the transfer of that entry.
-fn response(data: &[u8], address: Address) -> Result<Option<Response<'_>>, TransferError> {
+fn response(data: &[u8], address: Address) -> Result<Option<Response<&[u8]>>, TransferError> {
     match Message::read(data)? {
         Message::Response(Response::Abort { code, .. })
         | Message::Request(Request::Abort { code, .. }) => {
@@ -260,9 +260,6 @@ impl<'d> Download<'d> {
         }
         .write(&mut data[..])
     }
-
-    /// Bytes that the mailbox's header and these messages take; for whoever sizes buffers.
-    pub const MIN_MAILBOX: usize = mailbox::HEADER + super::HEADER + 8;
 
     /// Takes the data of a mailbox message that came.
     ///

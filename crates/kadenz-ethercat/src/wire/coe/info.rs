@@ -26,40 +26,15 @@ impl ListType {
     pub const SETTINGS: Self = Self(5);
 }
 
-/// Kind of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ObjectCode {
-    /// One value.
-    Variable,
-    /// Values of one type.
-    Array,
-    /// Values of several types.
-    Record,
-    /// A number that the standard does not name.
-    Other(u8),
-}
-
-impl ObjectCode {
-    /// By its number.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Self {
-        match number {
-            7 => Self::Variable,
-            8 => Self::Array,
-            9 => Self::Record,
-            other => Self::Other(other),
-        }
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Variable => 7,
-            Self::Array => 8,
-            Self::Record => 9,
-            Self::Other(other) => other,
-        }
+numbered_or_other! {
+    /// Kind of an object.
+    pub enum ObjectCode {
+        /// One value.
+        Variable = 7,
+        /// Values of one type.
+        Array = 8,
+        /// Values of several types.
+        Record = 9,
     }
 }
 
@@ -98,7 +73,7 @@ impl Access {
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ObjectDescription<'a> {
+pub struct ObjectDescription<D> {
     /// The index of the object.
     pub index: u16,
     /// Its type.
@@ -108,12 +83,12 @@ pub struct ObjectDescription<'a> {
     /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
     /// Its name.
-    pub name: &'a [u8],
+    pub name: D,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryDescription<'a> {
+pub struct EntryDescription<D> {
     /// Of which object.
     pub index: u16,
     /// The sub-index.
@@ -127,7 +102,7 @@ pub struct EntryDescription<'a> {
     /// Who may do what.
     pub access: Access,
     /// Those values, then the name.
-    pub data: &'a [u8],
+    pub data: D,
 }
 
 /// Why information was refused.
@@ -135,9 +110,9 @@ pub struct EntryDescription<'a> {
 #[error("SDO information: {0}")]
 pub struct InfoError(pub Abort);
 
-/// A message of the service, asked or answered.
+/// A message of the service, asked or answered, with its data borrowed or held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Info<'a> {
+pub enum Info<D> {
     /// Asks for a list.
     ListRequest(ListType),
     /// A piece of a list: the first begins with two bytes of the list's type.
@@ -145,12 +120,12 @@ pub enum Info<'a> {
         /// Messages that follow this one.
         left: u16,
         /// Two bytes an object.
-        data: &'a [u8],
+        data: D,
     },
     /// Asks what an object is.
     ObjectRequest(u16),
     /// What it is.
-    Object(ObjectDescription<'a>),
+    Object(ObjectDescription<D>),
     /// Asks what an entry is.
     EntryRequest {
         /// Of which object.
@@ -161,7 +136,7 @@ pub enum Info<'a> {
         values: u8,
     },
     /// What it is.
-    Entry(EntryDescription<'a>),
+    Entry(EntryDescription<D>),
     /// There is none.
     Error(InfoError),
 }
@@ -170,7 +145,7 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-impl<'a> Info<'a> {
+impl<'a> Info<&'a [u8]> {
     /// Reads what follows CoE's header.
     ///
     /// # Errors
@@ -219,26 +194,28 @@ impl<'a> Info<'a> {
             other => return Err(CoeError::Command(other)),
         })
     }
+}
 
+impl<D: AsRef<[u8]>> Info<D> {
     fn body(&self, room: &mut [u8]) -> Result<usize, MailboxError> {
         match *self {
             Self::ListRequest(list) => put(room, &list.0.to_le_bytes()),
-            Self::List { data, .. } => put(room, data),
+            Self::List { ref data, .. } => put(room, data.as_ref()),
             Self::ObjectRequest(index) => put(room, &index.to_le_bytes()),
-            Self::Object(it) => {
+            Self::Object(ref it) => {
                 let ([a, b], [c, d]) = (it.index.to_le_bytes(), it.data_type.0.to_le_bytes());
                 let written = put(room, &[a, b, c, d, it.highest_sub, it.code.number()])?;
-                Ok(written + put(&mut room[written..], it.name)?)
+                Ok(written + put(&mut room[written..], it.name.as_ref())?)
             }
             Self::EntryRequest { index, sub, values } => {
                 let [a, b] = index.to_le_bytes();
                 put(room, &[a, b, sub, values])
             }
-            Self::Entry(it) => {
+            Self::Entry(ref it) => {
                 let ([a, b], [c, d]) = (it.index.to_le_bytes(), it.data_type.0.to_le_bytes());
                 let ([e, f], [g, h]) = (it.bits.to_le_bytes(), it.access.0.to_le_bytes());
                 let written = put(room, &[a, b, it.sub, it.values, c, d, e, f, g, h])?;
-                Ok(written + put(&mut room[written..], it.data)?)
+                Ok(written + put(&mut room[written..], it.data.as_ref())?)
             }
             Self::Error(error) => put(room, &error.0.0.to_le_bytes()),
         }

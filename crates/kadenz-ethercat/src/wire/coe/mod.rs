@@ -11,7 +11,8 @@ mod sdo;
 pub use info::{
     Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription, Unit,
 };
-pub use sdo::{Abort, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
+pub(crate) use sdo::SEGMENT_OVERHEAD;
+pub use sdo::{Abort, Request, Response, TRANSFER_OVERHEAD};
 
 use super::mailbox::{MailboxError, put};
 
@@ -30,39 +31,26 @@ pub mod object {
 /// Bytes of the header before every service.
 pub const HEADER: usize = 2;
 
-/// Which service it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Service {
-    /// Something went wrong in the SubDevice.
-    Emergency = 1,
-    /// Asks for or brings an object's value; also what breaks a transfer off.
-    SdoRequest = 2,
-    /// Its answer.
-    SdoResponse = 3,
-    /// Process data in a mailbox.
-    TxPdo = 4,
-    /// Process data in a mailbox.
-    RxPdo = 5,
-    /// Asks for process data.
-    TxPdoRemote = 6,
-    /// Asks for process data.
-    RxPdoRemote = 7,
-    /// What objects there are.
-    SdoInformation = 8,
-}
-
-impl Service {
-    const ALL: [Self; 8] = [
-        Self::Emergency,
-        Self::SdoRequest,
-        Self::SdoResponse,
-        Self::TxPdo,
-        Self::RxPdo,
-        Self::TxPdoRemote,
-        Self::RxPdoRemote,
-        Self::SdoInformation,
-    ];
+numbered! {
+    /// Which service it is.
+    pub enum Service: u8 {
+        /// Something went wrong in the SubDevice.
+        Emergency = 1,
+        /// Asks for or brings an object's value; also what breaks a transfer off.
+        SdoRequest = 2,
+        /// Its answer.
+        SdoResponse = 3,
+        /// Process data in a mailbox.
+        TxPdo = 4,
+        /// Process data in a mailbox.
+        RxPdo = 5,
+        /// Asks for process data.
+        TxPdoRemote = 6,
+        /// Asks for process data.
+        RxPdoRemote = 7,
+        /// What objects there are.
+        SdoInformation = 8,
+    }
 }
 
 /// Why bytes are no message.
@@ -91,10 +79,7 @@ pub enum CoeError {
 pub fn read_header(data: &[u8]) -> Result<(Service, &[u8]), CoeError> {
     let (head, rest) = split::<HEADER>(data)?;
     let number = head[1] >> 4;
-    let service = Service::ALL
-        .into_iter()
-        .find(|it| *it as u8 == number)
-        .ok_or(CoeError::Service(number))?;
+    let service = Service::from_number(number).ok_or(CoeError::Service(number))?;
     Ok((service, rest))
 }
 
@@ -284,9 +269,9 @@ pub enum Message<'a> {
     /// Asks for or brings a value, or breaks off.
     Request(Request<'a>),
     /// The answer.
-    Response(Response<'a>),
+    Response(Response<&'a [u8]>),
     /// Of the dictionary itself, asked or answered.
-    Info(Info<'a>),
+    Info(Info<&'a [u8]>),
     /// Process data; its bytes.
     Pdo(Service, &'a [u8]),
 }

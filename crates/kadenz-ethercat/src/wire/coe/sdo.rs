@@ -6,7 +6,7 @@ use crate::wire::mailbox::{self, MailboxError, put};
 /// Bytes of a mailbox besides the data in the first message of a transfer that is not expedited.
 pub const TRANSFER_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 8;
 /// Bytes of a mailbox besides the data in a segment.
-pub const SEGMENT_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 1;
+pub(crate) const SEGMENT_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 1;
 
 const COMPLETE: u8 = 1 << 4;
 const TOGGLE: u8 = 1 << 4;
@@ -60,9 +60,9 @@ pub enum Request<'a> {
     },
 }
 
-/// What the SubDevice answers.
+/// What the SubDevice answers, with its data borrowed or held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response<'a> {
+pub enum Response<D> {
     /// A value, or its first piece.
     Upload {
         /// Of which entry.
@@ -72,7 +72,7 @@ pub enum Response<'a> {
         /// Bytes of the whole value.
         size: u32,
         /// The value, or its first piece. Up to four bytes that are whole go expedited.
-        data: &'a [u8],
+        data: D,
     },
     /// The next piece.
     UploadSegment {
@@ -81,7 +81,7 @@ pub enum Response<'a> {
         /// Whether none follows.
         last: bool,
         /// The piece.
-        data: &'a [u8],
+        data: D,
     },
     /// The value, or its first piece, was taken.
     Download {
@@ -263,7 +263,7 @@ impl<'a> Request<'a> {
     }
 }
 
-impl<'a> Response<'a> {
+impl<'a> Response<&'a [u8]> {
     /// Reads what follows the header.
     ///
     /// # Errors
@@ -299,7 +299,9 @@ impl<'a> Response<'a> {
             _ => return Err(CoeError::Command(head[0])),
         })
     }
+}
 
+impl<D: AsRef<[u8]>> Response<D> {
     /// Writes it with its header. An abort goes out as a request: so the standard has it.
     ///
     /// # Errors
@@ -313,9 +315,13 @@ impl<'a> Response<'a> {
                 address,
                 complete,
                 size,
-                data,
-            } => write_initiated(room, 0x40, address, complete, size, data),
-            Self::UploadSegment { toggle, last, data } => write_segment(room, toggle, last, data),
+                ref data,
+            } => write_initiated(room, 0x40, address, complete, size, data.as_ref()),
+            Self::UploadSegment {
+                toggle,
+                last,
+                ref data,
+            } => write_segment(room, toggle, last, data.as_ref()),
             Self::Download { address, complete } => put(
                 room,
                 &head(0x60 | if complete { COMPLETE } else { 0 }, address, 0),
@@ -333,24 +339,8 @@ impl<'a> Response<'a> {
 #[error("SDO abort 0x{0:08X}: {text}", text = self.text().unwrap_or("vendor specific"))]
 pub struct Abort(pub u32);
 
-macro_rules! codes {
-    ($($name:ident = $number:literal, $text:literal;)*) => {
-        impl Abort {
-            $(#[doc = $text] pub const $name: Self = Self($number);)*
-
-            /// Every code of the standard.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// What the code means; `None` for a vendor's own.
-            #[must_use]
-            pub const fn text(self) -> Option<&'static str> {
-                match self.0 { $($number => Some($text),)* _ => None }
-            }
-        }
-    };
-}
-
 codes! {
+    Abort;
     TOGGLE = 0x0503_0000, "toggle bit not changed";
     TIMEOUT = 0x0504_0000, "SDO protocol timeout";
     COMMAND = 0x0504_0001, "client or server command specifier not valid or unknown";

@@ -36,8 +36,8 @@ proptest! {
                                      data in prop::collection::vec(any::<u8>(), 0..300), more in 0_u32..100) {
         let more = if data.is_empty() { more + 5 } else { more };
         let all = [
-            Response::Upload { address: at, complete: flag, size: data.len() as u32 + more, data: &data },
-            Response::UploadSegment { toggle: flag, last, data: &data },
+            Response::Upload { address: at, complete: flag, size: data.len() as u32 + more, data: &data[..] },
+            Response::UploadSegment { toggle: flag, last, data: &data[..] },
             Response::Download { address: at, complete: flag },
             Response::DownloadSegment { toggle: flag },
         ];
@@ -52,13 +52,13 @@ proptest! {
                                       code in any::<u32>(), data in prop::collection::vec(any::<u8>(), 0..100)) {
         let all = [
             Info::ListRequest(ListType(number)),
-            Info::List { left: number, data: &data },
+            Info::List { left: number, data: &data[..] },
             Info::ObjectRequest(index),
             Info::Object(ObjectDescription { index, data_type: DataType(number), highest_sub: sub,
-                                             code: ObjectCode::from_number(values), name: &data }),
+                                             code: ObjectCode::from_number(values), name: &data[..] }),
             Info::EntryRequest { index, sub, values },
             Info::Entry(EntryDescription { index, sub, values, data_type: DataType(number), bits: number,
-                                           access: Access(number), data: &data }),
+                                           access: Access(number), data: &data[..] }),
             Info::Error(InfoError(Abort(code))),
         ];
         for info in all {
@@ -155,7 +155,7 @@ fn an_abort_ends_a_transfer_with_its_reason() {
     let mut room = [0; 8];
     let mut upload = client::Upload::new(Address::new(0x2000, 0), false, &mut room);
     let answer = written(|it| {
-        Response::Abort {
+        Response::<&[u8]>::Abort {
             address: Address::new(0x2000, 0),
             code: Abort::NO_OBJECT,
         }

@@ -33,7 +33,7 @@ const fn several(address: u16, bytes: u16, name: &'static str) -> Known {
 
 /// Registers in the order of their addresses (ETG.1000.4, tables 31 to 61; Beckhoff's ESC data sheet, section
 /// II), except for FMMUs, SyncManagers, write protection and reset.
-pub const KNOWN: &[Known] = &[
+pub(crate) const KNOWN: &[Known] = &[
     is(TYPE, 1, "type"),
     is(REVISION, 1, "revision"),
     is(BUILD, 2, "build"),

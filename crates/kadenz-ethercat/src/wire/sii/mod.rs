@@ -262,89 +262,33 @@ pub mod general_flags {
     pub const NO_LRW: u8 = 1 << 1;
 }
 
-/// What an FMMU is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FmmuUse {
-    /// Nothing.
-    Unused,
-    /// Outputs.
-    Outputs,
-    /// Inputs.
-    Inputs,
-    /// The state of a mailbox.
-    MailboxStatus,
-    /// A number that the standard does not name.
-    Other(u8),
-}
-
-impl FmmuUse {
-    /// By its number; 0xFF says unused, too.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Self {
-        match number {
-            0 | 0xFF => Self::Unused,
-            1 => Self::Outputs,
-            2 => Self::Inputs,
-            3 => Self::MailboxStatus,
-            other => Self::Other(other),
-        }
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Unused => 0,
-            Self::Outputs => 1,
-            Self::Inputs => 2,
-            Self::MailboxStatus => 3,
-            Self::Other(other) => other,
-        }
+numbered_or_other! {
+    /// What an FMMU is for.
+    pub enum FmmuUse {
+        /// Nothing; 0xFF says so, too.
+        Unused = 0 | 0xFF,
+        /// Outputs.
+        Outputs = 1,
+        /// Inputs.
+        Inputs = 2,
+        /// The state of a mailbox.
+        MailboxStatus = 3,
     }
 }
 
-/// What a SyncManager is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SyncManagerUse {
-    /// Nothing, or not said.
-    Unused,
-    /// Messages to the SubDevice.
-    MailboxReceive,
-    /// Messages from the SubDevice.
-    MailboxSend,
-    /// Process data to the SubDevice.
-    Outputs,
-    /// Process data from the SubDevice.
-    Inputs,
-    /// A number that the standard does not name.
-    Other(u8),
-}
-
-impl SyncManagerUse {
-    /// By its number, as in category 41 and object 0x1C00.
-    #[must_use]
-    pub const fn from_number(number: u8) -> Self {
-        match number {
-            0 => Self::Unused,
-            1 => Self::MailboxReceive,
-            2 => Self::MailboxSend,
-            3 => Self::Outputs,
-            4 => Self::Inputs,
-            other => Self::Other(other),
-        }
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Unused => 0,
-            Self::MailboxReceive => 1,
-            Self::MailboxSend => 2,
-            Self::Outputs => 3,
-            Self::Inputs => 4,
-            Self::Other(other) => other,
-        }
+numbered_or_other! {
+    /// What a SyncManager is for.
+    pub enum SyncManagerUse {
+        /// Nothing, or not said.
+        Unused = 0,
+        /// Messages to the SubDevice.
+        MailboxReceive = 1,
+        /// Messages from the SubDevice.
+        MailboxSend = 2,
+        /// Process data to the SubDevice.
+        Outputs = 3,
+        /// Process data from the SubDevice.
+        Inputs = 4,
     }
 }
 

@@ -23,10 +23,10 @@ use crate::os::linux::signals;
 use crate::own_file::{self, Access, Locked, OwnFileError, Trusted, refused};
 use crate::shield::{journal_folder, start_of};
 
-/// The file's name, in the folder of [`journal_folder`].
+/// The file's name, in the folder of the journals.
 pub const FILE_NAME: &str = "testbed.claim";
 /// The name of the file with how the testbed stands, beside it.
-pub const STATUS_NAME: &str = "testbed.status";
+pub(crate) const STATUS_NAME: &str = "testbed.status";
 /// Version of its format.
 pub const VERSION: u32 = 1;
 /// No claim is longer; a longer one is cut.
@@ -135,7 +135,7 @@ pub fn find() -> Result<Option<Found>, ClaimError> {
 ///
 /// # Errors
 /// As [`find`].
-pub fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
+pub(crate) fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
     let path = folder.join(FILE_NAME);
     let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
         return Ok(None);

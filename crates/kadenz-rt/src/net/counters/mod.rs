@@ -121,7 +121,7 @@ impl UdpCounters {
     ///
     /// # Errors
     /// As [`UdpCounters::read`].
-    pub fn read_v6(root: &Root) -> Result<Self, ReadFactError> {
+    pub(crate) fn read_v6(root: &Root) -> Result<Self, ReadFactError> {
         let text = root.read(SNMP6)?;
         Self::parse_v6(&text).ok_or_else(|| ReadFactError::strange(SNMP6, &text, "lines `Udp6...`"))
     }

@@ -267,12 +267,6 @@ impl InterfaceKind {
         }
     }
 
-    /// Whether a datagram that leaves by it crosses a physical medium.
-    #[must_use]
-    pub const fn is_physical(self) -> bool {
-        matches!(self, Self::Wired | Self::Wireless)
-    }
-
     /// From what sysfs shows, and the driver's name.
     pub(super) fn of(root: &Root, folder: &str, driver: Option<&str>) -> Self {
         /// `ARPHRD_LOOPBACK` of `if_arp.h`.

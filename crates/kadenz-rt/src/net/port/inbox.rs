@@ -1,7 +1,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::Stamps;
-use super::parts::InboxParts;
+#[cfg(target_os = "linux")]
+use crate::os::linux::udp::messages::Messages;
 
 /// Slots for received datagrams, made before the loop and filled again and again.
 #[derive(Debug)]
@@ -10,7 +11,12 @@ pub struct Inbox {
     pub(super) payload: Box<[u8]>,
     pub(super) about: Box<[About]>,
     pub(super) filled: usize,
-    pub(super) system: InboxParts,
+    /// What receiving many at once needs.
+    #[cfg(target_os = "linux")]
+    pub(super) system: Messages,
+    /// Room for any datagram: not every system tells how long one was that did not fit.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) system: Box<[u8]>,
 }
 
 /// What is known of the datagram in a slot.
@@ -71,7 +77,10 @@ impl Inbox {
             payload: touched(slots * slot_bytes),
             about: vec![About::default(); slots].into(),
             filled: 0,
-            system: InboxParts::new(slots),
+            #[cfg(target_os = "linux")]
+            system: Messages::for_receiving(slots),
+            #[cfg(not(target_os = "linux"))]
+            system: touched(MAX_DATAGRAM),
         }
     }
 

@@ -39,7 +39,6 @@ mod inbox;
 mod linux;
 mod options;
 mod outbox;
-mod parts;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 

@@ -1,8 +1,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::inbox::{MAX_DATAGRAM, MAX_SLOTS, touched};
-use super::parts::OutboxParts;
 use super::{SendError, TransmitKey};
+#[cfg(target_os = "linux")]
+use crate::os::linux::udp::messages::Messages;
 
 /// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was
 /// sent, so that a beat need only patch what changed.
@@ -27,11 +28,9 @@ pub struct Outbox {
     pub(super) payload: Box<[u8]>,
     pub(super) parcels: Box<[Parcel]>,
     pub(super) filled: usize,
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only Linux sends many datagrams by one call")
-    )]
-    pub(super) system: OutboxParts,
+    /// What sending many by one call needs, which only Linux does.
+    #[cfg(target_os = "linux")]
+    pub(super) system: Messages,
 }
 
 /// A datagram that is to leave.
@@ -79,7 +78,8 @@ impl Outbox {
             payload: touched(slots * slot_bytes),
             parcels: vec![empty; slots].into(),
             filled: 0,
-            system: OutboxParts::new(slots),
+            #[cfg(target_os = "linux")]
+            system: Messages::for_sending(slots),
         }
     }
 

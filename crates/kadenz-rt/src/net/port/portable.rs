@@ -14,7 +14,7 @@ use super::{
     TransmitStamp, Wait,
 };
 use crate::clock;
-use crate::tuning::Measure;
+use crate::tuning::{Measure, Note};
 
 /// A waker is looked for this often: there is no portable way to end a socket's wait.
 const WAKER_INTERVAL: Duration = Duration::from_millis(10);
@@ -149,7 +149,7 @@ impl Port {
 
     fn take_one(&mut self, inbox: &mut Inbox) -> Result<bool, ReceiveError> {
         let at = inbox.filled;
-        let whole = &mut inbox.system.0;
+        let whole = &mut inbox.system;
         let (length, from) = match self.socket.recv_from(whole) {
             Ok(received) => received,
             Err(error) => {
@@ -299,14 +299,9 @@ fn refusals(options: &PortOptions) -> Vec<Measure> {
     asked
         .into_iter()
         .filter_map(|(name, requested)| {
-            Some(Measure {
-                name,
-                requested: requested?,
-                granted: "as the system is set up".to_owned(),
-                ok: false,
-                reason: Some("only on Linux does a port ask for this".to_owned()),
-                remedy: Some("measure on Linux".to_owned()),
-            })
+            let note = Note::new("only on Linux does a port ask for this", "measure on Linux");
+            let granted = "as the system is set up";
+            Some(Measure::noted(name, requested?, granted, false, Some(note)))
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Values and layouts: `ethtool.h`, `sockios.h` and `wireless.h` of the kernel's user interface.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 const SIOCETHTOOL: u32 = 0x8946;
 const SIOCGIWPOWER: u32 = 0x8b2d;
@@ -60,14 +60,7 @@ impl Interface {
         name[..15]
             .get_mut(..interface.len())?
             .copy_from_slice(interface.as_bytes());
-        // SAFETY: the call takes numbers only.
-        let number =
-            unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-        if number < 0 {
-            return None;
-        }
-        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-        let socket = unsafe { OwnedFd::from_raw_fd(number) };
+        let socket = super::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).ok()?;
         Some(Self { socket, name })
     }
 

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::size_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 
 /// Attributes of if_link.h and veth.h that libc does not name.
 const IFLA_INFO_KIND: u16 = 1;
@@ -220,14 +220,7 @@ fn answer(socket: &OwnedFd) -> io::Result<()> {
 }
 
 fn open() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // SAFETY: the call takes numbers only.
-    let number = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    super::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
 }
 
 // The addresses of this host's interfaces, `getifaddrs(3)`.

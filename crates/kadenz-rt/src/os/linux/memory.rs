@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -97,10 +97,45 @@ pub(crate) fn has_file_capabilities(file: &std::ffi::CStr) -> bool {
 
 // Files mapped into memory as words of 64 bits: mmap(2).
 
+/// What a descriptor stands for, or a part of it, in this process's memory and shared, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) start: NonNull<u8>,
+    pub(super) length: usize,
+}
+
+impl Mapped {
+    /// Maps so many bytes from an offset on; `rights` are of `PROT_*`, `flags` stand beside `MAP_SHARED`.
+    pub(super) fn of(
+        file: &impl AsRawFd,
+        length: usize,
+        offset: libc::off_t,
+        rights: i32,
+        flags: i32,
+    ) -> io::Result<Self> {
+        let (anywhere, flags) = (std::ptr::null_mut(), libc::MAP_SHARED | flags);
+        // SAFETY: a new mapping anywhere of an open descriptor.
+        let memory =
+            unsafe { libc::mmap(anywhere, length, rights, flags, file.as_raw_fd(), offset) };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, length })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own, of this size, and nothing refers to it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
 /// A file's words in memory, shared with whoever maps it too.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    words: NonNull<AtomicU64>,
+    memory: Mapped,
     count: usize,
 }
 
@@ -118,22 +153,8 @@ impl Mapping {
         } else {
             libc::PROT_READ
         };
-        // SAFETY: a new mapping anywhere of an open file.
-        let memory = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                count * 8,
-                rights,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if memory == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let words = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { words, count })
+        let memory = Mapped::of(file, count * 8, 0, rights, libc::MAP_POPULATE)?;
+        Ok(Self { memory, count })
     }
 
     /// How many words.
@@ -151,7 +172,7 @@ impl Mapping {
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping holds so many aligned words as long as it lives; others access them
         // atomically or from other processes, by the same instructions.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.count) }
+        unsafe { std::slice::from_raw_parts(self.memory.start.cast().as_ptr(), self.count) }
     }
 
     /// Bytes of a mapping that was made for writing.
@@ -185,7 +206,7 @@ impl Mapping {
             "{range:?} of {all} bytes"
         );
         // SAFETY: not beyond the mapping's end by the check above.
-        unsafe { self.words.cast().add(range.start) }
+        unsafe { self.memory.start.add(range.start) }
     }
 
     /// Waits until a word's low half is no longer `expected`, somebody wakes, or the span is over.
@@ -221,13 +242,6 @@ impl Mapping {
         assert!(place < self.count, "word {place} of {}", self.count);
         // SAFETY: inside the mapping by the check above; loads of 64 bits are allowed on memory that is
         // mapped for reading alone.
-        unsafe { self.words.add(place).as_ref() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own, of this size, and nothing refers to it any more.
-        unsafe { libc::munmap(self.words.as_ptr().cast(), self.count * 8) };
+        unsafe { self.memory.start.cast::<AtomicU64>().add(place).as_ref() }
     }
 }

@@ -17,6 +17,20 @@ pub(crate) mod trace;
 pub(crate) mod udp;
 pub(crate) mod video;
 
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+
+/// A new socket, which programs that this one starts do not get.
+pub(crate) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes numbers only.
+    let number = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
 /// What rustix answers, with the kernel's number where it failed.
 pub(crate) fn number<T>(outcome: rustix::io::Result<T>) -> Result<T, i32> {
     outcome.map_err(rustix::io::Errno::raw_os_error)
@@ -24,5 +38,5 @@ pub(crate) fn number<T>(outcome: rustix::io::Result<T>) -> Result<T, i32> {
 
 /// The error number the last failed call left.
 pub(crate) fn errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

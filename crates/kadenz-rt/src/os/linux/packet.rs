@@ -3,9 +3,10 @@
 
 use std::io;
 use std::mem::{offset_of, size_of};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::ptr::NonNull;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::memory::Mapped;
 
 /// A socket that receives the frames of one interface and one Ethernet type.
 #[derive(Debug)]
@@ -18,14 +19,9 @@ pub(crate) struct Socket {
 impl Socket {
     /// Opens it for an interface by its number. `frames` is how many may wait to be read.
     pub(crate) fn open(interface: u32, ethertype: u16, frames: usize) -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: the call takes numbers only. Protocol 0 receives nothing until the socket is bound.
-        let number = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        // Protocol 0 receives nothing until the socket is bound.
+        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK;
+        let descriptor = super::socket(libc::AF_PACKET, kind, 0)?;
         set(
             &descriptor,
             libc::PACKET_VERSION,
@@ -181,7 +177,7 @@ const SLOTS_OF_BLOCK: usize = 32;
 /// The ring of received frames.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    memory: NonNull<u8>,
+    memory: Mapped,
     slots: usize,
     next: usize,
 }
@@ -205,21 +201,9 @@ impl Ring {
             tp_frame_nr: number(slots)?,
         };
         set(descriptor, libc::PACKET_RX_RING, &request)?;
-        // SAFETY: a new mapping anywhere, of the size that the kernel has just agreed to.
-        let memory = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                slots * SLOT,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                descriptor.as_raw_fd(),
-                0,
-            )
-        };
-        if memory == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let memory = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        // Of the size that the kernel has just agreed to.
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let memory = Mapped::of(descriptor, slots * SLOT, 0, rights, libc::MAP_POPULATE)?;
         Ok(Self {
             memory,
             slots,
@@ -239,7 +223,7 @@ impl Ring {
         let at = self.next * SLOT + offset_of!(libc::tpacket2_hdr, tp_status);
         // SAFETY: `next` is below `slots`, so the word is inside the mapping, which lives as long as the
         // ring; it is four bytes, aligned as the slot is, and is accessed by both sides as one.
-        unsafe { AtomicU32::from_ptr(self.memory.add(at).cast().as_ptr()) }
+        unsafe { AtomicU32::from_ptr(self.memory.start.add(at).cast().as_ptr()) }
     }
 
     /// Copies the next frame and gives its slot back; `None` when there is none. What does not fit into
@@ -250,7 +234,7 @@ impl Ring {
             return None;
         }
         // SAFETY: `next` is below `slots`, so the slot is inside the mapping.
-        let slot = unsafe { self.memory.add(self.next * SLOT) };
+        let slot = unsafe { self.memory.start.add(self.next * SLOT) };
         // SAFETY: the kernel has given the slot to us, with its header filled in; it does not write there
         // until the status says otherwise.
         let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
@@ -268,12 +252,5 @@ impl Ring {
         self.next = (self.next + 1) % self.slots;
         let stamp = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
         Some((length, stamp))
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is the ring's own, of this size, and nothing refers to it any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.slots * SLOT) };
     }
 }

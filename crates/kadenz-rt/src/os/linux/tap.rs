@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 
 /// `TUNSETIFF`, `_IOW('T', 202, int)`: if_tun.h. Some architectures count the direction otherwise.
@@ -61,14 +61,7 @@ pub(crate) struct Changer(OwnedFd);
 
 impl Changer {
     pub(crate) fn open() -> io::Result<Self> {
-        // SAFETY: the call takes numbers only.
-        let number =
-            unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
+        super::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map(Self)
     }
 
     pub(crate) fn set_hardware_address(&self, name: &str, address: [u8; 6]) -> io::Result<()> {

@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::ptr::NonNull;
 use std::time::Duration;
+
+use super::memory::Mapped;
 
 /// `V4L2_BUF_TYPE_VIDEO_CAPTURE`.
 const CAPTURE: u32 = 1;
@@ -292,10 +293,7 @@ pub(crate) fn wait(file: &File, span: Duration) -> bool {
 
 /// A driver's buffer in this process's memory, for reading.
 #[derive(Debug)]
-pub(crate) struct DriverMemory {
-    bytes: NonNull<u8>,
-    length: usize,
-}
+pub(crate) struct DriverMemory(Mapped);
 
 // SAFETY: the mapping is the whole process's.
 unsafe impl Send for DriverMemory {}
@@ -306,38 +304,16 @@ impl DriverMemory {
         let mut buffer = Buffer::of(index);
         // SAFETY: the structure is that of the command.
         unsafe { ask(file, QUERYBUF, &mut buffer) }?;
-        let length = buffer.length as usize;
-        let offset = libc::off_t::from(buffer.place[0]);
-        // SAFETY: a new mapping anywhere of an open file, as the driver says where its buffer lies.
-        let memory = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                offset,
-            )
-        };
-        if memory == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let bytes = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { bytes, length })
+        // The driver says where its buffer lies.
+        let (length, offset) = (buffer.length as usize, buffer.place[0].into());
+        Mapped::of(file, length, offset, libc::PROT_READ, 0).map(Self)
     }
 
     /// The first bytes. The driver must not have the buffer: between DQBUF and QBUF it does not write.
     pub(crate) fn filled(&self, count: usize) -> &[u8] {
         // SAFETY: inside the mapping; the caller has dequeued the buffer and not queued it again, so that its driver
         // leaves it alone.
-        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), count.min(self.length)) }
-    }
-}
-
-impl Drop for DriverMemory {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own, of this size, and nothing refers to it any more.
-        unsafe { libc::munmap(self.bytes.as_ptr().cast(), self.length) };
+        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), count.min(self.0.length)) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! C: the CPUs a thread may run on.
 
-use super::super::{CpuSet, Measure};
+use super::super::{CpuSet, Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{CpuMask, affinity, set_affinity};
 
@@ -20,15 +20,9 @@ pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<Previous>) {
     let outcome = set_affinity(cpus.as_mask());
     let granted = affinity().map(CpuSet::from_mask);
     let ok = outcome.is_ok() && granted.as_ref() == Ok(cpus);
-    let refused = (!ok).then(|| explain(cpus, outcome, &online()));
-    let measure = Measure {
-        name: "affinity",
-        requested: format!("CPUs {cpus}"),
-        granted: granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}")),
-        ok,
-        remedy: refused.is_some().then(|| REMEDY.to_owned()),
-        reason: refused,
-    };
+    let refused = (!ok).then(|| Note::new(explain(cpus, outcome, &online()), REMEDY));
+    let granted = granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}"));
+    let measure = Measure::noted("affinity", format!("CPUs {cpus}"), granted, ok, refused);
     (measure, outcome.and(before).ok().map(Previous))
 }
 

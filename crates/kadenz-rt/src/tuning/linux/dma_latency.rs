@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-use super::super::Measure;
+use super::super::{Measure, Note};
 use crate::host::Root;
 use crate::host::idle::{LIMIT as DEVICE, nothing_to_hold_off};
 
@@ -59,12 +59,12 @@ fn refused(requested: String, error: &io::Error) -> Measure {
         ),
         _ => (format!("{DEVICE}: {error}"), format!("ls -l {DEVICE}")),
     };
-    Measure {
-        name: "cpu_dma_latency",
+    let note = Note::new(reason, remedy);
+    Measure::noted(
+        "cpu_dma_latency",
         requested,
-        granted: "no request held".to_owned(),
-        ok: false,
-        reason: Some(reason),
-        remedy: Some(remedy),
-    }
+        "no request held",
+        false,
+        Some(note),
+    )
 }

@@ -1,9 +1,8 @@
 //! M: memory locked and touched.
 
-use super::super::Measure;
+use super::super::{Measure, Note};
 use super::kernel_says;
 use super::rights::Rights;
-use super::scheduling::Note;
 use crate::memory::{self, LockMemoryError, LockedMemory};
 
 pub(crate) const REMEDY: &str = "sudo prlimit --pid $$ --memlock=unlimited for this shell; for good, put `@realtime - memlock \
@@ -30,18 +29,8 @@ pub(super) fn apply(rights: &Rights) -> (Measure, Option<LockedMemory>) {
         (Err(_), _) => format!("{} kB locked", memory::locked_kb()),
     };
     let ok = note.is_none();
-    let (reason, remedy) = note.map_or((None, None), |note| (Some(note.reason), Some(note.remedy)));
-    (
-        Measure {
-            name: "memory_lock",
-            requested,
-            granted,
-            ok,
-            reason,
-            remedy,
-        },
-        outcome.ok(),
-    )
+    let measure = Measure::noted("memory_lock", requested, granted, ok, note);
+    (measure, outcome.ok())
 }
 
 pub(super) fn only_current(limit: u64) -> Note {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{Measure, Policy};
+use super::super::{Measure, Note, Policy};
 use super::kernel_says;
 use super::rights::Rights;
 use crate::os::linux::sched::{
@@ -42,15 +42,7 @@ pub(super) fn apply(policy: Policy, rights: &Rights) -> (Measure, Option<Previou
         Err(errno) => Some(refusal(policy, errno, rights)),
         Ok(()) => throttle(policy, rights),
     };
-    let (reason, remedy) = note.map_or((None, None), |note| (Some(note.reason), Some(note.remedy)));
-    let measure = Measure {
-        name: "policy",
-        requested: policy.to_string(),
-        granted,
-        ok,
-        reason,
-        remedy,
-    };
+    let measure = Measure::noted("policy", policy.to_string(), granted, ok, note);
     let changed = outcome.is_ok() && !unchanged;
     (measure, changed.then_some(Previous(before)))
 }
@@ -122,22 +114,6 @@ pub(crate) fn name(attr: &SchedAttr) -> String {
         (None, libc::SCHED_BATCH) => "SCHED_BATCH".to_owned(),
         (None, libc::SCHED_IDLE) => "SCHED_IDLE".to_owned(),
         (None, number) => format!("policy {number}"),
-    }
-}
-
-/// Why something is not as wished, and what mends it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Note {
-    pub(crate) reason: String,
-    pub(crate) remedy: String,
-}
-
-impl Note {
-    pub(crate) fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            remedy: remedy.into(),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! By how much the kernel may delay a thread's timers to bundle them.
 
-use super::super::Measure;
+use super::super::{Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{set_timer_slack_ns, timer_slack_ns};
 
@@ -27,15 +27,8 @@ pub(super) fn apply(slack_ns: u64) -> (Measure, Option<Previous>) {
         Err(errno) => Some(format!("the kernel says: {}", kernel_says(errno))),
         Ok(()) => (!ok).then(|| "the kernel kept a larger slack".to_owned()),
     };
-    let measure = Measure {
-        name: "timer_slack",
-        requested: format!("{slack_ns} ns"),
-        granted: format!("{granted_ns} ns"),
-        ok,
-        remedy: reason
-            .is_some()
-            .then(|| "take a real-time policy: those have no slack".to_owned()),
-        reason,
-    };
+    let note = reason.map(|it| Note::new(it, "take a real-time policy: those have no slack"));
+    let (requested, granted) = (format!("{slack_ns} ns"), format!("{granted_ns} ns"));
+    let measure = Measure::noted("timer_slack", requested, granted, ok, note);
     (measure, Some(Previous(before)))
 }

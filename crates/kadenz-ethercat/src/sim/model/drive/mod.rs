@@ -16,7 +16,7 @@ mod motor;
 mod objects;
 
 pub use motor::{Motion, Motor};
-pub use objects::{PRODUCT, VENDOR, description};
+pub use objects::{VENDOR, description};
 
 use super::{Behaviour, Device, Moment};
 use crate::sim::Time;
@@ -110,11 +110,6 @@ impl Drive {
     /// Puts the joint elsewhere, as a hand would.
     pub const fn set_motion(&mut self, motion: Motion) {
         self.axis.motion = motion;
-    }
-
-    /// Its settings; the load may change while it runs.
-    pub const fn parameters_mut(&mut self) -> &mut Parameters {
-        &mut self.parameters
     }
 
     /// The state of its power.

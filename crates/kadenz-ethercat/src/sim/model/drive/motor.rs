@@ -77,7 +77,7 @@ impl Motor {
 
     /// Whether the numbers can be computed with: finite, and positive where they must be.
     #[must_use]
-    pub fn makes_sense(&self) -> bool {
+    pub(crate) fn makes_sense(&self) -> bool {
         let positive = [self.inertia, self.rated, self.peak, self.overspeed];
         let not_negative = [self.viscous, self.coulomb, self.current_lag];
         positive.iter().all(|it| it.is_finite() && *it > 0.0)
@@ -89,7 +89,7 @@ impl Motor {
 
     /// Radians of increments.
     #[must_use]
-    pub fn radians(&self, increments: f64) -> f64 {
+    pub(crate) fn radians(&self, increments: f64) -> f64 {
         increments * TAU / f64::from(self.increments)
     }
 

@@ -14,7 +14,7 @@ use crate::wire::sii::{ClockMode, Direction, Identity};
 /// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
 pub const VENDOR: u32 = 0x4B41_445A;
 /// Product code of the drive.
-pub const PRODUCT: u32 = 0x0402_0001;
+pub(crate) const PRODUCT: u32 = 0x0402_0001;
 /// Bytes of its mailboxes.
 const MAILBOX: u16 = 128;
 /// Bytes of its SII memory: 32 KiBit.

@@ -6,7 +6,6 @@ mod multicast;
 mod open;
 mod receiving;
 mod rights;
-mod settle;
 mod stamping;
 
 use std::net::SocketAddr;
@@ -124,7 +123,7 @@ impl Port {
             let own = self.stamping.own_key(key(at));
             (parcels[at].length, parcels[at].to, own)
         };
-        let messages = &mut outbox.system.0;
+        let messages = &mut outbox.system;
         let mut prepared = messages.prepare(count, &outbox.payload, outbox.slot_bytes, describe);
         let (mut at, mut tried) = (0, None);
         while at < count {

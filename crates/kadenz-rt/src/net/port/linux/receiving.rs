@@ -169,7 +169,7 @@ impl Port {
         // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
         const ERRORS_OF_OTHERS: usize = 8;
         for _ in 0..ERRORS_OF_OTHERS {
-            let messages = &mut inbox.system.0;
+            let messages = &mut inbox.system;
             let (payload, slot) = (&mut inbox.payload, inbox.slot_bytes);
             let taken = messages.receive(&self.socket, Queue::Datagrams, patience, payload, slot);
             let errno = match taken {
@@ -193,10 +193,10 @@ impl Port {
 
     fn describe(&mut self, inbox: &mut Inbox, count: usize) {
         for (at, about) in inbox.about[..count].iter_mut().enumerate() {
-            let notes = inbox.system.0.notes(at);
+            let notes = inbox.system.notes(at);
             *about = About {
-                whole_length: inbox.system.0.length(at),
-                from: inbox.system.0.address(at).unwrap_or(about.from),
+                whole_length: inbox.system.length(at),
+                from: inbox.system.address(at).unwrap_or(about.from),
                 stamps: stamps(&notes),
                 dropped_before: self
                     .drops

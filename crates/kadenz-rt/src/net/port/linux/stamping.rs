@@ -1,12 +1,15 @@
 //! Turning the kernel's and the card's stamps on. Source: kernel documentation `timestamping.rst`.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
 use super::rights;
-use super::settle::{self, Settled};
 use crate::net::interface;
 use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey};
+use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::socket;
-use crate::os::linux::udp::socket::Socket;
-use crate::tuning::Measure;
+use crate::os::linux::udp::socket::{Family, Socket};
+use crate::tuning::{Measure, Note};
 
 /// What was turned on. The card's setting is put back when the last handle of the port goes.
 #[derive(Debug)]
@@ -120,60 +123,49 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
     let transmits = flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0;
     Enabled {
         flags,
-        own_keys: transmits && settle::takes_own_keys(TRANSMIT_SOFTWARE),
+        own_keys: transmits && takes_own_keys(TRANSMIT_SOFTWARE),
         _card: card.and_then(Result::ok),
     }
 }
 
-fn turn_on(socket: &Socket, flags: u32) -> Result<(), Refusal> {
+fn turn_on(socket: &Socket, flags: u32) -> Result<(), Note> {
     if flags == 0 {
         return Ok(());
     }
-    set(socket, flags).map_err(Refusal::of_the_kernel)?;
+    set(socket, flags).map_err(by_the_kernel)?;
     let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
-    if receives && settle::wait(RECEIVE_SOFTWARE) == Settled::Never {
+    if receives && wait_for_stamps(RECEIVE_SOFTWARE) == Settled::Never {
         // Nobody need wait for what never comes.
         let _ = set(socket, 0);
-        return Err(Refusal {
-            reason: "the kernel accepts the wish and stamps nothing, as sandboxes do".to_owned(),
-            remedy: "measure outside of the sandbox".to_owned(),
-        });
+        return Err(Note::new(
+            "the kernel accepts the wish and stamps nothing, as sandboxes do",
+            "measure outside of the sandbox",
+        ));
     }
     Ok(())
 }
 
-/// Why there are no stamps, or none of the card.
-struct Refusal {
-    reason: String,
-    remedy: String,
-}
-
-impl Refusal {
-    fn of_the_kernel(errno: i32) -> Self {
-        Self {
-            reason: rights::text(errno),
-            remedy: "measure on Linux 4.0 or later, outside of a sandbox".to_owned(),
-        }
-    }
+fn by_the_kernel(errno: i32) -> Note {
+    Note::new(
+        rights::text(errno),
+        "measure on Linux 4.0 or later, outside of a sandbox",
+    )
 }
 
 /// The card of the interface asked for, else of the one that leads to the peer.
-fn open_card(options: &PortOptions) -> Result<socket::Stamping, Refusal> {
+fn open_card(options: &PortOptions) -> Result<socket::Stamping, Note> {
     let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
     let named = options.interface.clone();
     let Some(name) = named.or_else(|| options.peer.and_then(towards)) else {
-        return Err(Refusal {
-            reason:
-                "which card should stamp is not known: the port has neither an interface nor a \
-                     peer"
-                    .to_owned(),
-            remedy: "name the interface".to_owned(),
-        });
+        return Err(Note::new(
+            "which card should stamp is not known: the port has neither an interface nor a peer",
+            "name the interface",
+        ));
     };
     socket::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
 }
 
-fn card_refusal(name: &str, errno: i32) -> Refusal {
+fn card_refusal(name: &str, errno: i32) -> Note {
     let (reason, remedy) = match errno {
         libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL => (
             format!("the card or driver of {name} cannot stamp datagrams"),
@@ -192,14 +184,14 @@ fn card_refusal(name: &str, errno: i32) -> Refusal {
             format!("`ethtool -T {name}` tells what it can"),
         ),
     };
-    Refusal { reason, remedy }
+    Note::new(reason, remedy)
 }
 
 fn measure(
     name: &'static str,
     wish: Stamping,
     found: Option<StampSource>,
-    why: Option<&Refusal>,
+    why: Option<&Note>,
 ) -> Measure {
     let requested = match wish {
         Stamping::Hardware => "hardware",
@@ -211,13 +203,77 @@ fn measure(
         None => "none",
     };
     let ok = requested == granted;
-    let why = why.filter(|_| !ok);
-    Measure {
-        name,
-        requested: requested.to_owned(),
-        granted: granted.to_owned(),
-        ok,
-        reason: why.map(|why| why.reason.clone()),
-        remedy: why.map(|why| why.remedy.clone()),
+    let why = why.filter(|_| !ok).cloned();
+    Measure::noted(name, requested, granted, ok, why)
+}
+
+/// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
+/// its turn on a busy machine like any other.
+const PAUSES: [(u32, Duration); 2] = [
+    (100, Duration::from_micros(100)),
+    (1_000, Duration::from_millis(2)),
+];
+
+/// What was seen on the loopback interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    /// A datagram came with a stamp.
+    Stamping,
+    /// Many came, all without.
+    Never,
+    /// None could be sent: the loopback interface is down, or this is no IPv4 host.
+    Unknown,
+}
+
+/// Sends datagrams to itself until one is stamped. `flags` turn the stamps on.
+///
+/// The kernel turns its stamps on by rewriting its own code, which it puts off to a thread of its own
+/// (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the wish may come without a
+/// stamp. Besides, a sandbox may accept the wish and never stamp anything.
+fn wait_for_stamps(flags: u32) -> Settled {
+    try_to_wait(flags).unwrap_or(Settled::Unknown)
+}
+
+/// Whether datagrams may carry keys of their own. A kernel that does not know them says so before it
+/// looks for a way to the address, so it does not matter where that leads.
+fn takes_own_keys(flags: u32) -> bool {
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    let tried = Socket::open(Family::V4).and_then(|socket| {
+        socket.set(option.0, option.1, flags.cast_signed())?;
+        // Its own port: what arrives is thrown away with it.
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).ok();
+        let to = socket.local_address().ok().filter(|own| own.port() > 0);
+        socket.send([b"", &[]], to, Some(0))
+    });
+    !matches!(tried, Err(libc::EINVAL))
+}
+
+fn try_to_wait(flags: u32) -> Result<Settled, i32> {
+    let socket = Socket::open(Family::V4)?;
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    socket.set(option.0, option.1, flags.cast_signed())?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let own = socket.local_address()?;
+    let mut messages = Messages::for_receiving(1);
+    let mut settled = Settled::Unknown;
+    let pauses = PAUSES
+        .iter()
+        .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
+    for pause in pauses {
+        socket.send([b"kadenz", &[]], Some(own), None)?;
+        if let Ok(1..) = messages.receive(
+            &socket,
+            Queue::Datagrams,
+            ReorderLimits::None,
+            &mut [0; 8],
+            8,
+        ) {
+            if messages.notes(0).software_ns.is_some() {
+                return Ok(Settled::Stamping);
+            }
+            settled = Settled::Never;
+        }
+        std::thread::sleep(pause);
     }
+    Ok(settled)
 }

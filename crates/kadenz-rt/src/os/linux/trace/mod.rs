@@ -4,8 +4,6 @@
 mod aarch64;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod call;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod other;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -130,4 +128,13 @@ pub(crate) enum CallError {
     Ended,
     /// Not written for this processor.
     Unsupported,
+}
+
+/// Processors for which nobody has written how a system call is made.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+impl Held {
+    /// Refuses.
+    pub(crate) fn call(&mut self, _number: libc::c_long, _argument: u64) -> Result<i64, CallError> {
+        Err(CallError::Unsupported)
+    }
 }

@@ -1,7 +1,7 @@
 //! A socket and its options.
 
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -41,14 +41,10 @@ impl Socket {
             Family::V4 => libc::AF_INET,
             Family::V6 => libc::AF_INET6,
         };
-        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-        // SAFETY: the call takes numbers.
-        let number = unsafe { libc::socket(family, kind, 0) };
-        if number < 0 {
-            return Err(errno());
-        }
-        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
+        let opened = super::super::socket(family, libc::SOCK_DGRAM, 0);
+        opened
+            .map(Self)
+            .map_err(|error| error.raw_os_error().unwrap_or(0))
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self, i32> {

@@ -1,0 +1,70 @@
+//! What the standard numbers: enums and codes, each written once as a table.
+
+/// An enum whose variants the standard numbers, all that there are.
+macro_rules! numbered {
+    ($(#[$about:meta])* pub enum $Name:ident: $number:ident { $($(#[$what:meta])* $variant:ident = $value:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr($number)]
+        pub enum $Name { $($(#[$what])* $variant = $value,)+ }
+
+        impl $Name {
+            /// Every one, in the order of the numbers.
+            pub const ALL: [Self; [$($value),+].len()] = [$(Self::$variant),+];
+
+            /// The one of that number, if there is one.
+            #[must_use]
+            pub const fn from_number(number: $number) -> Option<Self> {
+                match number { $($value => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// Its number on the wire.
+            #[must_use]
+            pub const fn number(self) -> $number {
+                self as $number
+            }
+        }
+    };
+}
+
+/// An enum of numbers of which the standard names some.
+macro_rules! numbered_or_other {
+    ($(#[$about:meta])* pub enum $Name:ident { $($(#[$what:meta])* $variant:ident = $value:literal $(| $also:literal)?,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $Name {
+            $($(#[$what])* $variant,)+
+            /// A number that the standard does not name.
+            Other(u8),
+        }
+
+        impl $Name {
+            /// By its number.
+            #[must_use]
+            pub(crate) const fn from_number(number: u8) -> Self {
+                match number { $($value $(| $also)? => Self::$variant,)+ other => Self::Other(other) }
+            }
+
+            /// Its number.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self { $(Self::$variant => $value,)+ Self::Other(other) => other }
+            }
+        }
+    };
+}
+
+/// Codes of a type that wraps a number, with what they mean.
+macro_rules! codes {
+    ($Code:ident; $($name:ident = $number:literal, $text:literal;)*) => {
+        impl $Code {
+            $(#[doc = $text] pub const $name: Self = Self($number);)*
+
+            /// What the code means; `None` for one that the standard does not have.
+            #[must_use]
+            pub const fn text(self) -> Option<&'static str> {
+                match self.0 { $($number => Some($text),)* _ => None }
+            }
+        }
+    };
+}
