@@ -15,8 +15,8 @@ use std::process::{ExitCode, Stdio};
 use std::sync::OnceLock;
 
 use clap::{ArgAction, Args, ValueEnum};
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::text::{Style, Text, is_hidden, one_line, visible};
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::text::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
 /// How much is said, and how; every command takes it.

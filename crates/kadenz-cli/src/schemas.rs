@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kadenz_report::schema::SchemaFile;
+use kadenz::report::schema::SchemaFile;
 use schemars::JsonSchema;
 use serde_json::Value;
 

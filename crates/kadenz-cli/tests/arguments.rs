@@ -311,9 +311,9 @@ fn campaign(folder: &Path) {
 
 /// A log that decodes itself.
 fn drive(path: &Path) {
-    use kadenz_msg::log::{self, Entry, LoggedChannel};
+    use kadenz::msg::log::{self, Entry, LoggedChannel};
     let text = "package robot; struct pose_t { double x; }";
-    let types = kadenz_msg::types::Types::from_text(text).unwrap();
+    let types = kadenz::msg::types::Types::from_text(text).unwrap();
     let fingerprint = types.fingerprint("robot.pose_t").unwrap();
     let channel = LoggedChannel::lcm_of_type("POSE", "robot.pose_t", text).into();
     let payload = [fingerprint.0.to_be_bytes(), 0.5_f64.to_be_bytes()].concat();
@@ -325,7 +325,7 @@ fn drive(path: &Path) {
     let mut writer = log::create(path, log::Format::Mcap).unwrap();
     for n in 0..100 {
         let ns = 1_700_000_000_000_000_000 + n * 10_000_000;
-        entry.log_time = kadenz_rt::clock::WallTime::from_unix_ns(ns);
+        entry.log_time = kadenz::rt::clock::WallTime::from_unix_ns(ns);
         writer.write(&entry).unwrap();
     }
     writer.finish().unwrap();

@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use common::*;
-use kadenz_lab::stop::Stop;
-use kadenz_lab::udp::echo::{EchoDevice, EchoPlan};
+use kadenz::lab::stop::Stop;
+use kadenz::lab::udp::echo::{EchoDevice, EchoPlan};
 
 #[test]
 fn check_answers_in_words_and_leaves_a_run_with_a_page() {

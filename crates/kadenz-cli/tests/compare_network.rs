@@ -6,8 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::*;
-use kadenz_lab::stop::Stop;
-use kadenz_lab::udp::echo::{EchoDevice, EchoPlan};
+use kadenz::lab::stop::Stop;
+use kadenz::lab::udp::echo::{EchoDevice, EchoPlan};
 use serde_json::{Value, json};
 
 /// Measures round trips over the loopback; what the run says of its links is then set, as only a

@@ -9,7 +9,7 @@ use common::*;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-use kadenz_rt::net::namespace::Namespace;
+use kadenz::rt::net::namespace::Namespace;
 use serde_json::Value;
 
 /// Runs in a network of its own, or says why not.

@@ -16,8 +16,8 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kadenz_ethercat::control::process_image::{ProcessImageWriter, words_for};
-use kadenz_rt::shared::Owner;
+use kadenz::ethercat::control::process_image::{ProcessImageWriter, words_for};
+use kadenz::rt::shared::Owner;
 use serde_json::Value;
 
 fn entries(json: &Value) -> &Vec<Value> {

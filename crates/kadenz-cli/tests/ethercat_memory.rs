@@ -16,7 +16,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use kadenz_ethercat::wire::sii::checksum;
+use kadenz::ethercat::wire::sii::checksum;
 use serde_json::Value;
 
 /// The memory of a device of `--sim 12`, in a file.

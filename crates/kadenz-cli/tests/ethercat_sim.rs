@@ -13,11 +13,11 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kadenz_ethercat::port::Side;
-use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
-use kadenz_ethercat::wire::{self, DatagramAddress, Datagrams, FrameWriter};
-use kadenz_rt::net::cable::Cable;
-use kadenz_rt::net::tap::{Tap, TapPlan, TapWatch};
+use kadenz::ethercat::port::Side;
+use kadenz::ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
+use kadenz::ethercat::wire::{self, DatagramAddress, Datagrams, FrameWriter};
+use kadenz::rt::net::cable::Cable;
+use kadenz::rt::net::tap::{Tap, TapPlan, TapWatch};
 
 /// Asks who is there.
 fn question(source: u8, index: u8) -> [u8; 60] {

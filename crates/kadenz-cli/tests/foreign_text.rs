@@ -9,12 +9,12 @@ use common::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kadenz_msg::bus::Bus;
-use kadenz_msg::log::{self, Entry};
-use kadenz_msg::service::messages::ClockQuery;
-use kadenz_msg::service::parameters::Parameters;
-use kadenz_report::text::is_hidden;
-use kadenz_rt::tuning::Tuning;
+use kadenz::msg::bus::Bus;
+use kadenz::msg::log::{self, Entry};
+use kadenz::msg::service::messages::ClockQuery;
+use kadenz::msg::service::parameters::Parameters;
+use kadenz::report::text::is_hidden;
+use kadenz::rt::tuning::Tuning;
 use serde_json::{Value, json};
 
 /// A title for the terminal's window, a cleared screen in C0 and C1, a line that is written over, turned

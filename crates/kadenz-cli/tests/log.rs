@@ -11,7 +11,7 @@ use logs::*;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use kadenz_msg::log::{self, Entry};
+use kadenz::msg::log::{self, Entry};
 use serde_json::Value;
 
 #[test]
@@ -101,7 +101,7 @@ fn typed(folder: &Path) -> (PathBuf, PathBuf) {
     let types = folder.join("types");
     std::fs::create_dir(&types).unwrap();
     std::fs::write(types.join("pose.lcm"), POSE).unwrap();
-    let fingerprint = kadenz_msg::types::Types::from_text(POSE)
+    let fingerprint = kadenz::msg::types::Types::from_text(POSE)
         .unwrap()
         .fingerprint("robot.pose_t")
         .unwrap();

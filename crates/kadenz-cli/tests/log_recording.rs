@@ -7,7 +7,7 @@ use common::*;
 mod logs;
 use logs::*;
 
-use kadenz_msg::log::{self, Entry};
+use kadenz::msg::log::{self, Entry};
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

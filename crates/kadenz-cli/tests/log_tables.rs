@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use kadenz_msg::log::{self, Entry, LoggedChannel};
-use kadenz_msg::types::Types;
-use kadenz_rt::clock::WallTime;
+use kadenz::msg::log::{self, Entry, LoggedChannel};
+use kadenz::msg::types::Types;
+use kadenz::rt::clock::WallTime;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use common::*;
 
 use std::path::{Path, PathBuf};
 
-use kadenz_record::histogram::Histogram;
-use kadenz_record::hlog::writer::IntervalLogWriter;
-use kadenz_record::recorder::Counts;
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
+use kadenz::record::histogram::Histogram;
+use kadenz::record::hlog::writer::IntervalLogWriter;
+use kadenz::record::recorder::Counts;
+use kadenz::record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
 
 /// A matrix of two cells under heavy load: `none` misses now and then, `P` is as late as said.
 fn matrix(folder: &Path, late_ns: u64) -> PathBuf {

@@ -7,10 +7,10 @@ mod common;
 use std::time::Duration;
 
 use common::{Said, assert_described, folder, run, text};
-use kadenz_msg::bus::Bus;
-use kadenz_msg::service::messages::ClockQuery;
-use kadenz_msg::service::parameters::Parameters;
-use kadenz_rt::tuning::Tuning;
+use kadenz::msg::bus::Bus;
+use kadenz::msg::service::messages::ClockQuery;
+use kadenz::msg::service::parameters::Parameters;
+use kadenz::rt::tuning::Tuning;
 
 /// A group and port of the test's own; nobody else is heard there.
 fn url(test: u16) -> String {
@@ -53,7 +53,7 @@ fn a_service_is_called_and_its_answer_decoded_by_what_its_server_tells() {
         Tuning::default(),
         |query: &ClockQuery| match query.sent_ns {
             0 => Err("nothing is before the first".to_owned()),
-            sent_ns => Ok(kadenz_msg::service::messages::TypeQuery {
+            sent_ns => Ok(kadenz::msg::service::messages::TypeQuery {
                 fingerprint: sent_ns + 1,
             }),
         },

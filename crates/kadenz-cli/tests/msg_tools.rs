@@ -354,7 +354,7 @@ fn messages_that_carry_their_time_make_a_run_of_latencies() {
     let mut input = stamped.stdin.take().unwrap();
     let beat = std::thread::spawn(move || {
         for _ in 0..1000 {
-            let utime = kadenz_rt::clock::WallTime::now().as_unix_ns() / 1000;
+            let utime = kadenz::rt::clock::WallTime::now().as_unix_ns() / 1000;
             let line = format!(r#"{{"utime": {utime}, "position": [0, 0, 0], "name": ""}}"#);
             if writeln!(input, "{line}").is_err() {
                 return;

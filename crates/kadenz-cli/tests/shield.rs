@@ -14,8 +14,8 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::*;
-use kadenz_rt::shield::{self, Leftovers};
-use kadenz_rt::tuning::CpuSet;
+use kadenz::rt::shield::{self, Leftovers};
+use kadenz::rt::tuning::CpuSet;
 use serde_json::Value;
 
 /// A machine has one shield.

@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use common::{Said, folder, run, run_json, series, text};
-use kadenz_udp::device::{Answer, Echo, Policy};
-use kadenz_udp::wire::{Kind, Name, Packet};
+use kadenz::udp::device::{Answer, Echo, Policy};
+use kadenz::udp::wire::{Kind, Name, Packet};
 use serde_json::Value;
 
 /// Devices that answer whatever comes to one address.

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz_udp::record::{Batcher, Heard, Introduction, Measurement, Outcome, Position};
-use kadenz_udp::wire::{HEADER_BYTES, Kind, Packet, RunId, Sequence, Stamp};
+use kadenz::udp::record::{Batcher, Heard, Introduction, Measurement, Outcome, Position};
+use kadenz::udp::wire::{HEADER_BYTES, Kind, Packet, RunId, Sequence, Stamp};
 use serde_json::Value;
 
 fn log(out: &Path, more: &[&str]) -> Listener {
@@ -205,7 +205,7 @@ fn a_flood_does_not_keep_the_server_from_ending() {
             let mut number = 0_u32;
             while !over.load(Ordering::Relaxed) {
                 let mut far = far.clone();
-                kadenz_udp::wire::patch(&mut far, Sequence(number), Stamp(0), None).unwrap();
+                kadenz::udp::wire::patch(&mut far, Sequence(number), Stamp(0), None).unwrap();
                 let _ = controller.send(&far);
                 number += 1 << 10;
             }

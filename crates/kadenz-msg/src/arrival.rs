@@ -55,7 +55,7 @@ pub struct SenderId(pub u128);
 
 /// A number that no other sender has, as far as chance goes: the standard library's hasher is keyed
 /// by the system's randomness.
-pub(crate) fn drawn() -> u64 {
+pub(crate) fn random_number() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     let now = kadenz_rt::clock::now().as_ns();
     RandomState::new().hash_one((now, std::process::id()))
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_drawn_differ() {
-        let mut numbers: Vec<u64> = (0..1000).map(|_| drawn()).collect();
+    fn random_numbers_differ() {
+        let mut numbers: Vec<u64> = (0..1000).map(|_| random_number()).collect();
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), 1000);

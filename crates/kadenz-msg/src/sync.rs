@@ -67,8 +67,8 @@ impl<T> Lock<T> {
     }
 }
 
-/// Locks a mutex of the standard library; what a thread that panicked has left in it is whole, as nothing here panics
-/// while it holds one.
+/// Locks a mutex of the standard library, also one that a thread has left by a panic: it guards counters, queues and
+/// buffers, each of which is whole.
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()

@@ -80,7 +80,7 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //!
 //! `messages` and `report` are on by default; a loop and a recorder need neither
 //! (`default-features = false`). `shm`, `zenoh` and `dds` add providers to the bus, `parquet` and
-//! `rosbag2-sqlite` formats to its logs.
+//! `rosbag2-sqlite` formats to its logs; `h264` and `ffmpeg` decoders to cameras; `schema` describes what is serialised.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -37,21 +37,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kadenz-report",
         ],
     ),
-    (
-        "kadenz-cli",
-        &[
-            "kadenz",
-            "kadenz-rt",
-            "kadenz-record",
-            "kadenz-udp",
-            "kadenz-msg",
-            "kadenz-ethercat",
-            "kadenz-camera",
-            "kadenz-lab",
-            "kadenz-report",
-        ],
-    ),
-    // Of the languages' packages each stands on the front door alone.
+    // The program and the languages' packages stand on the front door alone.
+    ("kadenz-cli", &["kadenz"]),
     ("kadenz-c", &["kadenz"]),
     ("kadenz-java", &["kadenz"]),
     ("kadenz-python", &["kadenz"]),

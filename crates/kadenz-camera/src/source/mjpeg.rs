@@ -180,7 +180,7 @@ impl MjpegSource {
             Some(_) if is_refused => "the camera refuses the user or the password",
             Some(_) => return Ok(()),
         };
-        Err(network::no_password(&self.url, &cause))
+        Err(network::wrong_credentials(&self.url, &cause))
     }
 
     /// Waits for bytes until a time at the latest; whether some came.

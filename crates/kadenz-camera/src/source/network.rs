@@ -143,7 +143,7 @@ pub(super) fn open<S>(
 }
 
 /// The camera wants another user and password than the URL has.
-pub(super) fn no_password(url: &CameraUrl, cause: &dyn std::fmt::Display) -> SourceError {
+pub(super) fn wrong_credentials(url: &CameraUrl, cause: &dyn std::fmt::Display) -> SourceError {
     let remedy = format!(
         "write the user and the password into the URL: {}://USER:PASSWORD@HOST/PATH, %40 for an @ in them",
         url.scheme()

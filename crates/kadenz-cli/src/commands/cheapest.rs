@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use kadenz_lab::check::CheckPlan;
-use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
-use kadenz_lab::stop::Stop;
-use kadenz_record::run::check::TUNING;
-use kadenz_report::matrix::{self, Combination, Kept, Matrix, NOTHING_NEEDED};
-use kadenz_report::numbers;
-use kadenz_report::summary::Summary;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::host::{Root, idle};
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::check::CheckPlan;
+use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
+use kadenz::lab::stop::Stop;
+use kadenz::record::run::check::TUNING;
+use kadenz::report::matrix::{self, Combination, Kept, Matrix, NOTHING_NEEDED};
+use kadenz::report::numbers;
+use kadenz::report::summary::Summary;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::host::{Root, idle};
+use kadenz::rt::tuning::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -221,7 +221,7 @@ fn measure(
 
 #[cfg(test)]
 mod tests {
-    use kadenz_report::matrix::Measure;
+    use kadenz::report::matrix::Measure;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use anyhow::Context as _;
-use kadenz_lab::stop::Stop;
+use kadenz::lab::stop::Stop;
 
 /// Kept notes are read this far.
 const MAX_NOTES: u64 = 1 << 20;

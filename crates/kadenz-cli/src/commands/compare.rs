@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_report::compare::fail_if::{self, FailIf};
-use kadenz_report::compare::{CompareOptions, Comparison};
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::html;
-use kadenz_report::json::ComparisonOutput;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::Summary;
-use kadenz_report::terminal;
+use kadenz::report::compare::fail_if::{self, FailIf};
+use kadenz::report::compare::{CompareOptions, Comparison};
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::html;
+use kadenz::report::json::ComparisonOutput;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::Summary;
+use kadenz::report::terminal;
 use schemars::JsonSchema;
 use serde::Serialize;
 

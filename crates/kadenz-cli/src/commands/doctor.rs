@@ -1,10 +1,10 @@
 //! `kadenz doctor`.
 
 use clap::{Args, ValueEnum};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::text::{Emphasis, Style, Text, wrap};
-use kadenz_rt::doctor::{self, Finding, Severity};
-use kadenz_rt::shield::{self, Restored};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::text::{Emphasis, Style, Text, wrap};
+use kadenz::rt::doctor::{self, Finding, Severity};
+use kadenz::rt::shield::{self, Restored};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -159,7 +159,7 @@ fn restore() -> anyhow::Result<Outcome> {
 /// What a killed testbed left; one that stands is none of that.
 #[cfg(target_os = "linux")]
 fn clear_testbed() -> anyhow::Result<Vec<String>> {
-    use kadenz_rt::net::claim::{self, ClaimError};
+    use kadenz::rt::net::claim::{self, ClaimError};
     match claim::restore() {
         Err(ClaimError::Held { .. }) => Ok(Vec::new()),
         other => Ok(other?),
@@ -175,7 +175,7 @@ fn clear_testbed() -> anyhow::Result<Vec<String>> {
 /// Cables of killed programs.
 #[cfg(target_os = "linux")]
 fn clear_cables() -> anyhow::Result<Vec<String>> {
-    Ok(kadenz_rt::net::cable::restore()?)
+    Ok(kadenz::rt::net::cable::restore()?)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -5,8 +5,8 @@ mod networks;
 use std::path::Path;
 
 use clap::{FromArgMatches as _, Subcommand as _};
-use kadenz_report::document::Answer as _;
-use kadenz_rt::net::interface::Broadcast;
+use kadenz::report::document::Answer as _;
+use kadenz::rt::net::interface::Broadcast;
 
 use self::networks::Networks;
 use crate::output::Outcome;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_report::export::{self, ExportError, ExportFormat};
+use kadenz::report::export::{self, ExportError, ExportFormat};
 
 use crate::options::{complete, waiting};
 use crate::output::{self, Outcome};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use kadenz_lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
-use kadenz_lab::measuring::Measuring;
+use kadenz::lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
+use kadenz::lab::measuring::Measuring;
 
 use super::outcome::{self, Telling};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};

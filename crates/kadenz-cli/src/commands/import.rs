@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::import::{self, ImportFormat};
-use kadenz_report::summary;
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::import::{self, ImportFormat};
+use kadenz::report::summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use kadenz_lab::stop::Stop;
+use kadenz::lab::stop::Stop;
 
 use crate::options::{MeasureOptions, Span, StdinOption};
 use crate::output;
@@ -90,10 +90,10 @@ fn stop_and_say(words: &'static str) -> anyhow::Result<Stop> {
               and descriptors and goes with them"
 )]
 fn leave() -> ! {
-    for left in kadenz_rt::shield::lower_all().failed {
+    for left in kadenz::rt::shield::lower_all().failed {
         output::note(&left.to_string());
     }
     #[cfg(target_os = "linux")]
-    kadenz_rt::net::cable::remove_own();
+    kadenz::rt::net::cable::remove_own();
     std::process::exit(2)
 }

@@ -42,7 +42,7 @@ macro_rules! commands {
     }) => {
         /// The schemas of `docs/schema`.
         #[cfg(all(test, target_os = "linux"))]
-        pub(crate) fn schemas() -> Vec<kadenz_report::schema::SchemaFile> {
+        pub(crate) fn schemas() -> Vec<kadenz::report::schema::SchemaFile> {
             let mut all = $crate::schemas::Schemas::new(stringify!($file));
             $(
                 $(#[cfg($cfg)])?
@@ -91,7 +91,7 @@ mod udp;
 mod wire;
 
 #[cfg(all(test, target_os = "linux"))]
-use kadenz_report::schema::SchemaFile;
+use kadenz::report::schema::SchemaFile;
 
 commands! {
     /// Every command of the program. What each is for stands at its options, where help takes it from.
@@ -115,7 +115,7 @@ commands! {
         #[command(subcommand)]
         Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
         Campaign(campaign::Options) = campaign::run, campaign::schemas
-            => "campaign": kadenz_report::campaign::CampaignReport, "plan": campaign::Planned;
+            => "campaign": kadenz::report::campaign::CampaignReport, "plan": campaign::Planned;
         Load(load::Options) = load::run => "load": load::tell::Told<'_>;
         #[command(subcommand)]
         Log(log::Log) = log::run, log::schemas;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_report::modes::ModesOutput;
-use kadenz_report::summary::recurring;
+use kadenz::report::modes::ModesOutput;
+use kadenz::report::summary::recurring;
 
 use crate::options::waiting;
 use crate::output::{self, Outcome};

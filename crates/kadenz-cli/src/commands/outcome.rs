@@ -5,21 +5,21 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kadenz_lab::measuring::ExperimentError;
-use kadenz_lab::measuring_threads::BEATS_NOT_RUN;
-use kadenz_record::run::messages::ONE_WAY;
-use kadenz_record::run::network::RESPONSE;
-use kadenz_report::answers::budget::Budget;
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::json::Output;
-use kadenz_report::matrix::{self, Matrix};
+use kadenz::lab::measuring::ExperimentError;
+use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
+use kadenz::record::run::messages::ONE_WAY;
+use kadenz::record::run::network::RESPONSE;
+use kadenz::report::answers::budget::Budget;
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::json::Output;
+use kadenz::report::matrix::{self, Matrix};
 #[cfg(all(test, target_os = "linux"))]
-use kadenz_report::schema::SchemaFile;
-use kadenz_report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz_report::terminal::{self, Aside};
-use kadenz_report::text::Style;
-use kadenz_report::verdict::{messages, packets};
-use kadenz_report::{answers, html};
+use kadenz::report::schema::SchemaFile;
+use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
+use kadenz::report::terminal::{self, Aside};
+use kadenz::report::text::Style;
+use kadenz::report::verdict::{messages, packets};
+use kadenz::report::{answers, html};
 use schemars::JsonSchema;
 #[cfg(all(test, target_os = "linux"))]
 use schemars::{Schema, SchemaGenerator, json_schema};

@@ -1,10 +1,10 @@
 //! Probes as commands take them: by name or as a command of the user, with the place and the server that they meet at.
 
 use anyhow::Context as _;
-use kadenz_lab::measuring::Measuring;
-use kadenz_lab::probes::{self, Measures, Probe, ProbeCommand, Server, ServerKind};
-use kadenz_rt::launch::Launch;
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::measuring::Measuring;
+use kadenz::lab::probes::{self, Measures, Probe, ProbeCommand, Server, ServerKind};
+use kadenz::rt::launch::Launch;
+use kadenz::rt::tuning::Policy;
 use tempfile::TempDir;
 
 use crate::options::{CommandWords, waiting};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_report::html;
+use kadenz::report::html;
 
 use super::outcome::{self, Reading};
 use crate::options::{Span, waiting};

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::measuring::ExperimentError;
-use kadenz_lab::measuring_threads::GRACE;
-use kadenz_lab::probes::Measures;
-use kadenz_lab::timer::{
+use kadenz::lab::measuring::ExperimentError;
+use kadenz::lab::measuring_threads::GRACE;
+use kadenz::lab::probes::Measures;
+use kadenz::lab::timer::{
     CyclicPlan, OneShotPlan, SuitePlan, TimerProbe, cyclic_probe, cyclic_suite, oneshot_probe,
     oneshot_suite,
 };
-use kadenz_record::run::model::{EndedBy, Run};
-use kadenz_rt::beat::{Overrun, Rate};
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::sleep::SleeperKind;
+use kadenz::record::run::model::{EndedBy, Run};
+use kadenz::rt::beat::{Overrun, Rate};
+use kadenz::rt::clock::ClockKind;
+use kadenz::rt::sleep::SleeperKind;
 
 use super::outcome::{self, Telling};
 use super::probe::{self, Place};

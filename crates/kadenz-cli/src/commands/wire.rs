@@ -1,10 +1,10 @@
 //! `kadenz wire`.
 
 use clap::Args;
-use kadenz_lab::testbed::wire::{Burst, Chain, EthernetFrame, Payload, Tag};
-use kadenz_lab::testbed::{ByteSize, LinkSpeed, Picos};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
+use kadenz::lab::testbed::wire::{Burst, Chain, EthernetFrame, Payload, Tag};
+use kadenz::lab::testbed::{ByteSize, LinkSpeed, Picos};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

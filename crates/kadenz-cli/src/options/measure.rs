@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::measuring::Measuring;
-use kadenz_lab::session::{self, SessionPlan};
-use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::host::{self, Root};
-use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::{CpuSet, Policy, Tuning};
+use kadenz::lab::measuring::Measuring;
+use kadenz::lab::session::{self, SessionPlan};
+use kadenz::rt::beat::Rate;
+use kadenz::rt::clock::ClockKind;
+use kadenz::rt::host::{self, Root};
+use kadenz::rt::sleep::{SleeperKind, SleeperOptions};
+use kadenz::rt::tuning::{CpuSet, Policy, Tuning};
 use serde_json::Value;
 
 use super::request::request;

@@ -9,7 +9,7 @@ mod values;
 
 pub(crate) use dictionary::with_old_words;
 pub(crate) use json::{check as check_json, without_json};
-pub(crate) use kadenz_rt::units::{ByteSize as Size, Span};
+pub(crate) use kadenz::rt::units::{ByteSize as Size, Span};
 pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, StdinOption, beats, command_line,
     folder_of_now,

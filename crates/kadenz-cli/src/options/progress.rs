@@ -4,11 +4,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::measuring_threads::Watch;
-use kadenz_record::recorder::Counts;
-use kadenz_record::run::folder::Progress as RunProgress;
-use kadenz_record::run::model::TuningMeasure;
-use kadenz_report::numbers;
+use kadenz::lab::measuring_threads::Watch;
+use kadenz::record::recorder::Counts;
+use kadenz::record::run::folder::Progress as RunProgress;
+use kadenz::record::run::model::TuningMeasure;
+use kadenz::report::numbers;
 
 use crate::output;
 

@@ -10,9 +10,9 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
-use kadenz_lab::timer::going_on;
-use kadenz_rt::beat::Overrun;
-use kadenz_rt::tuning::{CpuSet, ParseCpuSetError};
+use kadenz::lab::timer::going_on;
+use kadenz::rt::beat::Overrun;
+use kadenz::rt::tuning::{CpuSet, ParseCpuSetError};
 
 /// Reads a value as its [`FromStr`] does; help and completion scripts list these, which need not be all.
 pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Completed<T> {

@@ -1,6 +1,6 @@
 //! Cameras together: sets of frames that were taken at the same time, and a camera as a channel of the bus.
 
-use kadenz_msg::service::messages::CameraFrame;
+use kadenz::msg::service::messages::CameraFrame;
 
 use super::common::{assert_described, folder, run, text};
 use super::{Started, name};
@@ -91,11 +91,11 @@ fn a_served_camera_is_a_channel_of_the_bus_whose_frames_lie_in_shared_memory() {
     ]);
     assert_eq!(aged.code, 0, "{}", aged.err);
 
-    let bus = kadenz_msg::bus::Bus::open(bus).unwrap();
+    let bus = kadenz::msg::bus::Bus::open(bus).unwrap();
     let mut frames = bus.subscribe::<CameraFrame>(channel).unwrap();
     let message = frames.recv(std::time::Duration::from_secs(60)).unwrap();
     let message = message.unwrap().message;
-    let ring = kadenz_camera::ring::RingReader::open(&message.ring).unwrap();
+    let ring = kadenz::camera::ring::RingReader::open(&message.ring).unwrap();
     let frame = ring.frame(message.count as u64).unwrap();
     assert_eq!(frame.generation() as i64, message.generation);
     assert_eq!(frame.info().number as i64, message.number);

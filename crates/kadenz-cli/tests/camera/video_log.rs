@@ -1,16 +1,16 @@
 //! The log of `kadenz camera record --mcap`, as Foxglove reads it.
 
-use kadenz_camera::barcode;
-use kadenz_camera::layout::Converter;
-use kadenz_camera::source::{Capture, Coding, Content, Unit};
+use kadenz::camera::barcode;
+use kadenz::camera::layout::Converter;
+use kadenz::camera::source::{Capture, Coding, Content, Unit};
 
 use super::common::{folder, run, text};
 use super::{Started, sim};
 
 /// The pictures of a log that the simulator's camera sent: channel, format, and the number that is painted into each.
 fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
-    let mut reader = kadenz_msg::log::open(log).unwrap();
-    let mut entry = kadenz_msg::log::Entry::default();
+    let mut reader = kadenz::msg::log::open(log).unwrap();
+    let mut entry = kadenz::msg::log::Entry::default();
     let mut decoder = None;
     let mut codes = barcode::Reader::new();
     let mut to_gray = Converter::new("gray".parse().unwrap());
@@ -35,7 +35,7 @@ fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
             let sets = [7, 8].iter().all(|it| kinds.contains(it));
             assert!(sets || !kinds.contains(&5), "parameter sets before a key");
         }
-        let now = kadenz_rt::clock::now();
+        let now = kadenz::rt::clock::now();
         let unit = Unit {
             content,
             is_key: true,
@@ -45,7 +45,7 @@ fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
             missed: 0,
             is_damaged: false,
         };
-        let decoder = decoder.get_or_insert_with(|| kadenz_camera::decode::open(coding).unwrap());
+        let decoder = decoder.get_or_insert_with(|| kadenz::camera::decode::open(coding).unwrap());
         decoder
             .decode(0, &unit, &mut |_, picture| {
                 let size = picture.size();
@@ -124,7 +124,7 @@ fn what_a_camera_sends_is_recorded_for_foxglove_and_survives_a_kill() {
             "--duration",
             "1min",
         ]);
-        while kadenz_msg::log::open(&log).is_err() || pictures(&log).is_empty() {
+        while kadenz::msg::log::open(&log).is_err() || pictures(&log).is_empty() {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         killed.child.kill().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kadenz_msg::log::{self, Entry};
+use kadenz::msg::log::{self, Entry};
 
 use crate::common::*;
 

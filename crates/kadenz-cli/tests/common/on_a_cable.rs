@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, Stdio};
 
-use kadenz_rt::net::namespace::Namespace;
+use kadenz::rt::net::namespace::Namespace;
 use serde_json::Value;
 
 use super::*;

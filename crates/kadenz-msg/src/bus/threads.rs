@@ -18,7 +18,7 @@ use crate::sync::Arc;
 /// How often a thread looks whether it is to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that is tuned as far as the machine allows. Dropping it unparks the thread, tells it to stop, and waits for
+/// A thread that is tuned as far as the machine allows. Dropping it tells the thread to stop, unparks it, and waits for
 /// its end.
 #[derive(Debug)]
 pub(crate) struct TunedThread {

@@ -5,14 +5,14 @@ use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
 /// The words of C that C++ has as well.
-pub(super) const FAMILY: &str = "\
+pub(super) const SHARED_KEYWORDS: &str = "\
     EOF NULL alignas alignof asm assert auto bool break case char const constexpr continue default do \
     double else enum errno extern false float for goto if inline int linux long nullptr \
     register return short signed sizeof static static_assert stderr stdin stdout struct switch \
     thread_local true typedef union unix unsigned void volatile while";
 
 pub(super) const WORDS: Words = Words {
-    keywords: &[FAMILY, "restrict typeof"],
+    keywords: &[SHARED_KEYWORDS, "restrict typeof"],
     members: "",
     derived: "_fingerprint _encoded_size _encode _decode _free _put _get",
     separator: "_",

@@ -6,7 +6,7 @@ use crate::types::PrimitiveType;
 
 pub(super) const WORDS: Words = Words {
     keywords: &[
-        super::c::FAMILY,
+        super::c::SHARED_KEYWORDS,
         "and and_eq bitand bitor catch char16_t char32_t char8_t class co_await co_return \
             co_yield compl concept const_cast consteval constinit decltype delete dynamic_cast \
             explicit export friend mutable namespace new noexcept not not_eq operator or or_eq \

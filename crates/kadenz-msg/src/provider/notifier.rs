@@ -11,7 +11,7 @@ use crate::sync::lock;
 /// No wait of the system is longer, as not every system knows much longer ones; it then waits again.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Rung when something may have come; a waker ends the wait.
+/// Notified when something may have come; a waker ends the wait.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
     told: Mutex<Told>,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_ends_one_wait_and_a_wake_another() {
+    fn a_notice_ends_one_wait_and_a_wake_another() {
         let notifier = Notifier::default();
         notifier.notify();
         assert_eq!(notifier.wait(Wait::Forever), None);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rings_without_end_keeps_no_wait_from_its_end() {
+    fn notices_without_end_keep_no_wait_from_its_end() {
         let notifier = Notifier::default();
         notifier.notify();
         let now = clock::now();

@@ -5,7 +5,8 @@ use super::{
 };
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// What stands before a payload: the header, and the channel.
+/// The bytes before a payload: of a datagram its header, and the channel with its NUL where it has one; of a frame of
+/// tcpq its type, the channel and the lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     bytes: [u8; Self::MAX],

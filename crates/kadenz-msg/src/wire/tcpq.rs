@@ -368,6 +368,7 @@ pub fn greeting(magic: u32) -> [u8; 8] {
 /// Real-time safe.
 #[must_use]
 pub fn message_header(channel: &Channel, payload_bytes: u32) -> Header {
+    const { assert!(3 * size_of::<u32>() + MAX_CHANNEL <= Header::MAX) };
     let name = channel.as_str().as_bytes();
     let mut header = Header::empty();
     header.push(&PUBLISH.to_be_bytes());

@@ -331,7 +331,7 @@ fn next_message<'a>(
 
 fn refused(url: &CameraUrl, error: &RtspError) -> SourceError {
     match error {
-        RtspError::NoPassword | RtspError::WrongPassword => network::no_password(url, error),
+        RtspError::NoPassword | RtspError::WrongPassword => network::wrong_credentials(url, error),
         RtspError::Authentication => permanent(url, error, "turn on Digest at the camera"),
         RtspError::Status { status: 403, .. } => {
             permanent(url, error, "give the user the right to watch at the camera")

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use kadenz_camera::client::{Camera, OpenOptions};
-use kadenz_camera::layout::{Channels, Layout};
-use kadenz_camera::picture::Size;
-use kadenz_camera::sim::{CameraSim, Options as SimOptions, Protocol};
-use kadenz_lab::camera::hand_over::{self, Method};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
+use kadenz::camera::client::{Camera, OpenOptions};
+use kadenz::camera::layout::{Channels, Layout};
+use kadenz::camera::picture::Size;
+use kadenz::camera::sim::{CameraSim, Options as SimOptions, Protocol};
+use kadenz::lab::camera::hand_over::{self, Method};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_camera::server::status::{self, State, Status};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::video;
+use kadenz::camera::server::status::{self, State, Status};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::video;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -8,11 +8,11 @@ mod show;
 mod sim;
 
 use clap::{Args, ValueEnum};
-use kadenz_camera::client::{Camera, OpenOptions};
-use kadenz_camera::layout::Layout;
-use kadenz_camera::server::OpenSource;
-use kadenz_camera::source::{self, NetworkOptions};
-use kadenz_camera::wire::rtsp::Transport;
+use kadenz::camera::client::{Camera, OpenOptions};
+use kadenz::camera::layout::Layout;
+use kadenz::camera::server::OpenSource;
+use kadenz::camera::source::{self, NetworkOptions};
+use kadenz::camera::wire::rtsp::Transport;
 
 use crate::options::{Span, waiting};
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_camera::client::{Camera, CameraGroup};
-use kadenz_camera::server::is_name;
-use kadenz_lab::camera::video_log::VideoLog;
-use kadenz_lab::camera::{CameraPlan, experiment};
-use kadenz_msg::log::record::{RecordOptions, Recorded};
-use kadenz_record::run::camera::{AGE, END_TO_END};
-use kadenz_report::numbers;
+use kadenz::camera::client::{Camera, CameraGroup};
+use kadenz::camera::server::is_name;
+use kadenz::lab::camera::video_log::VideoLog;
+use kadenz::lab::camera::{CameraPlan, experiment};
+use kadenz::msg::log::record::{RecordOptions, Recorded};
+use kadenz::record::run::camera::{AGE, END_TO_END};
+use kadenz::report::numbers;
 
 use super::ReaderOption;
 use crate::commands::outcome::{self, Telling};

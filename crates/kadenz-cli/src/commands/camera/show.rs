@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_camera::client::Camera;
-use kadenz_camera::layout::Order;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
+use kadenz::camera::client::Camera;
+use kadenz::camera::layout::Order;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

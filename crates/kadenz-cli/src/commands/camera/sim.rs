@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_camera::barcode::Painter;
-use kadenz_camera::picture::Size;
-use kadenz_camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::clock;
+use kadenz::camera::barcode::Painter;
+use kadenz::camera::picture::Size;
+use kadenz::camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 

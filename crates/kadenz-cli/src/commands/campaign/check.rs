@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
-use kadenz_lab::campaign::Plan;
+use kadenz::lab::campaign::Plan;
 
 /// What a command takes whose run folder a campaign names, and which ends with it.
 const NEEDED: [&str; 2] = ["out", "until-stdin-closes"];

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 #[cfg(all(test, target_os = "linux"))]
-use kadenz_lab::campaign::Record;
-use kadenz_lab::campaign::{Campaign, Plan, limits};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::lab::campaign::Record;
+use kadenz::lab::campaign::{Campaign, Plan, limits};
+use kadenz::report::document::{Answer, Document, Version};
 #[cfg(all(test, target_os = "linux"))]
-use kadenz_report::schema::SchemaFile;
+use kadenz::report::schema::SchemaFile;
 use schemars::JsonSchema;
 use serde::Serialize;
 

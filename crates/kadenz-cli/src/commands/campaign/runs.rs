@@ -4,8 +4,8 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use kadenz_lab::campaign::{Campaign, Pace, PlannedRun};
-use kadenz_lab::stop::Stop;
+use kadenz::lab::campaign::{Campaign, Pace, PlannedRun};
+use kadenz::lab::stop::Stop;
 
 use super::told;
 use crate::commands::child::{self, Notes};

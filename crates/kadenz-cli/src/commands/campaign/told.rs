@@ -1,10 +1,10 @@
 //! What a campaign says before it begins, and what it came to.
 
-use kadenz_lab::campaign::{Campaign, Plan};
-use kadenz_report::campaign::{CampaignFacts, CampaignReport, CampaignRun, Varied};
-use kadenz_report::document::Answer as _;
-use kadenz_report::summary::{Summary, SummaryOptions};
-use kadenz_report::{html, numbers};
+use kadenz::lab::campaign::{Campaign, Plan};
+use kadenz::report::campaign::{CampaignFacts, CampaignReport, CampaignRun, Varied};
+use kadenz::report::document::Answer as _;
+use kadenz::report::summary::{Summary, SummaryOptions};
+use kadenz::report::{html, numbers};
 
 use anyhow::Context as _;
 

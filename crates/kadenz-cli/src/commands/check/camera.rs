@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_camera::client::{Camera, OpenOptions};
-use kadenz_camera::source::without_credentials;
-use kadenz_lab::camera::{CameraPlan, experiment};
-use kadenz_lab::check::CheckPlan;
-use kadenz_lab::stop::Stop;
+use kadenz::camera::client::{Camera, OpenOptions};
+use kadenz::camera::source::without_credentials;
+use kadenz::lab::camera::{CameraPlan, experiment};
+use kadenz::lab::check::CheckPlan;
+use kadenz::lab::stop::Stop;
 
 use crate::options::{Progress, Span, waiting};
 

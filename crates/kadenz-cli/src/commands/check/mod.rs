@@ -7,19 +7,19 @@ mod peer;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::check::{
+use kadenz::lab::check::{
     Answering, CheckPlan, MessagesPlan, NetworkPlan, REALTIME, TIMEOUT, check,
 };
-use kadenz_lab::floor::FloorPlan;
-use kadenz_lab::testbed::inside::Questions;
-use kadenz_lab::testbed::model::Cast;
-use kadenz_lab::udp::wiring::Wiring;
-use kadenz_msg::provider::DEFAULT_URL;
-use kadenz_record::run::camera::AGE;
-use kadenz_record::run::network::RESPONSE;
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::floor::FloorPlan;
+use kadenz::lab::testbed::inside::Questions;
+use kadenz::lab::testbed::model::Cast;
+use kadenz::lab::udp::wiring::Wiring;
+use kadenz::msg::provider::DEFAULT_URL;
+use kadenz::record::run::camera::AGE;
+use kadenz::record::run::network::RESPONSE;
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::tuning::Policy;
 
 use super::cheapest;
 use super::outcome::{self, Telling};
@@ -222,7 +222,7 @@ impl Options {
         Ok(Some(MessagesPlan {
             asked_for: url.is_some(),
             url: url.unwrap_or_else(|| DEFAULT_URL.to_owned()),
-            message_bytes: usize::try_from(self.payload.0)?.max(kadenz_lab::pubsub::MIN),
+            message_bytes: usize::try_from(self.payload.0)?.max(kadenz::lab::pubsub::MIN),
         }))
     }
 

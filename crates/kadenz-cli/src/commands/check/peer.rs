@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use kadenz_lab::check::{Answering, NetworkPlan};
-use kadenz_lab::stop::Stop;
-use kadenz_lab::udp::ECHO_PORT;
-use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover};
-use kadenz_lab::udp::probe::Device;
-use kadenz_rt::net::port::PortOptions;
+use kadenz::lab::check::{Answering, NetworkPlan};
+use kadenz::lab::stop::Stop;
+use kadenz::lab::udp::ECHO_PORT;
+use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover};
+use kadenz::lab::udp::probe::Device;
+use kadenz::rt::net::port::PortOptions;
 
 use crate::commands::udp::{DISCOVERY, any_like, resolve};
 

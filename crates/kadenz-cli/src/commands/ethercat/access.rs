@@ -1,12 +1,12 @@
 //! Access to devices: on a segment that is plugged in, or of a running loop.
 
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::discover;
-use kadenz_ethercat::main_device::exchange::{Registers, Target};
-use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::discover;
+use kadenz::ethercat::main_device::exchange::{Registers, Target};
+use kadenz::ethercat::main_device::survey::Surveyed;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::running_loop::control_socket::LoopExchange;
-use kadenz_ethercat::wire::Position;
+use kadenz::ethercat::running_loop::control_socket::LoopExchange;
+use kadenz::ethercat::wire::Position;
 
 use super::device::{Device, Which};
 #[cfg(target_os = "linux")]

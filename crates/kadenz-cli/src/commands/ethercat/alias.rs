@@ -2,10 +2,10 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::sii::Sii;
-use kadenz_ethercat::wire::sii::{checksum, word};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::sii::Sii;
+use kadenz::ethercat::wire::sii::{checksum, word};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kadenz_ethercat::control::supervisor::DeviceStatus;
-use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
-use kadenz_ethercat::wire::AlStatus;
-use kadenz_ethercat::wire::cia402::DriveState;
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
+use kadenz::ethercat::control::supervisor::DeviceStatus;
+use kadenz::ethercat::motion::{AxisStatus, StageName, Status};
+use kadenz::ethercat::wire::AlStatus;
+use kadenz::ethercat::wire::cia402::DriveState;
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,19 +1,19 @@
 //! `kadenz ethercat dc`.
 
 use clap::Args;
-use kadenz_ethercat::main_device::clocks::{
+use kadenz::ethercat::main_device::clocks::{
     self, Alignment, Bounds, ClockSettings, Clocks, Epoch, Width, since_2000,
 };
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers, Target};
-use kadenz_ethercat::wire::Position;
-use kadenz_ethercat::wire::register::DC_OFFSET;
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers, Target};
+use kadenz::ethercat::wire::Position;
+use kadenz::ethercat::wire::register::DC_OFFSET;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::wire::register::{
+use kadenz::ethercat::wire::register::{
     DC_DELAY, DC_DIFFERENCE, DC_SYSTEM_TIME, FEATURES, features,
 };
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_rt::clock::WallTime;
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::rt::clock::WallTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -353,7 +353,9 @@ impl Answer for ClockReport {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use kadenz_ethercat::running_loop::control_socket::{Answer as Reply, Question, Reply as Line};
+    use kadenz::ethercat::running_loop::control_socket::{
+        Answer as Reply, Question, Reply as Line,
+    };
 
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;

@@ -3,10 +3,10 @@
 use std::str::FromStr;
 
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::control::supervisor::DeviceStatus;
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::Configured;
+use kadenz::ethercat::control::supervisor::DeviceStatus;
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::wire::Configured;
 use schemars::JsonSchema;
 use serde::Serialize;
 

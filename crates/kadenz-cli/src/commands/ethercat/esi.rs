@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
 use super::access::DeviceAccess;
 use super::device::{Which, whose};

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::control::cyclic::LoopMode;
-use kadenz_ethercat::control::latency::{
+use kadenz::ethercat::control::cyclic::LoopMode;
+use kadenz::ethercat::control::latency::{
     Experiment, Latencies, Sends, Summary, measure, measure_on, paper,
 };
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

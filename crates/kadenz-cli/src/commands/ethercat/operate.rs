@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
-use kadenz_ethercat::main_device::configure::{self, ConfigureError};
-use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
-use kadenz_ethercat::main_device::from_esi::Matched;
-use kadenz_ethercat::main_device::layout::{Demand, Layout, room};
-use kadenz_ethercat::main_device::states::{self, StateError};
-use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
-use kadenz_ethercat::wire::{AlControl, AlStatusCode, State};
+use kadenz::ethercat::main_device::acyclic::AcyclicQueue;
+use kadenz::ethercat::main_device::configure::{self, ConfigureError};
+use kadenz::ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
+use kadenz::ethercat::main_device::from_esi::Matched;
+use kadenz::ethercat::main_device::layout::{Demand, Layout, room};
+use kadenz::ethercat::main_device::states::{self, StateError};
+use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
+use kadenz::ethercat::wire::{AlControl, AlStatusCode, State};
 
 use super::device::whose;
 use super::segment::Segment;
@@ -104,7 +104,7 @@ pub(super) fn cycle_once(segment: &mut Segment, cycle: &mut Cycle) -> Outcome {
     let rest = beat.remaining(segment.link.now());
     BlockingExchange {
         link: &mut segment.link,
-        patience: kadenz_ethercat::main_device::exchange::RetryPolicy::default(),
+        patience: kadenz::ethercat::main_device::exchange::RetryPolicy::default(),
     }
     .pause(rest);
     outcome

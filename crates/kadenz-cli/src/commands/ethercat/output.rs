@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::wire::coe::Address;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::ethercat::wire::coe::Address;
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

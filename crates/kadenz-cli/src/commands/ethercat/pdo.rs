@@ -2,17 +2,17 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::exchange::Registers;
-use kadenz_ethercat::main_device::from_esi::Matched;
+use kadenz::ethercat::main_device::exchange::Registers;
+use kadenz::ethercat::main_device::from_esi::Matched;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::main_device::mapping::{self, MappedEntry, MappedManager, Placed, placed};
-use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::State;
-use kadenz_ethercat::wire::coe::Address;
+use kadenz::ethercat::main_device::mapping::{self, MappedEntry, MappedManager, Placed, placed};
+use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::wire::State;
+use kadenz::ethercat::wire::coe::Address;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::wire::coe::DataType;
-use kadenz_ethercat::wire::sii::Direction;
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::wire::coe::DataType;
+use kadenz::ethercat::wire::sii::Direction;
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

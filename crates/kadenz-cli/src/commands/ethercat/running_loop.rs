@@ -1,13 +1,13 @@
 //! A running loop and its devices, by its control socket.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::supervisor::DeviceStatus;
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{ExchangeError, Registers};
-use kadenz_ethercat::main_device::layout::Demand;
-use kadenz_ethercat::main_device::survey::{self, Surveyed};
-use kadenz_ethercat::running_loop::control_socket::{self, Client, ClientError, LoopExchange};
-use kadenz_ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
+use kadenz::ethercat::control::supervisor::DeviceStatus;
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers};
+use kadenz::ethercat::main_device::layout::Demand;
+use kadenz::ethercat::main_device::survey::{self, Surveyed};
+use kadenz::ethercat::running_loop::control_socket::{self, Client, ClientError, LoopExchange};
+use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
 
 use super::device::{Device, Which};
 
@@ -119,7 +119,7 @@ fn only(running: &[String]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_ethercat::running_loop::control_socket::{Answer, Question, Reply};
+    use kadenz::ethercat::running_loop::control_socket::{Answer, Question, Reply};
 
     use super::scripted::with_a_server;
     use super::*;

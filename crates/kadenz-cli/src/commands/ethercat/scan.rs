@@ -1,11 +1,11 @@
 //! `kadenz ethercat scan`.
 
 use clap::Args;
-use kadenz_ethercat::main_device::from_esi::{Described, Matched};
-use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::sii::Protocols;
-use kadenz_ethercat::wire::{AlStatus, AlStatusCode, Configured, PortStatus, State, register};
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::main_device::from_esi::{Described, Matched};
+use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::wire::sii::Protocols;
+use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, PortStatus, State, register};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use kadenz_ethercat::main_device::bring_up;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
-use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::survey::{self, Surveyed};
-use kadenz_ethercat::port::Port;
-use kadenz_ethercat::sim::WirePort;
-use kadenz_ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
-use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz::ethercat::main_device::bring_up;
+use kadenz::ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz::ethercat::main_device::link::Link;
+use kadenz::ethercat::main_device::survey::{self, Surveyed};
+use kadenz::ethercat::port::Port;
+use kadenz::ethercat::sim::WirePort;
+use kadenz::ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
+use kadenz::ethercat::sim::humanoid::humanoid;
 
 /// Where the segment is.
 #[derive(Clone, Debug, Args)]
@@ -169,7 +169,7 @@ impl Segment {
 
 #[cfg(target_os = "linux")]
 fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
-    use kadenz_ethercat::port::{InterfacePort, WaitMode};
+    use kadenz::ethercat::port::{InterfacePort, WaitMode};
     Ok(Box::new(InterfacePort::open(
         interface,
         WaitMode::Blocking,

@@ -1,12 +1,12 @@
 //! `kadenz ethercat state`.
 
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::main_device::from_esi::Matched;
-use kadenz_ethercat::main_device::states;
-use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::register::AL_STATUS_CODE;
-use kadenz_ethercat::wire::{AlStatus, AlStatusCode, State};
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::main_device::from_esi::Matched;
+use kadenz::ethercat::main_device::states;
+use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::wire::register::AL_STATUS_CODE;
+use kadenz::ethercat::wire::{AlStatus, AlStatusCode, State};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::health::Vitals;
-use kadenz_ethercat::control::notice::Notice;
-use kadenz_ethercat::control::supervisor::DeviceStatus;
-use kadenz_ethercat::control::timing::Snapshot;
-use kadenz_ethercat::running_loop::control_socket::{ClientError, Heard};
-use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
-use kadenz_lab::stop::Stop;
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::control::health::Vitals;
+use kadenz::ethercat::control::notice::Notice;
+use kadenz::ethercat::control::supervisor::DeviceStatus;
+use kadenz::ethercat::control::timing::Snapshot;
+use kadenz::ethercat::running_loop::control_socket::{ClientError, Heard};
+use kadenz::ethercat::wire::{AlStatus, AlStatusCode};
+use kadenz::lab::stop::Stop;
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

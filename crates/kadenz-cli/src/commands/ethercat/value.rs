@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kadenz_ethercat::wire::coe::DataType;
+use kadenz::ethercat::wire::coe::DataType;
 use serde_json::Value;
 
 /// How bytes are understood.
@@ -272,7 +272,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 
 /// A device's text: what is no printable character is shown as one that stands for it.
 pub(super) fn text(bytes: &[u8]) -> String {
-    kadenz_ethercat::wire::sii::Text(bytes).to_string()
+    kadenz::ethercat::wire::sii::Text(bytes).to_string()
 }
 
 /// `10000001 00000000`: each byte from its highest bit down.

@@ -1,8 +1,8 @@
 //! `kadenz networks`.
 
 use clap::Args;
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_rt::net::interface::{self, Broadcast};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::rt::net::interface::{self, Broadcast};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,15 +2,15 @@
 //! idle machine for a day, with ordinary and with real-time priority.
 
 use clap::Args;
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
 use super::{Output, Plan};
 use crate::options::Span;
-use kadenz_report::document::Document;
+use kadenz::report::document::Document;
 
 /// How long is a sleeping thread held back, ordinary and at real-time priority?
 ///

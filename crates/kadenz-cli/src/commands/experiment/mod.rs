@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::html;
-use kadenz_report::summary::Summary;
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::html;
+use kadenz::report::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -129,7 +129,7 @@ fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));
     let told = (plan.tables)(&runs);
     let repeated = Repeated {
-        runs: kadenz_report::json::Output::new(&runs),
+        runs: kadenz::report::json::Output::new(&runs),
         folder,
         table: &table,
         report: &page,
@@ -152,7 +152,7 @@ fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
 pub(crate) struct Repeated<'a> {
     /// The run of each step.
     #[serde(flatten)]
-    runs: kadenz_report::json::Output<'a>,
+    runs: kadenz::report::json::Output<'a>,
     /// The folder with all of them.
     folder: &'a Path,
     /// What was measured here beside what was published, as Markdown.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::Context as _;
-use kadenz_lab::stop::Stop;
+use kadenz::lab::stop::Stop;
 
 use crate::commands::child::{self, Notes, Running};
 use crate::output;

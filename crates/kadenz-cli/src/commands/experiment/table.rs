@@ -1,8 +1,8 @@
 //! Tables of what was measured here and what was published.
 
-use kadenz_report::document::Table;
-use kadenz_report::numbers;
-use kadenz_report::summary::SeriesSummary;
+use kadenz::report::document::Table;
+use kadenz::report::numbers;
+use kadenz::report::summary::SeriesSummary;
 
 /// A row: each cell with the head of its column.
 pub(super) type Row = Vec<(&'static str, String)>;

@@ -2,15 +2,15 @@
 //! Communication Middleware" (2014), sections 4.1 and 4.2.
 
 use clap::Args;
-use kadenz_record::run::labels::SLEEPER;
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz::record::run::labels::SLEEPER;
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
 use super::{Output, Plan};
-use kadenz_report::document::Document;
+use kadenz::report::document::Document;
 
 /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
 ///

@@ -2,9 +2,9 @@
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
-use kadenz_report::document::Document;
-use kadenz_report::matrix::{self, Combination, Matrix};
-use kadenz_report::summary::Summary;
+use kadenz::report::document::Document;
+use kadenz::report::matrix::{self, Combination, Matrix};
+use kadenz::report::summary::Summary;
 
 use super::steps::Step;
 use super::{Output, Plan};

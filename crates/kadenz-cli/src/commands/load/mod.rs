@@ -7,7 +7,7 @@ mod work;
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_lab::load::{ForeignProgram, LoadKind, LoadOptions};
+use kadenz::lab::load::{ForeignProgram, LoadKind, LoadOptions};
 
 use self::work::Work;
 use crate::options::{Size, Span, StdinOption, complete};

@@ -1,8 +1,8 @@
 //! What is told at the end: what was asked for, and what was measured.
 
-use kadenz_lab::load::{LoadRates, Rate};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
+use kadenz::lab::load::{LoadRates, Rate};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::load::LoadRates;
-use kadenz_lab::stop::Stop;
-use kadenz_rt::clock;
+use kadenz::lab::load::LoadRates;
+use kadenz::lab::stop::Stop;
+use kadenz::rt::clock;
 
 use super::tell::number;
 use super::work::Work;

@@ -1,7 +1,7 @@
 //! Who makes the load: this program, or another one.
 
 use anyhow::Context as _;
-use kadenz_lab::load::{
+use kadenz::lab::load::{
     self, ForeignLoad, ForeignProgram, LoadKind, LoadOptions, LoadRates, RunningLoad,
 };
 

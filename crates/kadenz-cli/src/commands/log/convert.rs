@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kadenz_lab::stop::Stop;
-use kadenz_msg::log::play::PlayOptions;
-use kadenz_msg::log::table::TableFormat;
-use kadenz_msg::log::{self, Dictionary, Entry, LogReader};
-use kadenz_msg::types::Types;
+use kadenz::lab::stop::Stop;
+use kadenz::msg::log::play::PlayOptions;
+use kadenz::msg::log::table::TableFormat;
+use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
+use kadenz::msg::types::Types;
 
 use super::copying::{self, Copied, Fate};
 use super::cut::Part;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::stop::Stop;
-use kadenz_msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
+use kadenz::lab::stop::Stop;
+use kadenz::msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

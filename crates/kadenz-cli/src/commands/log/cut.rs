@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::channel::Pattern;
-use kadenz_msg::log;
-use kadenz_msg::log::play::PlayOptions;
+use kadenz::msg::channel::Pattern;
+use kadenz::msg::log;
+use kadenz::msg::log::play::PlayOptions;
 
 use super::copying::{self, Fate};
 use super::input::LimitOptions;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::log::{self, ChannelInfo, Info};
-use kadenz_msg::message::Fingerprint;
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::clock::WallTime;
+use kadenz::msg::log::{self, ChannelInfo, Info};
+use kadenz::msg::message::Fingerprint;
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::clock::WallTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::log::{self, Limits, LogReader};
+use kadenz::msg::log::{self, Limits, LogReader};
 
 /// What a log may do to whoever reads it.
 #[derive(Args, Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_msg::log::merge::Merged;
+use kadenz::msg::log::merge::Merged;
 
 use super::copying::{self, Fate};
 use super::input::LimitOptions;

@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use kadenz_msg::log::{Entry, LogError, LogReader};
-use kadenz_rt::clock::WallTime;
+use kadenz::msg::log::{Entry, LogError, LogReader};
+use kadenz::rt::clock::WallTime;
 
 use crate::options::Span;
 

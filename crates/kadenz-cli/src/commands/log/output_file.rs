@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::mcap::{McapOptions, McapWriter};
-use kadenz_msg::log::{Format, LogWriter, write_to};
+use kadenz::msg::log::compression::Compression;
+use kadenz::msg::log::mcap::{McapOptions, McapWriter};
+use kadenz::msg::log::{Format, LogWriter, write_to};
 
 use crate::options::complete;
 

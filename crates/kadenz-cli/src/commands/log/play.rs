@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_lab::stop::Stop;
-use kadenz_msg::channel::Channel;
-use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
-use kadenz_msg::log::{Entry, LCM_ENCODING, LoggedChannel};
-use kadenz_msg::provider::Outlet;
-use kadenz_record::histogram::SignedHistogram;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
+use kadenz::lab::stop::Stop;
+use kadenz::msg::channel::Channel;
+use kadenz::msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
+use kadenz::msg::log::{Entry, LCM_ENCODING, LoggedChannel};
+use kadenz::msg::provider::Outlet;
+use kadenz::record::histogram::SignedHistogram;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

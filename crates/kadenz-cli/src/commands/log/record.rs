@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kadenz_lab::stop::Stop;
-use kadenz_msg::bus::Bus;
-use kadenz_msg::channel::Pattern;
-use kadenz_msg::log::LogError;
-use kadenz_msg::log::compression::Compression;
-use kadenz_msg::log::play::PlayOptions;
-use kadenz_msg::log::record::{
+use kadenz::lab::stop::Stop;
+use kadenz::msg::bus::Bus;
+use kadenz::msg::channel::Pattern;
+use kadenz::msg::log::LogError;
+use kadenz::msg::log::compression::Compression;
+use kadenz::msg::log::play::PlayOptions;
+use kadenz::msg::log::record::{
     ChannelCounts, FurtherCounts, Naming, RecordOptions, Recorded, Recorder, SetBack, Split, Watch,
 };
-use kadenz_msg::provider::{Inlet, More, Received, Wait};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::clock;
-use kadenz_rt::units::ParseQuantityError;
+use kadenz::msg::provider::{Inlet, More, Received, Wait};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::clock;
+use kadenz::rt::units::ParseQuantityError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -214,7 +214,7 @@ impl Options {
         path
     }
 
-    fn start(&self, describe: kadenz_msg::log::record::Describe) -> anyhow::Result<Recorder> {
+    fn start(&self, describe: kadenz::msg::log::record::Describe) -> anyhow::Result<Recorder> {
         let path = self.path();
         let split = Split {
             bytes: self.split_mb,
@@ -297,7 +297,7 @@ fn lasting(text: &str) -> Result<Span, String> {
 
 /// What is known of this machine, for whoever reads the log later.
 fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
-    let facts = kadenz_rt::host::facts();
+    let facts = kadenz::rt::host::facts();
     let told = [
         ("os", Some(facts.os)),
         ("os_release", facts.os_release),

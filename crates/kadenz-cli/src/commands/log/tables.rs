@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use kadenz_msg::log::table::{MakeTable, TableFormat, Tables, Tabling};
-use kadenz_msg::log::{Dictionary, LogError};
-use kadenz_report::document::{Answer, Document};
-use kadenz_report::numbers;
+use kadenz::msg::log::table::{MakeTable, TableFormat, Tables, Tabling};
+use kadenz::msg::log::{Dictionary, LogError};
+use kadenz::report::document::{Answer, Document};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tempfile::TempPath;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::{Aggregator, Bus, Counters, Raw, RecvError, SubscriptionOptions};
 use kadenz::msg::provider::{self, Provider};
-use kadenz_lab::stop::Stop;
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, MonotonicTime};
 
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -57,7 +57,7 @@ impl BusOptionOrUrl {
 pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
     // It may listen, and each peer needs a descriptor. With as many as there are before, it serves as many as those
     // allow.
-    let _ = kadenz_rt::net::listener::raise_open_files();
+    let _ = kadenz::rt::net::listener::raise_open_files();
     provider::open(url).with_context(|| advice(url))
 }
 

@@ -7,7 +7,7 @@ use kadenz::msg::service::messages::{Reply, Request};
 use kadenz::msg::service::request::Client;
 use kadenz::msg::service::types_on_wire::TypeFinder;
 use kadenz::msg::types::Value;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use kadenz::lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
 use kadenz::msg::bus::SubscriptionOptions;
 use kadenz::msg::types::{Path, Value};
-use kadenz_lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, Synchronisation, WallTime};
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, Synchronisation, WallTime};
 
 use super::bus::{self, BusOption};
 use super::types::{Known, TypesOption};

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_msg::message::Fingerprint;
-use kadenz_msg::types::Types;
-use kadenz_msg::types::change::{Change, TypeChange, changes, changes_of};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::msg::message::Fingerprint;
+use kadenz::msg::types::Types;
+use kadenz::msg::types::change::{Change, TypeChange, changes, changes_of};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use clap::Args;
 use kadenz::msg::multicast;
 use kadenz::msg::provider::parameters::Address;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::doctor::{Finding, Severity};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::doctor::{Finding, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
 

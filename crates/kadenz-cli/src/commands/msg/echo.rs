@@ -5,7 +5,7 @@ use kadenz::msg::bus::Raw;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::types::{Path, Value};
-use kadenz_report::document::{Answer, Document};
+use kadenz::report::document::{Answer, Document};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_msg::generate::{self, GeneratedFile, Renamed, rust};
-use kadenz_msg::types::Types;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::msg::generate::{self, GeneratedFile, Renamed, rust};
+use kadenz::msg::types::Types;
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::msg::watch::{ChannelFigures, WatchOptions, Watcher};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 

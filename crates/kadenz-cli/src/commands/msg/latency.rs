@@ -6,15 +6,15 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kadenz_lab::load::{self, LoadKind, LoadOptions};
-use kadenz_lab::measuring::Measuring;
-use kadenz_lab::probes::{Measures, ServerKind};
-use kadenz_lab::pubsub::program::ProgramPublisher;
-use kadenz_lab::pubsub::{
+use kadenz::lab::load::{self, LoadKind, LoadOptions};
+use kadenz::lab::measuring::Measuring;
+use kadenz::lab::probes::{Measures, ServerKind};
+use kadenz::lab::pubsub::program::ProgramPublisher;
+use kadenz::lab::pubsub::{
     CHANNEL, LatencyPlan, PublishPlan, Published, Receiving, Source, can_spin, latency, run_number,
 };
-use kadenz_record::run::model::{EndedBy, TuningMeasure};
-use kadenz_rt::beat::Rate;
+use kadenz::record::run::model::{EndedBy, TuningMeasure};
+use kadenz::rt::beat::Rate;
 use serde::{Deserialize, Serialize};
 
 use self::sides::Sides;

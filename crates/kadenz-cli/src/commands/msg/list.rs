@@ -5,9 +5,9 @@ use kadenz::msg::provider::{
     self, BackPressure, Discovery, Guarantees, History, Loss, Order, SCHEMES,
 };
 use kadenz::msg::watch::{WatchOptions, Watcher};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::clock;
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 

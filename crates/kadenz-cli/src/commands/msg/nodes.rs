@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Life, Node, Nodes};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::clock;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use kadenz::msg::service::parameters::{Kind, ParameterClient, ParameterInfo, Setting};
 use kadenz::msg::service::request::CallError;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

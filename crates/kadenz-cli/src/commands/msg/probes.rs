@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::probes::{self, ALL, Measures, Probe};
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::lab::probes::{self, ALL, Measures, Probe};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

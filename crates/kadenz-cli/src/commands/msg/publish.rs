@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::lab::stop::Stop;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::provider::{Discovery, Outlet, Provider};
 use kadenz::msg::types::Types;
-use kadenz_lab::stop::Stop;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::beat::{Beat, Rate};
-use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::beat::{Beat, Rate};
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 

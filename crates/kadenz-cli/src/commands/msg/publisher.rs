@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::measuring_threads::LoopContext;
-use kadenz_lab::pubsub::{PublishPlan, greet, publish_on_beat};
-use kadenz_lab::session::measure_of;
-use kadenz_lab::stop::Stop;
-use kadenz_msg::bus::Bus;
-use kadenz_rt::beat::Interval;
-use kadenz_rt::clock::{self, ClockKind};
-use kadenz_rt::sleep;
-use kadenz_rt::tuning;
+use kadenz::lab::measuring_threads::LoopContext;
+use kadenz::lab::pubsub::{PublishPlan, greet, publish_on_beat};
+use kadenz::lab::session::measure_of;
+use kadenz::lab::stop::Stop;
+use kadenz::msg::bus::Bus;
+use kadenz::rt::beat::Interval;
+use kadenz::rt::clock::{self, ClockKind};
+use kadenz::rt::sleep;
+use kadenz::rt::tuning;
 
 use super::latency::{BEGIN, PublisherReport};
 use crate::commands::interrupt;

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use kadenz::lab::stop::Stop;
 use kadenz::msg::provider::tcpq::{
     ClientCounters, PORT, ServerCounters, ServerOptions, TcpqServer,
 };
-use kadenz_lab::stop::Stop;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -142,7 +142,7 @@ impl Options {
             Size(least as u64)
         );
         // With as many as there are before, it serves as many as those allow.
-        let _ = kadenz_rt::net::listener::raise_open_files();
+        let _ = kadenz::rt::net::listener::raise_open_files();
         TcpqServer::start(&served).map_err(|error| {
             let remedy = remedy(error.kind(), address);
             anyhow::anyhow!("cannot listen on {address}: {error}{remedy}")

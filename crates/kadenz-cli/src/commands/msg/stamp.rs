@@ -2,7 +2,7 @@
 
 use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Delivery;
-use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz::rt::clock::{self, MonotonicTime, WallTime};
 
 /// The time of day of a moment of the past, by what both clocks show now.
 pub(super) fn wall_ns(at: MonotonicTime) -> i64 {

@@ -4,8 +4,8 @@ use kadenz::msg::channel::Channel;
 use kadenz::msg::loss::{Counted, Tally};
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::watch::{ChannelFigures, SenderFigures};
-use kadenz_report::document::{Document, Table};
-use kadenz_report::numbers;
+use kadenz::report::document::{Document, Table};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 

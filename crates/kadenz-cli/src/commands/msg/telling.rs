@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::Bus;
 use kadenz::msg::provider::{Discovery, Provider};
 use kadenz::msg::service::types_on_wire::TypeResponder;
 use kadenz::msg::types::Types;
-use kadenz_lab::stop::Stop;
-use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::tuning::Tuning;
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::tuning::Tuning;
 
 use crate::output;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::types::{Definition, Types};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::msg::types::{Definition, Types};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ struct DescribedType {
     name: String,
     #[schemars(extend("enum" = ["struct", "enum"]))]
     kind: &'static str,
-    #[schemars(with = "kadenz_msg::message::Fingerprint")]
+    #[schemars(with = "kadenz::msg::message::Fingerprint")]
     fingerprint: String,
     least_bytes: usize,
     made_of: Vec<String>,

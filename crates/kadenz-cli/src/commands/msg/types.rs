@@ -16,7 +16,7 @@ use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
 use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder};
 use kadenz::msg::types::{Types, Value};
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::rt::clock::{self, MonotonicTime};
 
 /// Where the descriptions are.
 #[derive(Clone, Debug, Args)]

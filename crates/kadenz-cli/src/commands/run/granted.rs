@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::Context as _;
-use kadenz_lab::session;
-use kadenz_record::run::model::TuningMeasure;
-use kadenz_report::document::{Document, Table};
-use kadenz_report::text::Text;
-use kadenz_rt::tuning::Measure;
+use kadenz::lab::session;
+use kadenz::record::run::model::TuningMeasure;
+use kadenz::report::document::{Document, Table};
+use kadenz::report::text::Text;
+use kadenz::rt::tuning::Measure;
 use serde::Serialize;
 
 use crate::output;

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::session::{self, Cover, SessionPlan};
-use kadenz_lab::watch::{self, Prepared, WatchPlan, Watching};
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::launch::{self, Awake, Launch, LaunchError, Program};
-use kadenz_rt::shield::Shield;
-use kadenz_rt::tuning::{CpuSet, Measure, Policy};
+use kadenz::lab::session::{self, Cover, SessionPlan};
+use kadenz::lab::watch::{self, Prepared, WatchPlan, Watching};
+use kadenz::rt::clock::ClockKind;
+use kadenz::rt::launch::{self, Awake, Launch, LaunchError, Program};
+use kadenz::rt::shield::Shield;
+use kadenz::rt::tuning::{CpuSet, Measure, Policy};
 
 use self::granted::{Ended, Report};
 use super::outcome;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use kadenz_lab::testbed::fabric::{LaneStatus, lanes_of};
-use kadenz_lab::testbed::model::{self, Asking, Cast, Modelled, RoundTrip};
-use kadenz_lab::testbed::topology::Topology;
-use kadenz_lab::testbed::wire::Payload;
-use kadenz_lab::testbed::{ByteSize, Picos};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
+use kadenz::lab::testbed::fabric::{LaneStatus, lanes_of};
+use kadenz::lab::testbed::model::{self, Asking, Cast, Modelled, RoundTrip};
+use kadenz::lab::testbed::topology::Topology;
+use kadenz::lab::testbed::wire::Payload;
+use kadenz::lab::testbed::{ByteSize, Picos};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 

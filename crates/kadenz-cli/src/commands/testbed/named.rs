@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use kadenz_lab::testbed::topology::{READY, Topology, limits, ready};
+use kadenz::lab::testbed::topology::{READY, Topology, limits, ready};
 
 /// The names of those that are built in.
 pub(super) fn built_in() -> impl Iterator<Item = &'static str> {

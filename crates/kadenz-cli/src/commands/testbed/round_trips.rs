@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kadenz_lab::testbed::Picos;
-use kadenz_lab::testbed::model::RoundTrip;
+use kadenz::lab::testbed::Picos;
+use kadenz::lab::testbed::model::RoundTrip;
 use schemars::JsonSchema;
 use serde::Serialize;
 

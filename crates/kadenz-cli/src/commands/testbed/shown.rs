@@ -1,8 +1,8 @@
 //! `kadenz testbed list` and `kadenz testbed show`.
 
 use clap::Args;
-use kadenz_lab::testbed::topology::{READY, Role, Topology};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::lab::testbed::topology::{READY, Role, Topology};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ fn listed(topology: &Topology) -> ListedTopology {
 }
 
 fn shown(topology: &Topology, text: String) -> ShownTopology {
-    let host = |host: &kadenz_lab::testbed::topology::Host| ShownHost {
+    let host = |host: &kadenz::lab::testbed::topology::Host| ShownHost {
         name: host.name.clone(),
         role: match host.role {
             Role::Controller => "controller",
@@ -128,7 +128,7 @@ fn shown(topology: &Topology, text: String) -> ShownTopology {
         },
         program: host.program.clone(),
     };
-    let link = |link: &kadenz_lab::testbed::topology::Link| ShownLink {
+    let link = |link: &kadenz::lab::testbed::topology::Link| ShownLink {
         name: link.name.clone(),
         between: link.ends.map(|end| topology.name_of(end).to_owned()),
         bits_per_second: link.speed.bits_per_second(),

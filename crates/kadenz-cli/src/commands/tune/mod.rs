@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
-use kadenz_lab::load::ForeignProgram;
-use kadenz_lab::matrix::{self, MatrixPlan};
-use kadenz_record::run::folder::RunReader;
-use kadenz_record::run::matrix::Combination;
-use kadenz_record::run::model::{EndedBy, Run};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::html;
-use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::Summary;
-use kadenz_report::terminal;
-use kadenz_rt::beat::{Overrun, Rate};
+use kadenz::lab::load::ForeignProgram;
+use kadenz::lab::matrix::{self, MatrixPlan};
+use kadenz::record::run::folder::RunReader;
+use kadenz::record::run::matrix::Combination;
+use kadenz::record::run::model::{EndedBy, Run};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::html;
+use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::Summary;
+use kadenz::report::terminal;
+use kadenz::rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -287,8 +287,8 @@ fn words(run: &Run) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_record::run::folder::RunWriter;
-    use kadenz_record::run::tune::Tune;
+    use kadenz::record::run::folder::RunWriter;
+    use kadenz::record::run::tune::Tune;
 
     use super::*;
 

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_lab::matrix::{MatrixPlan, Schedule};
-use kadenz_lab::session::SessionPlan;
-use kadenz_record::run::matrix::{Combination, Load, Measure};
-use kadenz_record::run::tune::Tune;
-use kadenz_report::numbers;
-use kadenz_report::verdict::Plan as Claim;
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::doctor::Machine;
-use kadenz_rt::host::Root;
+use kadenz::lab::matrix::{MatrixPlan, Schedule};
+use kadenz::lab::session::SessionPlan;
+use kadenz::record::run::matrix::{Combination, Load, Measure};
+use kadenz::record::run::tune::Tune;
+use kadenz::report::numbers;
+use kadenz::report::verdict::Plan as Claim;
+use kadenz::rt::clock::ClockKind;
+use kadenz::rt::doctor::Machine;
+use kadenz::rt::host::Root;
 use serde_json::Value;
 
 use super::rights::{self, Refused};

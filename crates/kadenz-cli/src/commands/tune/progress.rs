@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::matrix::{Visit, series_names};
-use kadenz_record::run::model::Run;
-use kadenz_report::numbers;
+use kadenz::lab::matrix::{Visit, series_names};
+use kadenz::record::run::model::Run;
+use kadenz::report::numbers;
 
 use crate::output;
 

@@ -1,10 +1,10 @@
 //! Which measures can be had here at all, asked before anything is measured.
 
-use kadenz_record::run::matrix::{Combination, Measure};
-use kadenz_record::run::tune::NotGranted;
-use kadenz_rt::host::{Root, idle};
-use kadenz_rt::shield;
-use kadenz_rt::tuning::{self, Policy, Tuning};
+use kadenz::record::run::matrix::{Combination, Measure};
+use kadenz::record::run::tune::NotGranted;
+use kadenz::rt::host::{Root, idle};
+use kadenz::rt::shield;
+use kadenz::rt::tuning::{self, Policy, Tuning};
 
 use crate::options::CpuList;
 
@@ -136,7 +136,7 @@ fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kadenz_rt::doctor::fake;
+    use kadenz::rt::doctor::fake;
 
     #[test]
     fn a_machine_without_idle_states_is_told_from_a_right_that_is_missing() {

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use kadenz_lab::matrix::{Rounds, Visit};
-use kadenz_lab::stop::Stop;
-use kadenz_record::run::matrix::{Combination, Load, Measure};
-use kadenz_record::run::model::Run;
+use kadenz::lab::matrix::{Rounds, Visit};
+use kadenz::lab::stop::Stop;
+use kadenz::record::run::matrix::{Combination, Load, Measure};
+use kadenz::record::run::model::Run;
 use serde_json::Value;
 
 use super::Options;

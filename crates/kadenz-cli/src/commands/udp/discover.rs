@@ -1,12 +1,12 @@
 //! `kadenz udp discover`: who is there.
 
 use clap::Args;
-use kadenz_lab::udp::ECHO_PORT;
-use kadenz_lab::udp::discover::{DiscoverPlan, discover};
-use kadenz_lab::udp::probe::Device;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::net::interface;
-use kadenz_rt::net::port::PortOptions;
+use kadenz::lab::udp::ECHO_PORT;
+use kadenz::lab::udp::discover::{DiscoverPlan, discover};
+use kadenz::lab::udp::probe::Device;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::net::interface;
+use kadenz::rt::net::port::PortOptions;
 use schemars::JsonSchema;
 use serde::Serialize;
 

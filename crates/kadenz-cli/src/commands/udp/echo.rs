@@ -4,15 +4,15 @@ use std::num::NonZeroU32;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_lab::stop::Stop;
-use kadenz_lab::udp::ECHO_PORT;
-use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::tuning::{self, Applied, Policy, Tuning};
-use kadenz_udp::device::{PerSecond, Policy as EchoPolicy};
-use kadenz_udp::wire::Name;
+use kadenz::lab::stop::Stop;
+use kadenz::lab::udp::ECHO_PORT;
+use kadenz::lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::tuning::{self, Applied, Policy, Tuning};
+use kadenz::udp::device::{PerSecond, Policy as EchoPolicy};
+use kadenz::udp::wire::Name;
 use schemars::JsonSchema;
 use serde::Serialize;
 

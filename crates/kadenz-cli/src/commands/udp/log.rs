@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use kadenz_lab::udp::LOG_PORT;
-use kadenz_lab::udp::log::{LogPlan, log};
-use kadenz_rt::beat::Rate;
-use kadenz_udp::device::PerSecond;
+use kadenz::lab::udp::LOG_PORT;
+use kadenz::lab::udp::log::{LogPlan, log};
+use kadenz::rt::beat::Rate;
+use kadenz::udp::device::PerSecond;
 
 use super::address;
 use super::socket::{SocketOptions, TokenOption};

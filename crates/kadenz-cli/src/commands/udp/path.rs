@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use kadenz_lab::testbed::LinkSpeed;
-use kadenz_lab::testbed::inside::{FOLDER, HOST, Inside, Questions};
-use kadenz_lab::testbed::wire::Chain;
-use kadenz_lab::udp::wiring::Wiring;
-use kadenz_record::run::network::ToldBy;
+use kadenz::lab::testbed::LinkSpeed;
+use kadenz::lab::testbed::inside::{FOLDER, HOST, Inside, Questions};
+use kadenz::lab::testbed::wire::Chain;
+use kadenz::lab::udp::wiring::Wiring;
+use kadenz::record::run::network::ToldBy;
 
 use crate::output;
 

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use kadenz_lab::measuring::Measuring;
-use kadenz_lab::testbed::inside::Questions;
-use kadenz_lab::testbed::model::Cast;
-use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
-use kadenz_lab::udp::probe::{
+use kadenz::lab::measuring::Measuring;
+use kadenz::lab::testbed::inside::Questions;
+use kadenz::lab::testbed::model::Cast;
+use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
+use kadenz::lab::udp::probe::{
     Clocks, Destination, Device, Loop, ProbePlan, SocketReceiving, probe,
 };
-use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
-use kadenz_rt::beat::Rate;
-use kadenz_rt::net::port::PortOptions;
+use kadenz::lab::udp::{ECHO_PORT, LOG_PORT};
+use kadenz::rt::beat::Rate;
+use kadenz::rt::net::port::PortOptions;
 
 use super::address;
 use super::path::PathOption;
@@ -232,7 +232,7 @@ pub(crate) fn burst(options: &Burst) -> anyhow::Result<Outcome> {
 
 /// The devices that answer the question who is there.
 fn find(options: &Burst, to: SocketAddr) -> anyhow::Result<Vec<Device>> {
-    let stop = kadenz_lab::stop::Stop::default();
+    let stop = kadenz::lab::stop::Stop::default();
     let found = discover(
         &DiscoverPlan {
             to,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, Synchronisation};
-use kadenz_rt::net::port::{PortOptions, Stamping};
-use kadenz_udp::wire::Token;
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, Synchronisation};
+use kadenz::rt::net::port::{PortOptions, Stamping};
+use kadenz::udp::wire::Token;
 
 use crate::options::{Size, Span};
 

@@ -216,7 +216,7 @@ impl Inlet for DdsInlet {
     }
 }
 
-/// Rustdds rings it.
+/// RustDDS notifies it.
 impl task::Wake for Notifier {
     fn wake(self: Arc<Self>) {
         self.notify();

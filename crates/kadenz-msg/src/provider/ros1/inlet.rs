@@ -7,7 +7,7 @@ use kadenz_rt::net::watch::Waker;
 
 use super::node::Node;
 use super::tcpros::Publisher;
-use crate::arrival::{Arrival, SenderId, drawn};
+use crate::arrival::{Arrival, SenderId, random_number};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
 use crate::provider::stream::note::Expected;
@@ -55,7 +55,7 @@ impl RosInlet {
             }
             let (caller, longest) = (node.caller(), self.longest);
             let channel = source.topic.trim_start_matches('/').to_owned();
-            let sender = SenderId(drawn().into());
+            let sender = SenderId(random_number().into());
             let greet = move |words: &mut Vec<u8>| {
                 Publisher::greet(words, &caller, &channel, sender, longest)
             };

@@ -59,7 +59,7 @@ use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
 };
-use crate::arrival::drawn;
+use crate::arrival::random_number;
 use crate::channel::Channel;
 use crate::sync::Lock;
 use node::Node;
@@ -140,7 +140,7 @@ impl Ros1 {
     }
 
     fn node(&self) -> io::Result<Node> {
-        let caller = format!("/kadenz_{}_{:x}", std::process::id(), drawn());
+        let caller = format!("/kadenz_{}_{:x}", std::process::id(), random_number());
         Node::start(&self.master, self.host, &caller)
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::peer_receiver::{PeerReceiver, ReceiverWaker, Talk};
-use crate::arrival::{Arrival, Scope, SenderId, Sequence, drawn};
+use crate::arrival::{Arrival, Scope, SenderId, Sequence, random_number};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
@@ -51,7 +51,7 @@ pub(in crate::provider) struct Numbers {
 impl Numbers {
     pub(in crate::provider) fn new() -> Self {
         Self {
-            sender: drawn(),
+            sender: random_number(),
             next: HashMap::new(),
         }
     }

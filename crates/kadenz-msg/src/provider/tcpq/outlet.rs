@@ -87,7 +87,7 @@ impl TcpqOutlet {
 
 impl Publish for TcpqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        // No longer than the provider's longest, which fits.
+        // No longer than the provider's longest, of 1 GiB at most.
         let header = message_header(channel, payload.len() as u32);
         match self.send(&header, payload) {
             Ok(true) => Ok(()),

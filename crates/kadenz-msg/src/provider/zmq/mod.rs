@@ -48,7 +48,7 @@ use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
 };
-use crate::arrival::{SenderId, drawn};
+use crate::arrival::{SenderId, random_number};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::sync::Lock;
 use publishing::Subscriber;
@@ -183,8 +183,9 @@ impl Provider for Zmq {
         let failed = |error: io::Error| self.failed("no inlet", &error);
         let longest = self.settings.largest;
         let mut receiver = PeerReceiver::new(longest + AROUND).map_err(failed)?;
-        let greet =
-            move |words: &mut Vec<u8>| Publisher::greet(words, SenderId(drawn().into()), longest);
+        let greet = move |words: &mut Vec<u8>| {
+            Publisher::greet(words, SenderId(random_number().into()), longest)
+        };
         if self.settings.bind == Bind::Inlet {
             let door = self.settings.outlets.listen().map_err(failed)?;
             receiver.open(door, Box::new(greet));

@@ -5,7 +5,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use kadenz_rt::tuning::Tuning;
 
 use super::CHANNEL;
-use crate::arrival::drawn;
+use crate::arrival::random_number;
 use crate::bus::{AdvertiseError, Bus, Publisher, SendError, TunedThread};
 use crate::channel::MAX_CHANNEL;
 use crate::service::cut;
@@ -68,7 +68,7 @@ impl Bus {
         Ok(HeartbeatPublisher {
             publisher: self.publisher(CHANNEL)?,
             next: Heartbeat {
-                instance: drawn().cast_signed(),
+                instance: random_number().cast_signed(),
                 number: 0,
                 started_us: WallTime::now().as_unix_ns() / 1000,
                 interval_us: i64::try_from(interval.as_micros()).unwrap_or(i64::MAX),
@@ -127,7 +127,7 @@ impl HeartbeatPublisher {
     }
 
     /// Beats on a thread of its own from now on. It tells that the process lives, and nothing of the
-    /// program's loop: a loop that hangs is told only where the loop itself beats.
+    /// program's loop: a loop that hangs is told only where the loop itself beats. Waits until the thread is tuned.
     ///
     /// # Errors
     /// Where no thread is to be had.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{ServiceOptions, reply_channel};
-use crate::arrival::drawn;
+use crate::arrival::random_number;
 use crate::bus::{
     AdvertiseError, Bus, Delivery, Publisher, RecvError, SendError, SubscribeError, Subscription,
     SubscriptionOptions,
@@ -140,7 +140,7 @@ impl Bus {
         service: &str,
         options: &ServiceOptions,
     ) -> Result<Client<Req, Rep>, ClientError> {
-        let client = drawn().cast_signed();
+        let client = random_number().cast_signed();
         let publisher = self.publisher(service)?;
         let replies = reply_channel(client).map_err(AdvertiseError::Channel)?;
         let queue = SubscriptionOptions {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kadenz_rt::tuning::{Measure, Tuning};
 
 use super::{ServiceOptions, reply_channel};
-use crate::arrival::drawn;
+use crate::arrival::random_number;
 use crate::bus::{self, Bus, Callback, Delivery, RecvError, SubscribeError, SubscriptionOptions};
 use crate::channel::{Channel, ChannelError};
 use crate::message::Message;
@@ -120,7 +120,7 @@ impl Bus {
         // A name is not a pattern: a service answers on one channel.
         let channel = Channel::new(name)?;
         let counts = Arc::new(Counts::default());
-        let number = drawn().cast_signed();
+        let number = random_number().cast_signed();
         let mut server = RequestServer {
             outlet: self.outlet()?,
             reply_cache: ReplyCache::new(),

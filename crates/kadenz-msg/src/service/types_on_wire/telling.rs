@@ -89,7 +89,7 @@ impl Bus {
 
     /// Tells whoever asks what the types look like that this bus publishes or that were
     /// [announced](Bus::announce), now or later, on a thread of its own that is tuned as told and
-    /// receives [beside](Bus::beside) this bus.
+    /// receives [beside](Bus::beside) this bus. Waits until the thread is tuned.
     ///
     /// # Errors
     /// Where the provider cannot send or receive, or no thread is to be had.

@@ -115,6 +115,8 @@ fn record(it: &Record) -> Json {
 fn array(it: &Array) -> Json {
     let flat = match &it.elements {
         Elements::Struct(_, all) => all.iter().map(record).collect(),
+        Elements::String(all) => all.iter().map(|it| Json::from(it.as_str())).collect(),
+        Elements::Enum(of, all) => all.iter().map(|it| enumerated(of, *it)).collect(),
         all => {
             let scalars = (0..all.len()).filter_map(|at| all.get(at));
             scalars.map(|it| it.to_json()).collect()

@@ -123,6 +123,7 @@ impl Assembler {
             is_key: true,
             ..About::default()
         };
+        // RFC 2435, 4.2: a quality that a formula turns into tables is 1 to 99.
         let tables = if header.quality < OWN_TABLES {
             let (luma, chroma) = tables::scaled(header.quality.min(99));
             Quantisation {

@@ -5,12 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use kadenz_camera::client::Camera;
-use kadenz_camera::layout::Channels;
-use kadenz_camera::ring::Shape;
-use kadenz_lab::stop::Stop;
-use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::net::listener::Connections;
+use kadenz::camera::client::Camera;
+use kadenz::camera::layout::Channels;
+use kadenz::camera::ring::Shape;
+use kadenz::lab::stop::Stop;
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::net::listener::Connections;
 use serde_json::json;
 
 const PAGE: &str = include_str!("page.html");
@@ -226,8 +226,8 @@ fn status(camera: &Mutex<Camera>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_camera::layout::Order;
-    use kadenz_camera::picture::Size;
+    use kadenz::camera::layout::Order;
+    use kadenz::camera::picture::Size;
 
     use super::*;
 

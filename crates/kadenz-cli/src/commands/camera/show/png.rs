@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use kadenz_camera::layout::Channels;
-use kadenz_camera::ring::Shape;
+use kadenz::camera::layout::Channels;
+use kadenz::camera::ring::Shape;
 
 /// A file of rows of interleaved pixels.
 pub(super) fn encode(bytes: &[u8], shape: &Shape) -> io::Result<Vec<u8>> {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::running_loop::control_socket::ProcessImageLayout;
-use kadenz_rt::beat::Rate;
+use kadenz::ethercat::control::catalogue::{Direction, Item};
+use kadenz::ethercat::running_loop::control_socket::ProcessImageLayout;
+use kadenz::rt::beat::Rate;
 
 use super::device::Which;
 use super::running_loop::RunningLoop;

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::cyclic::{CycleImage, Heading};
-use kadenz_ethercat::control::process_image::{ProcessImageError, Reader};
-use kadenz_ethercat::running_loop::control_socket::{ClientError, ProcessImageLayout};
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::shared::Viewer;
+use kadenz::ethercat::control::cyclic::{CycleImage, Heading};
+use kadenz::ethercat::control::process_image::{ProcessImageError, Reader};
+use kadenz::ethercat::running_loop::control_socket::{ClientError, ProcessImageLayout};
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::shared::Viewer;
 
 use crate::commands::ethercat::running_loop::RunningLoop;
 

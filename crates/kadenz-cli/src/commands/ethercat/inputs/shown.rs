@@ -1,10 +1,10 @@
 //! Posts as tables, lines of values, and JSON.
 
-use kadenz_ethercat::control::catalogue::{Direction, Item};
-use kadenz_ethercat::running_loop::control_socket::ClientError;
-use kadenz_ethercat::wire::coe::{Address, DataType};
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
+use kadenz::ethercat::control::catalogue::{Direction, Item};
+use kadenz::ethercat::running_loop::control_socket::ClientError;
+use kadenz::ethercat::wire::coe::{Address, DataType};
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kadenz_ethercat::wire::register::{self, Known};
+use kadenz::ethercat::wire::register::{self, Known};
 
 use crate::commands::ethercat::value::ValueType;
 

@@ -1,10 +1,10 @@
 //! `kadenz ethercat register read`.
 
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::wire::SyncManager;
-use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
-use kadenz_ethercat::wire::sync_manager::SyncManagerMode;
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::wire::SyncManager;
+use kadenz::ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use kadenz::ethercat::wire::sync_manager::SyncManagerMode;
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

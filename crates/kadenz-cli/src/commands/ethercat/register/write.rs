@@ -1,8 +1,8 @@
 //! `kadenz ethercat register write`.
 
 use clap::Args;
-use kadenz_ethercat::wire::register::{RAM, Writing, writing};
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::ethercat::wire::register::{RAM, Writing, writing};
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

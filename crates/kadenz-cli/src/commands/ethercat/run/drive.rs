@@ -1,17 +1,17 @@
 //! What was typed as a network, what happens on it as lines, and what came of it as a run.
 
 use anyhow::Context as _;
+use kadenz::ethercat::control::cyclic::{EndedBy, LoopSettings};
+use kadenz::ethercat::motion;
 use kadenz::ethercat::{
     BringUpNetworkError, CycleSeries, Flow, Network, NetworkBuilder, NetworkEvent, NetworkLoop,
     NetworkReport, RunRecording,
 };
-use kadenz_ethercat::control::cyclic::{EndedBy, LoopSettings};
-use kadenz_ethercat::motion;
-use kadenz_lab::load::LoadKind;
-use kadenz_lab::measuring::Measuring;
-use kadenz_lab::measuring_threads::{self, LoopContext};
-use kadenz_lab::session;
-use kadenz_lab::stop::Stop;
+use kadenz::lab::load::LoadKind;
+use kadenz::lab::measuring::Measuring;
+use kadenz::lab::measuring_threads::{self, LoopContext};
+use kadenz::lab::session;
+use kadenz::lab::stop::Stop;
 use serde_json::Value;
 
 use super::lines::cut_off;
@@ -130,7 +130,7 @@ fn with_control_socket<'a>(
     net: NetworkBuilder<'a>,
     name: Option<&str>,
 ) -> anyhow::Result<(NetworkBuilder<'a>, Option<String>)> {
-    use kadenz_ethercat::running_loop::control_socket::{ControlServer, UNNAMED};
+    use kadenz::ethercat::running_loop::control_socket::{ControlServer, UNNAMED};
 
     let server = match name {
         Some(name) => ControlServer::open(name)?,

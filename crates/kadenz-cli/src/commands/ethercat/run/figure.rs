@@ -1,13 +1,13 @@
 //! Control periods beside those of Yoon's figures 7 and 8.
 
-use kadenz_lab::measuring::Measuring;
-use kadenz_report::matrix::paper;
-use kadenz_report::matrix::{Combination, Load, Periods};
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::Summary;
-use kadenz_rt::sleep::SleeperKind;
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::measuring::Measuring;
+use kadenz::report::matrix::paper;
+use kadenz::report::matrix::{Combination, Load, Periods};
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::Summary;
+use kadenz::rt::sleep::SleeperKind;
+use kadenz::rt::tuning::Policy;
 
 use crate::commands::msg::table::table;
 use kadenz::ethercat::CycleSeries;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use kadenz_rt::clock::MonotonicTime;
+use kadenz::rt::clock::MonotonicTime;
 
 /// The shortest time between two lines.
 const EVERY: Duration = Duration::from_secs(1);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use kadenz::ethercat::control::notice::{Event, Incident, Incidents, Notice, Subscription};
+use kadenz::ethercat::control::timing::Spread;
 use kadenz::ethercat::{Network, NetworkMonitor};
-use kadenz_ethercat::control::notice::{Event, Incident, Incidents, Notice, Subscription};
-use kadenz_ethercat::control::timing::Spread;
-use kadenz_lab::measuring_threads::Watch;
-use kadenz_record::run::folder::Progress as RunProgress;
-use kadenz_record::run::model::TuningMeasure;
-use kadenz_report::numbers;
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::lab::measuring_threads::Watch;
+use kadenz::record::run::folder::Progress as RunProgress;
+use kadenz::record::run::model::TuningMeasure;
+use kadenz::report::numbers;
+use kadenz::rt::clock::{self, MonotonicTime};
 
 use super::lines::{Line, Lines, cut_off, fitting};
 use crate::options::Progress;

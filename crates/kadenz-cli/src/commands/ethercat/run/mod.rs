@@ -10,16 +10,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use kadenz::ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
+use kadenz::ethercat::motion;
 use kadenz::ethercat::{CycleSeries, Readers};
-use kadenz_ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
-use kadenz_ethercat::motion;
-use kadenz_lab::load::LoadKind;
-use kadenz_lab::measuring::Measuring;
-use kadenz_report::matrix::Load;
-use kadenz_report::summary::Summary;
-use kadenz_rt::beat::{Interval, Rate};
-use kadenz_rt::sleep::SleeperKind;
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::load::LoadKind;
+use kadenz::lab::measuring::Measuring;
+use kadenz::report::matrix::Load;
+use kadenz::report::summary::Summary;
+use kadenz::rt::beat::{Interval, Rate};
+use kadenz::rt::sleep::SleeperKind;
+use kadenz::rt::tuning::Policy;
 
 use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;

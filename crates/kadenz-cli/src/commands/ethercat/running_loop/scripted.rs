@@ -3,8 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use kadenz_ethercat::control::supervisor::DeviceStatus;
-use kadenz_ethercat::running_loop::control_socket::{Answer, Client, Question, Reply};
+use kadenz::ethercat::control::supervisor::DeviceStatus;
+use kadenz::ethercat::running_loop::control_socket::{Answer, Client, Question, Reply};
 
 use super::RunningLoop;
 

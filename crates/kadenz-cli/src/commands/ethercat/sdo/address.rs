@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kadenz_ethercat::wire::coe::Address;
+use kadenz::ethercat::wire::coe::Address;
 
 /// An object's index, with an entry's sub-index or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! `kadenz ethercat sdo list` and `sdo info`.
 
 use clap::Args;
-use kadenz_ethercat::main_device::dictionary::{self, DictionaryObject};
-use kadenz_ethercat::main_device::objects::{AccessError, Objects};
-use kadenz_ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::main_device::dictionary::{self, DictionaryObject};
+use kadenz::ethercat::main_device::objects::{AccessError, Objects};
+use kadenz::ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -256,7 +256,7 @@ impl Answer for Dictionary {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use kadenz_ethercat::running_loop::control_socket::{Answer, LoopObjects, Question, Reply};
+    use kadenz::ethercat::running_loop::control_socket::{Answer, LoopObjects, Question, Reply};
 
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;

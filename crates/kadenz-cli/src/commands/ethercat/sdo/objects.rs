@@ -1,12 +1,12 @@
 //! The objects of the device that is meant, by its mailbox or through a running loop.
 
 use anyhow::Context as _;
-use kadenz_ethercat::main_device::from_esi::Described;
-use kadenz_ethercat::main_device::objects::{MailboxObjects, Objects};
-use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::from_esi::Described;
+use kadenz::ethercat::main_device::objects::{MailboxObjects, Objects};
+use kadenz::ethercat::main_device::survey::Surveyed;
 #[cfg(target_os = "linux")]
-use kadenz_ethercat::running_loop::control_socket::LoopObjects;
-use kadenz_ethercat::wire::State;
+use kadenz::ethercat::running_loop::control_socket::LoopObjects;
+use kadenz::ethercat::wire::State;
 
 use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, Which, whose};

@@ -1,11 +1,11 @@
 //! `kadenz ethercat sdo read` and `sdo write`.
 
 use clap::Args;
-use kadenz_ethercat::main_device::dictionary::DictionaryError;
-use kadenz_ethercat::main_device::from_esi::Described;
-use kadenz_ethercat::main_device::objects::{AccessError, Objects};
-use kadenz_ethercat::wire::coe::Address;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::ethercat::main_device::dictionary::DictionaryError;
+use kadenz::ethercat::main_device::from_esi::Described;
+use kadenz::ethercat::main_device::objects::{AccessError, Objects};
+use kadenz::ethercat::wire::coe::Address;
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::wire::sii::{Image, Mailboxes, category};
-use kadenz_report::document::{Answer, Document, Table, Version};
+use kadenz::ethercat::wire::sii::{Image, Mailboxes, category};
+use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::sii::{Difference, Sii};
-use kadenz_ethercat::wire::sii::word;
-use kadenz_report::document::{Answer, Document, Version};
+use kadenz::ethercat::main_device::sii::{Difference, Sii};
+use kadenz::ethercat::wire::sii::word;
+use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 

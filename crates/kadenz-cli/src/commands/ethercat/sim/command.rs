@@ -1,12 +1,12 @@
 //! What a line on standard input lets go wrong.
 
-use kadenz_ethercat::sim::Time;
-use kadenz_ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
-use kadenz_ethercat::wire::{AlStatusCode, State};
+use kadenz::ethercat::sim::Time;
+use kadenz::ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
+use kadenz::ethercat::wire::{AlStatusCode, State};
 
 use super::names::Names;
 use crate::options::Span;
-use kadenz_rt::units::ParseQuantityError;
+use kadenz::rt::units::ParseQuantityError;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use kadenz_lab::stop::Stop;
-use kadenz_rt::terminal;
+use kadenz::lab::stop::Stop;
+use kadenz::rt::terminal;
 
 use super::command::MAX;
 

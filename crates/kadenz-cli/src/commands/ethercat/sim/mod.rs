@@ -11,7 +11,7 @@ pub(super) mod serve;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::sim::file::SegmentPlan;
+use kadenz::ethercat::sim::file::SegmentPlan;
 
 use super::segment::Virtual;
 use crate::options::Span;

@@ -1,8 +1,8 @@
 //! What people call the devices of a virtual segment.
 
-use kadenz_ethercat::port::Side;
-use kadenz_ethercat::sim::file::SegmentPlan;
-use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment};
+use kadenz::ethercat::port::Side;
+use kadenz::ethercat::sim::file::SegmentPlan;
+use kadenz::ethercat::sim::{CableId, DeviceId, End, Segment};
 
 /// Devices by position and name, each with the cable towards the MainDevice.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ fn is_same(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_ethercat::sim::humanoid::humanoid;
+    use kadenz::ethercat::sim::humanoid::humanoid;
 
     use super::*;
 

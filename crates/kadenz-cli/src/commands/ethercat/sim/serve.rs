@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use kadenz_ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
-use kadenz_ethercat::sim::Counts;
-use kadenz_ethercat::sim::file::SegmentPlan;
-use kadenz_ethercat::sim::serve::Pace;
-use kadenz_lab::stop::Stop;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::net::cable::Cable;
+use kadenz::ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
+use kadenz::ethercat::sim::Counts;
+use kadenz::ethercat::sim::file::SegmentPlan;
+use kadenz::ethercat::sim::serve::Pace;
+use kadenz::lab::stop::Stop;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::net::cable::Cable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
 /// A segment at one interface, or as a ring at two.
-type Server = kadenz_ethercat::sim::serve::Server<Box<dyn Port>>;
+type Server = kadenz::ethercat::sim::serve::Server<Box<dyn Port>>;
 
 /// What became of the frames that a virtual segment received.
 #[derive(JsonSchema, Serialize)]

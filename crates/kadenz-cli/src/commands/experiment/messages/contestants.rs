@@ -1,7 +1,7 @@
 //! What is measured: our providers, and other middlewares by the probes that come with Kadenz.
 
-use kadenz_lab::probes::{self, ServerKind};
-use kadenz_msg::provider::SCHEMES;
+use kadenz::lab::probes::{self, ServerKind};
+use kadenz::msg::provider::SCHEMES;
 
 /// A way from one program to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +267,7 @@ pub(super) fn chosen(only: &[String]) -> anyhow::Result<Vec<Contestant>> {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_lab::probes::Measures;
+    use kadenz::lab::probes::Measures;
 
     use super::*;
 

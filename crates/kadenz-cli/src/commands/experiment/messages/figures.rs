@@ -1,11 +1,11 @@
 //! What was measured, for each load: percentiles, and ratios with their intervals.
 
-use kadenz_record::run::messages::{ONE_WAY, ONE_WAY_FROM_SEND};
-use kadenz_record::run::model::EndedBy;
-use kadenz_report::document::{Document, Table};
-use kadenz_report::statistics::{Percent, RatioInterval};
-use kadenz_report::summary::{SeriesSummary, Summary};
-use kadenz_report::verdict::messages;
+use kadenz::record::run::messages::{ONE_WAY, ONE_WAY_FROM_SEND};
+use kadenz::record::run::model::EndedBy;
+use kadenz::report::document::{Document, Table};
+use kadenz::report::statistics::{Percent, RatioInterval};
+use kadenz::report::summary::{SeriesSummary, Summary};
+use kadenz::report::verdict::messages;
 use schemars::JsonSchema;
 use serde::Serialize;
 

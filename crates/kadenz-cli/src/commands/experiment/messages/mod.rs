@@ -4,9 +4,9 @@ mod contestants;
 mod figures;
 
 use clap::Args;
-use kadenz_lab::pubsub::MIN;
-use kadenz_rt::beat::Rate;
-use kadenz_rt::tuning::Policy;
+use kadenz::lab::pubsub::MIN;
+use kadenz::rt::beat::Rate;
+use kadenz::rt::tuning::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use kadenz_lab::testbed::Picos;
-use kadenz_lab::testbed::model::{self, Asking, Cast};
-use kadenz_lab::testbed::topology::{Topology, ready};
-use kadenz_lab::testbed::wire::Payload;
-use kadenz_record::run::network::{FIRST_REPLY, Flow, LAST_REPLY};
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::{SeriesSummary, Summary};
-use kadenz_report::verdict::packets;
-use kadenz_report::verdict::wire::RoundTrip;
+use kadenz::lab::testbed::Picos;
+use kadenz::lab::testbed::model::{self, Asking, Cast};
+use kadenz::lab::testbed::topology::{Topology, ready};
+use kadenz::lab::testbed::wire::Payload;
+use kadenz::record::run::network::{FIRST_REPLY, Flow, LAST_REPLY};
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::{SeriesSummary, Summary};
+use kadenz::report::verdict::packets;
+use kadenz::report::verdict::wire::RoundTrip;
 
 use super::super::table::{Row, table, value, whole};
 use super::parts::{self, Leg};
 use super::{Part, published};
-use kadenz_report::document::Document;
+use kadenz::report::document::Document;
 
 /// Every part that was measured.
 pub(super) fn tables(runs: &[Summary]) -> Document {

@@ -1,10 +1,10 @@
 //! What Sticha found in 2014, and what these runs say to it.
 
-use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
-use kadenz_report::document::Table;
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz::report::document::Table;
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::{Cell, Suite, first};
 

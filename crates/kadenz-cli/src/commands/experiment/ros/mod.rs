@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::probes::{self, BuildError, ServerKind};
-use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
-use kadenz_report::document::Document;
-use kadenz_report::numbers;
-use kadenz_report::statistics::Percent;
-use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz::lab::probes::{self, BuildError, ServerKind};
+use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
+use kadenz::report::document::Document;
+use kadenz::report::numbers;
+use kadenz::report::statistics::Percent;
+use kadenz::report::summary::{SeriesSummary, Summary};
 
 use self::findings::Findings;
 use super::steps::Step;
@@ -277,13 +277,13 @@ fn first(series: &SeriesSummary, place: usize) -> Option<i64> {
 }
 
 /// The ten highest values of each measurement and when they came, and the ten lowest: `|value:index|` as the suites print it.
-fn extremes(runs: &[Summary]) -> kadenz_report::document::Table {
+fn extremes(runs: &[Summary]) -> kadenz::report::document::Table {
     let head = ["series", "ten highest, us:index", "ten lowest, us:index"];
     let is_meant = |it: &&SeriesSummary| {
         is_of_messages(it) || ["measured", "jitter"].contains(&it.series.value())
     };
-    let list = |all: &[kadenz_report::statistics::Extreme]| {
-        let one = |it: &kadenz_report::statistics::Extreme| {
+    let list = |all: &[kadenz::report::statistics::Extreme]| {
+        let one = |it: &kadenz::report::statistics::Extreme| {
             format!("{}:{}", it.value_ns / 1000, it.index)
         };
         all.iter().map(one).collect::<Vec<_>>().join(" ")
@@ -302,7 +302,7 @@ fn extremes(runs: &[Summary]) -> kadenz_report::document::Table {
             Some(vec![name, list(&samples.highest), list(&samples.lowest)])
         })
     });
-    kadenz_report::document::Table::new(&head, 3, rows.collect())
+    kadenz::report::document::Table::new(&head, 3, rows.collect())
 }
 
 #[cfg(test)]

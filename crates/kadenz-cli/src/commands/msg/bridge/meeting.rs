@@ -9,7 +9,7 @@ use kadenz::msg::bus::{Aggregator, Bus};
 use kadenz::msg::channel::Channel;
 use kadenz::msg::provider::{Discovery, Outlet};
 use kadenz::msg::watch::TurnedBack;
-use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz::rt::clock::{self, MonotonicTime, WallTime};
 
 use super::{MAX_REMEMBERED, REMEMBERED, open};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::Bus;
-use kadenz_lab::stop::Stop;
-use kadenz_report::document::{Answer, Document, Table, Version};
-use kadenz_report::numbers;
-use kadenz_rt::beat::Rate;
+use kadenz::report::document::{Answer, Document, Table, Version};
+use kadenz::report::numbers;
+use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 

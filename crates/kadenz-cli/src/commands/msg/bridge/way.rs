@@ -7,7 +7,7 @@ use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::provider::Outlet;
 use kadenz::msg::watch::{Throttle, TurnedBack};
-use kadenz_rt::clock;
+use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Who publishes and who receives, and where they meet.
 
-use kadenz_lab::probes::{Measures, Probe};
-use kadenz_msg::provider;
+use kadenz::lab::probes::{Measures, Probe};
+use kadenz::msg::provider;
 
 use super::{Options, ReceiveOption};
 use crate::commands::probe::{self, Place};

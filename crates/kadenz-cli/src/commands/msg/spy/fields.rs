@@ -5,7 +5,7 @@ use kadenz::msg::bus::Raw;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::types::Value;
 use kadenz::msg::watch::Traces;
-use kadenz_rt::clock::MonotonicTime;
+use kadenz::rt::clock::MonotonicTime;
 
 use crate::commands::msg::{shown, stamp};
 use crate::output;

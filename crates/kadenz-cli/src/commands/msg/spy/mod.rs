@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::watch::{ChannelFigures, Throttle, WatchOptions, Watcher};
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read as _, Stdout, Write as _};
 
 use anyhow::Context as _;
-use kadenz_rt::terminal::RawMode;
+use kadenz::rt::terminal::RawMode;
 
 use super::view::{Key, Line};
 use crate::output;

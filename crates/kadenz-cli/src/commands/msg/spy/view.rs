@@ -2,8 +2,8 @@
 
 use kadenz::msg::channel::Channel;
 use kadenz::msg::watch::Spark;
-use kadenz_report::document::Document;
-use kadenz_report::numbers;
+use kadenz::report::document::Document;
+use kadenz::report::numbers;
 
 use super::fields::Fields;
 use crate::commands::msg::table::{self, Column, HeardChannel};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_rt::net::claim::{self, Found};
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::rt::net::claim::{self, Found};
 use schemars::JsonSchema;
 use serde::Serialize;
 

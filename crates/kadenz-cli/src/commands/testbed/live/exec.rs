@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::Args;
-use kadenz_lab::testbed::inside;
-use kadenz_rt::net::namespace::Namespace;
+use kadenz::lab::testbed::inside;
+use kadenz::rt::net::namespace::Namespace;
 
 use crate::output::{self, Outcome};
 

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_lab::session::SessionPlan;
-use kadenz_lab::testbed::inside::TOPOLOGY_FILE;
-use kadenz_lab::testbed::live::{Status, Testbed};
-use kadenz_lab::testbed::topology::Topology;
-use kadenz_rt::clock::ClockKind;
-use kadenz_rt::net::claim::{self, HostRecord, Record};
+use kadenz::lab::session::SessionPlan;
+use kadenz::lab::testbed::inside::TOPOLOGY_FILE;
+use kadenz::lab::testbed::live::{Status, Testbed};
+use kadenz::lab::testbed::topology::Topology;
+use kadenz::rt::clock::ClockKind;
+use kadenz::rt::net::claim::{self, HostRecord, Record};
 
 use crate::options::{command_line, request};
 use crate::output;

@@ -7,11 +7,11 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::testbed::inside;
-use kadenz_lab::testbed::live::{Testbed, filled, program};
-use kadenz_lab::testbed::topology::{Role, Topology};
-use kadenz_record::run::model::EndedBy;
-use kadenz_rt::net::namespace::kill_with_this_thread;
+use kadenz::lab::testbed::inside;
+use kadenz::lab::testbed::live::{Testbed, filled, program};
+use kadenz::lab::testbed::topology::{Role, Topology};
+use kadenz::record::run::model::EndedBy;
+use kadenz::rt::net::namespace::kill_with_this_thread;
 
 use super::super::named;
 use crate::commands::{interrupt, outcome};

@@ -2,10 +2,10 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::testbed::live::Status;
-use kadenz_report::document::{Answer, Document, Version};
-use kadenz_report::numbers;
-use kadenz_rt::net::claim::{self, Record};
+use kadenz::lab::testbed::live::Status;
+use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::numbers;
+use kadenz::rt::net::claim::{self, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::stop::Stop;
-use kadenz_lab::testbed::live::{Status, Testbed, address};
-use kadenz_lab::testbed::topology::Topology;
-use kadenz_record::run::model::EndedBy;
-use kadenz_report::document::{Answer, Document};
-use kadenz_rt::net::claim::{self, Record};
+use kadenz::lab::stop::Stop;
+use kadenz::lab::testbed::live::{Status, Testbed, address};
+use kadenz::lab::testbed::topology::Topology;
+use kadenz::record::run::model::EndedBy;
+use kadenz::report::document::{Answer, Document};
+use kadenz::rt::net::claim::{self, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -27,7 +27,7 @@ pub use client::ServiceClient;
 pub use server::ServiceServer;
 
 use super::{Ros1, no_master};
-use crate::arrival::drawn;
+use crate::arrival::random_number;
 use crate::provider::ProviderError;
 
 /// What a service takes and gives, by ROS's name, as `rossrv md5` tells its sum.
@@ -115,7 +115,7 @@ impl Ros1 {
     /// A client of a service whose type has that md5sum; `*` takes any. Nothing is asked before the first call.
     #[must_use]
     pub fn service_client(&self, service: &str, md5: &str) -> ServiceClient {
-        let caller = format!("/kadenz_{}_{:x}", std::process::id(), drawn());
+        let caller = format!("/kadenz_{}_{:x}", std::process::id(), random_number());
         let service = absolute(service);
         ServiceClient::new(&self.master, caller, service, md5, self.largest)
     }

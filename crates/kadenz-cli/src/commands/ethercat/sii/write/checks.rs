@@ -1,7 +1,7 @@
 //! What speaks against writing an image into a device's memory.
 
-use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::wire::sii::{Fixed, Image, doubts};
+use kadenz::ethercat::main_device::device::SubDevice;
+use kadenz::ethercat::wire::sii::{Fixed, Image, doubts};
 
 /// Why it should not be written into this device, in words; nothing, where all is well.
 pub(super) fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
@@ -54,7 +54,7 @@ fn against(wanted: &Fixed, has: &Fixed) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kadenz_ethercat::wire::sii::Identity;
+    use kadenz::ethercat::wire::sii::Identity;
 
     #[test]
     fn whatever_makes_another_device_of_it_is_named() {

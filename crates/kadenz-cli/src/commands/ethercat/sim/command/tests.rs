@@ -1,5 +1,5 @@
-use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::{CableId, DeviceId};
+use kadenz::ethercat::sim::humanoid::humanoid;
+use kadenz::ethercat::sim::{CableId, DeviceId};
 
 use super::*;
 
@@ -168,8 +168,8 @@ fn positions_are_those_of_the_wire_and_not_of_the_file() {
     }
 }
 
-fn segment_positions(segment: &mut kadenz_ethercat::sim::Segment) -> Vec<DeviceId> {
-    segment.positions(kadenz_ethercat::port::Side::Primary)
+fn segment_positions(segment: &mut kadenz::ethercat::sim::Segment) -> Vec<DeviceId> {
+    segment.positions(kadenz::ethercat::port::Side::Primary)
 }
 
 #[test]

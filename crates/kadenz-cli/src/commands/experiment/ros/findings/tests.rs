@@ -1,10 +1,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kadenz_record::run::folder::{RunWriter, SeriesSpec};
-use kadenz_record::run::labels::{VALUE, labels};
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
-use kadenz_record::samples::Sample;
+use kadenz::record::run::folder::{RunWriter, SeriesSpec};
+use kadenz::record::run::labels::{VALUE, labels};
+use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz::record::samples::Sample;
 
 use super::super::cells;
 use super::*;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::commands::msg::types::Known;
 use kadenz::msg::watch::{ChannelFigures, Heard, WatchOptions, Watcher};
-use kadenz_rt::clock::MonotonicTime;
+use kadenz::rt::clock::MonotonicTime;
 
 fn figures(names: &[&str]) -> Vec<ChannelFigures> {
     let mut watcher = Watcher::new(WatchOptions::default());
