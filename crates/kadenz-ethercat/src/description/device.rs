@@ -225,7 +225,7 @@ impl Description {
     /// The same with CoE, mailboxes of `mailbox` bytes from 0x1000 on, and process data behind them, each
     /// of three buffers that hold the PDOs of a direction all at once.
     #[must_use]
-    pub(crate) fn with_coe(mut self, coe: Coe, mailbox: u16) -> Self {
+    pub fn with_coe(mut self, coe: Coe, mailbox: u16) -> Self {
         let longest = |pdos: &[Pdo], direction| {
             let bits = pdos.iter().filter(|it| it.direction == direction);
             bits.map(Pdo::bits).sum::<usize>().div_ceil(8).max(2) as u16

@@ -90,7 +90,7 @@ impl Hardware {
 
     /// Beckhoff's ET1200, as in terminals: 3 FMMUs, 4 SyncManagers, 1 KiB.
     #[must_use]
-    pub(crate) const fn et1200() -> Self {
+    pub const fn et1200() -> Self {
         Self {
             kind: 0x12,
             fmmus: 3,
@@ -108,13 +108,13 @@ impl Hardware {
 
     /// The same with other ports.
     #[must_use]
-    pub(crate) const fn with_ports(self, ports: [PortKind; 4]) -> Self {
+    pub const fn with_ports(self, ports: [PortKind; 4]) -> Self {
         Self { ports, ..self }
     }
 
     /// The same with a clock that gets power only where it is used.
     #[must_use]
-    pub(crate) const fn saving_clock_power(self) -> Self {
+    pub const fn saving_clock_power(self) -> Self {
         Self {
             saves_clock_power: true,
             ..self

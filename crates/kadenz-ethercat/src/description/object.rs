@@ -156,7 +156,7 @@ impl Object {
 
     /// The same, whose last entry has a unit.
     #[must_use]
-    pub(crate) fn in_unit(mut self, unit: Unit) -> Self {
+    pub fn in_unit(mut self, unit: Unit) -> Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.unit = Some(unit);
         }

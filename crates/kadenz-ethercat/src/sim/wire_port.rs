@@ -113,7 +113,7 @@ impl WirePort {
     }
 
     /// Lets time go on. What is due on the segment until then happens.
-    pub(crate) fn elapse(&mut self, ns: u64) {
+    pub fn elapse(&mut self, ns: u64) {
         self.now = self.now.after(ns);
         self.segment.advance(self.now);
     }

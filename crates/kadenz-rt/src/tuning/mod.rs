@@ -75,6 +75,13 @@ impl Tuning {
         self.lock_memory = true;
         self
     }
+
+    /// As before, on these CPUs alone.
+    #[must_use]
+    pub fn on_cpus(mut self, cpus: CpuSet) -> Self {
+        self.cpus = Some(cpus);
+        self
+    }
 }
 
 /// One thing asked for, and what became of it.
@@ -171,4 +178,22 @@ pub fn apply(tuning: &Tuning) -> Applied {
 fn prefault() {
     memory::prefault_stack();
     memory::prefault_heap(memory::HEAP_PREFAULT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wish_leaves_the_others_as_they_are() {
+        let cpus: CpuSet = "1,3".parse().unwrap();
+        let wished = Tuning::fifo(80).locked().on_cpus(cpus.clone());
+        let expected = Tuning {
+            policy: Policy::Fifo(80),
+            lock_memory: true,
+            cpus: Some(cpus),
+            ..Tuning::default()
+        };
+        assert_eq!(wished, expected);
+    }
 }
