@@ -79,7 +79,7 @@ impl Window {
     }
 }
 
-/// Turns readings of all threads of a program into windows.
+/// Turns readings of all threads of a program into windows. Sans-IO.
 ///
 /// ```
 /// use kadenz_lab::watch::{Schedstat, WatchMeter};

@@ -6,7 +6,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::Begun;
-use super::pulse::{LoopSettings, Overrun};
+use super::settings::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 

@@ -43,6 +43,7 @@ mod operate;
 mod publisher;
 mod pulse;
 mod report;
+mod settings;
 
 #[cfg(test)]
 mod tests;
@@ -61,10 +62,10 @@ pub use operate::{NotInOp, operate};
 pub use publisher::{
     CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
 };
-pub use pulse::{
+pub use report::{CycleReport, Observer};
+pub use settings::{
     Ended, EndedBy, LoopMode, LoopSettings, Overrun, RealTime, Timekeeper, VirtualTime,
 };
-pub use report::{CycleReport, Observer};
 
 use pulse::{Due, Pulse};
 

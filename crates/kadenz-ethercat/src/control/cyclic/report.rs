@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::pulse::LoopMode;
+use super::settings::LoopMode;
 use crate::main_device::cycle::Outcome;
 use crate::main_device::layout::Layout;
 use crate::main_device::link::LinkCounts;
