@@ -25,7 +25,7 @@ Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sa
 ";
 
 /// One unit a crate, as cargo-fuzz has it, leaves one CPU idle behind the largest crates.
-const SOON_BUILT: &str = "--codegen-units=16";
+const CODEGEN_UNITS: &str = "--codegen-units=16";
 
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ fn read_targets(package: &Value) -> Vec<Target> {
 
 /// Builds all targets at once, which is faster than one after the other.
 pub fn build(repository: &Repository) -> Result<bool> {
-    process::run(cargo_fuzz(repository)?.args(["build", SOON_BUILT]))
+    process::run(cargo_fuzz(repository)?.args(["build", CODEGEN_UNITS]))
 }
 
 /// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of
@@ -200,7 +200,7 @@ fn command(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<
         command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
         command.args(["--sanitizer", "none"]);
     } else {
-        command.arg(SOON_BUILT);
+        command.arg(CODEGEN_UNITS);
     }
     command.arg(&target.name).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));

@@ -6,7 +6,7 @@ use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_rt::beat::Interval;
 
-use super::MIN;
+use super::MIN_BEATS;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::pubsub::{
@@ -37,7 +37,7 @@ impl MessagesPlan {
     /// How many messages are measured in a check of `duration`: a tenth of its beats; none where that
     /// is too few to carry p99.9, except for a bus that was asked for.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
-        super::part(interval, duration, SHARE, self.asked_for)
+        super::beats_of_share(interval, duration, SHARE, self.asked_for)
     }
 }
 
@@ -110,10 +110,14 @@ impl Round {
 /// Why a run has no messages.
 pub(super) fn too_short(interval: Interval) -> Warning {
     let text = format!(
-        "messages were not measured: a tenth of this check is fewer than {MIN} messages, which 99.9 % \
+        "messages were not measured: a tenth of this check is fewer than {MIN_BEATS} messages, which 99.9 % \
          needs"
     );
-    super::unmeasured("no_messages", text, super::long_enough(interval, SHARE))
+    super::unmeasured(
+        "no_messages",
+        text,
+        super::long_enough_command(interval, SHARE),
+    )
 }
 
 /// Why a run has no messages over a bus that nobody asked for.

@@ -56,20 +56,25 @@ fn beats(interval: Interval, duration: Duration) -> u64 {
 }
 
 /// Fewer round trips or messages than this carry no p99.9, which the budget is told at.
-const MIN: u64 = 1000;
+const MIN_BEATS: u64 = 1000;
 
 /// The beats of one in `share` of a check; none where that is too few to carry p99.9, except of what was asked for.
-fn part(interval: Interval, duration: Duration, share: u32, asked_for: bool) -> Option<u64> {
+fn beats_of_share(
+    interval: Interval,
+    duration: Duration,
+    share: u32,
+    asked_for: bool,
+) -> Option<u64> {
     let beats = beats(interval, duration / share);
     match asked_for {
         true => Some(beats.max(1)),
-        false => (beats >= MIN).then_some(beats),
+        false => (beats >= MIN_BEATS).then_some(beats),
     }
 }
 
 /// The check whose share is long enough.
-fn long_enough(interval: Interval, share: u32) -> String {
-    let beats = u32::try_from(MIN).unwrap_or(u32::MAX);
+fn long_enough_command(interval: Interval, share: u32) -> String {
+    let beats = u32::try_from(MIN_BEATS).unwrap_or(u32::MAX);
     let needed = interval.as_duration().saturating_mul(beats * share);
     format!("kadenz check --duration {}s", needed.as_secs_f64().ceil())
 }

@@ -10,7 +10,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::{OpenPortError, PortOptions, Stamping, UdpPort};
 use kadenz_rt::tuning::{self, Tuning};
 
-use super::MIN;
+use super::MIN_BEATS;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
@@ -58,7 +58,7 @@ impl NetworkPlan {
     /// measured at any length.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
         let asked_for = self.answering != Answering::Loopback;
-        super::part(interval, duration, SHARE, asked_for)
+        super::beats_of_share(interval, duration, SHARE, asked_for)
     }
 }
 
@@ -209,10 +209,14 @@ impl Drop for Echoing {
 /// Why a run has no round trips.
 pub(super) fn too_short(interval: Interval) -> Warning {
     let text = format!(
-        "the network was not measured: a fifth of this check is fewer than {MIN} round trips, which \
+        "the network was not measured: a fifth of this check is fewer than {MIN_BEATS} round trips, which \
          99.9 % needs"
     );
-    super::unmeasured("no_network", text, super::long_enough(interval, SHARE))
+    super::unmeasured(
+        "no_network",
+        text,
+        super::long_enough_command(interval, SHARE),
+    )
 }
 
 /// Why a run has no round trips over the loopback.
@@ -259,6 +263,6 @@ mod tests {
         let interval = Interval::try_from(Duration::from_micros(700)).expect("not zero");
         let remedy = too_short(interval).remedy.unwrap_or_default();
         assert_eq!(remedy, "kadenz check --duration 4s");
-        assert!(super::super::beats(interval, Duration::from_secs(4) / SHARE) >= MIN);
+        assert!(super::super::beats(interval, Duration::from_secs(4) / SHARE) >= MIN_BEATS);
     }
 }

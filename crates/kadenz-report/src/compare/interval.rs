@@ -174,7 +174,7 @@ pub(crate) type Cells = Vec<Vec<SignedBucket>>;
 ///
 /// # Errors
 /// Why the log cannot be read, with the series: there is no confidence interval then.
-pub(crate) fn read(
+pub(crate) fn read_cells(
     folder: &std::path::Path,
     series: &str,
     intervals: usize,

@@ -292,7 +292,7 @@ impl<'a> Side<'a> {
         let (cells, unread) = if metrics.is_empty() || intervals == 0 {
             (Cells::new(), None)
         } else {
-            match interval::read(&runs[run].folder, name, intervals, interval::MAX_CELLS) {
+            match interval::read_cells(&runs[run].folder, name, intervals, interval::MAX_CELLS) {
                 Ok(cells) => (cells, None),
                 Err(error) => (Cells::new(), Some(error)),
             }

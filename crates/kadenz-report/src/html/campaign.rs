@@ -25,7 +25,7 @@ pub(super) fn render(report: &CampaignReport, runs: &[CampaignRun]) -> String {
     out.tag("<!doctype html>\n<html lang=\"en\"><head>")
         .tag(CHARSET)
         .tag("<meta http-equiv=\"Content-Security-Policy\"")
-        .attr("content", document::of(&[], &style))
+        .attr("content", document::content_security_policy(&[], &style))
         .tag(">")
         .tag(HEAD)
         .element(
@@ -361,7 +361,7 @@ mod tests {
         let page = page(&runs());
         let style = page.split("<style>").nth(1).unwrap();
         let style = style.split("</style>").next().unwrap();
-        let policy = document::of(&[], style).replace('\'', "&#39;");
+        let policy = document::content_security_policy(&[], style).replace('\'', "&#39;");
         assert!(page.contains(&policy));
     }
 

@@ -87,7 +87,7 @@ pub(super) fn render(page: &Page<'_>) -> String {
         machine::host(out, page);
         doubt::section(out, &doubts);
         machine::tuning(out, page, &doubts);
-        machine::section(out, page);
+        machine::repeat(out, page);
     })
 }
 
@@ -117,7 +117,7 @@ fn around(
     out.tag("<!doctype html>\n<html lang=\"en\"><head>")
         .tag(CHARSET)
         .tag("<meta http-equiv=\"Content-Security-Policy\"")
-        .attr("content", of(&scripts(), STYLE))
+        .attr("content", content_security_policy(&scripts(), STYLE))
         .tag(">")
         .tag(HEAD);
     out.element("title", title(page));
@@ -219,7 +219,7 @@ fn footer(out: &mut Markup) {
 /// a run might smuggle in neither runs nor styles, and nothing is loaded.
 ///
 /// Source: W3C, "Content Security Policy Level 3", 2.3.1 and 8.4.
-pub(super) fn of(scripts: &[&str], style: &str) -> String {
+pub(super) fn content_security_policy(scripts: &[&str], style: &str) -> String {
     let hashes: Vec<String> = scripts.iter().map(|it| hash(it)).collect();
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",

@@ -168,7 +168,7 @@ pub(super) fn section(out: &mut Markup, doubts: &[Doubt]) {
         out.tag("><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
         out.text(printed(&doubt.text)).tag("</p>");
         if let Some(remedy) = &doubt.remedy {
-            write(out, remedy);
+            write_remedy(out, remedy);
         }
         if !doubt.whom.is_empty() {
             out.tag("<p class=\"whom\">Concerns ")
@@ -197,13 +197,13 @@ const PROGRAMS: [&str; 12] = [
 ];
 
 /// A remedy, a line each: `now: sudo sysctl -w ...`, or a step in words.
-pub(super) fn write(out: &mut Markup, remedy: &str) {
+pub(super) fn write_remedy(out: &mut Markup, remedy: &str) {
     out.tag("<p class=\"remedy\"><b>Remedy</b> ");
     for (index, line) in remedy.lines().enumerate() {
         if index > 0 {
             out.tag("<br>");
         }
-        let (when, what) = split(line);
+        let (when, what) = split_remedy(line);
         out.text(when);
         match is_command(what) {
             true => out.element("code", what),
@@ -214,7 +214,7 @@ pub(super) fn write(out: &mut Markup, remedy: &str) {
 }
 
 /// `now: sudo x` into `now: ` and `sudo x`, where a command follows the colon.
-fn split(line: &str) -> (&str, &str) {
+fn split_remedy(line: &str) -> (&str, &str) {
     match line.split_once(": ") {
         Some((when, what)) if is_command(what) && !is_command(line) => {
             line.split_at(when.len() + 2)
@@ -310,7 +310,7 @@ mod tests {
 
     fn written(remedy: &str) -> String {
         let mut out = Markup::default();
-        write(&mut out, remedy);
+        write_remedy(&mut out, remedy);
         out.finish()
             .replace("<p class=\"remedy\"><b>Remedy</b> ", "")
             .replace("</p>", "")

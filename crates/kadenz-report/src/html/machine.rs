@@ -172,13 +172,13 @@ pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
         out.tag(" ").text(printed(reason));
     }
     if let Some(remedy) = &measure.remedy {
-        doubt::write(out, remedy);
+        doubt::write_remedy(out, remedy);
     }
     out.tag("</td></tr>");
 }
 
-/// The section.
-pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
+/// How to repeat it: the command of each run, and its parameters with the defaults.
+pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"repeat\"><h2>Repeat it</h2>");
     for (index, run) in page.runs.iter().enumerate() {
         if page.compares() {

@@ -29,7 +29,7 @@ pub(super) struct Irtt;
 
 impl Importer for Irtt {
     fn recognises(&self, head: &str) -> bool {
-        source::has_keys(head, &["irtt", "json_format"])
+        source::has_json_keys(head, &["irtt", "json_format"])
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
@@ -41,7 +41,7 @@ impl Importer for Irtt {
         if let Some(refused) = reading.refused {
             return Err(refused.into());
         }
-        read.map_err(source::error)?;
+        read.map_err(source::json_error)?;
         reading.finish()
     }
 }

@@ -50,17 +50,17 @@ struct Cpu {
 
 impl Importer for Jitterdebugger {
     fn recognises(&self, head: &str) -> bool {
-        source::has_keys(
+        source::has_json_keys(
             head,
             &["version", "sysinfo", "cpus_online", "resolution_in_ns"],
         )
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let bytes = source::read(source, "JSON of jitterdebugger")?;
-        let file: File = match source::parse(&bytes) {
+        let bytes = source::read_json(source, "JSON of jitterdebugger")?;
+        let file: File = match source::parse_json(&bytes) {
             Ok(file) => file,
-            Err(error) => source::parse(&mend_averages(&bytes)).map_err(|_| error)?,
+            Err(error) => source::parse_json(&mend_averages(&bytes)).map_err(|_| error)?,
         };
         if file.version != 3 {
             let cause = format!("it is {}, but only version 3 is known", file.version);

@@ -190,7 +190,10 @@ impl<'a> Lines<'a> {
 const MAX_JSON: u64 = 256 << 20;
 
 /// The whole of a small JSON file.
-pub(super) fn read(source: &mut dyn BufRead, what: &'static str) -> Result<Vec<u8>, ReadError> {
+pub(super) fn read_json(
+    source: &mut dyn BufRead,
+    what: &'static str,
+) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     source.take(MAX_JSON + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_JSON {
@@ -203,13 +206,13 @@ pub(super) fn read(source: &mut dyn BufRead, what: &'static str) -> Result<Vec<u
 }
 
 /// Understands JSON.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
-    serde_json::from_slice(bytes).map_err(error)
+pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+    serde_json::from_slice(bytes).map_err(json_error)
 }
 
 /// What serde_json says, with the place taken out of the sentence.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
-pub(super) fn error(error: serde_json::Error) -> ReadError {
+pub(super) fn json_error(error: serde_json::Error) -> ReadError {
     if let Some(kind) = error.io_error_kind() {
         return ReadError::Io(std::io::Error::new(kind, error.to_string()));
     }
@@ -224,7 +227,7 @@ pub(super) fn error(error: serde_json::Error) -> ReadError {
 }
 
 /// Whether `head` may begin a JSON object that holds all these keys early on.
-pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
+pub(super) fn has_json_keys(head: &str, keys: &[&str]) -> bool {
     head.trim_start().starts_with('{')
         && keys.iter().all(|key| head.contains(&format!("\"{key}\"")))
 }

@@ -126,7 +126,7 @@ pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
         let series = &summary.series[place];
         let name = &series.series.name;
         // Of a log that cannot be read the summary warns.
-        let cells = interval::read(&summary.folder, name, series.intervals.len(), MAX_CELLS);
+        let cells = interval::read_cells(&summary.folder, name, series.intervals.len(), MAX_CELLS);
         Figures::new(series, &cells.unwrap_or_default(), place as u64)
     };
     let threads = available_parallelism().map_or(1, NonZero::get).min(8);

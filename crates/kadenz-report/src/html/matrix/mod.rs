@@ -57,7 +57,7 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     doubt::section(out, &doubts);
     refused(out, matrix);
     machine::host(out, page);
-    machine::section(out, page);
+    machine::repeat(out, page);
 }
 
 /// The answer first and in large words, and what to type and to write to have it.

@@ -55,16 +55,16 @@ struct Thread {
 
 impl Importer for Json {
     fn recognises(&self, head: &str) -> bool {
-        source::has_keys(head, &["file_version", "rt_test_version:"])
-            || source::has_keys(head, &["file_version", "rt_test_version", "thread"])
+        source::has_json_keys(head, &["file_version", "rt_test_version:"])
+            || source::has_json_keys(head, &["file_version", "rt_test_version", "thread"])
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let bytes = source::read(source, "JSON of cyclictest")?;
-        let file: File = match source::parse(&bytes) {
+        let bytes = source::read_json(source, "JSON of cyclictest")?;
+        let file: File = match source::parse_json(&bytes) {
             Ok(file) => file,
             // The program does not escape its command line; the first error is the better one.
-            Err(error) => source::parse(&escape_command(&bytes)).map_err(|_| error)?,
+            Err(error) => source::parse_json(&escape_command(&bytes)).map_err(|_| error)?,
         };
         let command = CommandLine::parse(&file.command);
         // 0 stands for microseconds.
