@@ -36,7 +36,7 @@ pub struct PaperTable {
     pub rows: [PaperRow; 5],
 }
 
-/// Yoon's table for a load.
+/// Yoon's table for a load. Figure 7: unloaded, figure 8: heavy.
 #[must_use]
 pub fn table(load: Load) -> &'static PaperTable {
     static TABLES: LazyLock<[PaperTable; 2]> = LazyLock::new(|| {
@@ -56,6 +56,7 @@ mod tests {
     /// Figures that Yoon's text names.
     #[test]
     fn the_tables_say_what_the_text_says() {
+        assert_eq!(Load::ALL.map(|load| table(load).figure), [7, 8]);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         let all = |table: &PaperTable| table.rows[4];
         near(all(table(Load::Unloaded)).max_us[0], 1_482.0);

@@ -18,6 +18,7 @@ use crate::verdict::wire::speed;
 use crate::{figures, numbers};
 
 /// Each budget in words and by layer; none in a run without round trips and messages, or without a deadline.
+/// On a page, a bar's whole width is the deadline.
 pub(crate) fn budgets(summary: &Summary) -> Vec<Document> {
     Budget::all(summary).iter().map(document).collect()
 }

@@ -192,6 +192,8 @@ fn modes(summary: &Summary) -> Option<String> {
 
 const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
 
+/// The table of \[Enner2016\]: what mean and deviation say, beside what they hide.
+///
 /// One row a series of every run: samples, mean, standard deviation, maximum, and how many
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.

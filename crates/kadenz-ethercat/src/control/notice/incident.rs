@@ -237,6 +237,7 @@ impl Incident {
     }
 }
 
+/// In words, the devices first, so that a line that is cut off still names them.
 impl fmt::Display for Incident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {

@@ -277,7 +277,7 @@ numbered_or_other! {
 }
 
 numbered_or_other! {
-    /// What a SyncManager is for.
+    /// What a SyncManager is for, by its number as in category 41 and object 0x1C00.
     pub enum SyncManagerUse {
         /// Nothing, or not said.
         Unused = 0,

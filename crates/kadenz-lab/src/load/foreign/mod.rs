@@ -250,6 +250,7 @@ const LOOPS: u64 = 100;
 /// Messages of one group in one run, over [`LOOPS`].
 const PAIRS: u64 = 20 * 20;
 
+/// `hackbench` of rt-tests in a loop, as in Yoon.
 fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoadError> {
     if let Some(other) = kinds.iter().find(|kind| **kind != LoadKind::Processes) {
         return Err(StartLoadError::NoSuchLoad {
