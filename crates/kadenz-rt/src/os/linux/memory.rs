@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -100,28 +100,40 @@ pub(crate) fn has_file_capabilities(file: &std::ffi::CStr) -> bool {
 /// What a descriptor stands for, or a part of it, in this process's memory and shared, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Mapped {
-    pub(super) start: NonNull<u8>,
-    pub(super) length: usize,
+    start: NonNull<u8>,
+    length: usize,
 }
 
 impl Mapped {
-    /// Maps so many bytes from an offset on; `rights` are of `PROT_*`, `flags` stand beside `MAP_SHARED`.
+    /// Maps so many bytes from an offset on; `rights` are of `PROT_*`. `flags` stand beside `MAP_SHARED` and must
+    /// not hold `MAP_FIXED`, which would replace memory in use.
     pub(super) fn of(
-        file: &impl AsRawFd,
+        file: &impl AsFd,
         length: usize,
         offset: libc::off_t,
         rights: i32,
         flags: i32,
     ) -> io::Result<Self> {
         let (anywhere, flags) = (std::ptr::null_mut(), libc::MAP_SHARED | flags);
-        // SAFETY: a new mapping anywhere of an open descriptor.
-        let memory =
-            unsafe { libc::mmap(anywhere, length, rights, flags, file.as_raw_fd(), offset) };
+        let file = file.as_fd().as_raw_fd();
+        // SAFETY: a new mapping anywhere, as `flags` hold no `MAP_FIXED`, of a descriptor that is borrowed and so open.
+        let memory = unsafe { libc::mmap(anywhere, length, rights, flags, file, offset) };
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, length })
+    }
+
+    /// Its first byte.
+    #[inline]
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// How many bytes.
+    pub(super) fn length(&self) -> usize {
+        self.length
     }
 }
 
@@ -172,7 +184,7 @@ impl Mapping {
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping holds so many aligned words as long as it lives; others access them
         // atomically or from other processes, by the same instructions.
-        unsafe { std::slice::from_raw_parts(self.memory.start.cast().as_ptr(), self.count) }
+        unsafe { std::slice::from_raw_parts(self.memory.start().cast().as_ptr(), self.count) }
     }
 
     /// Bytes of a mapping that was made for writing.
@@ -206,7 +218,7 @@ impl Mapping {
             "{range:?} of {all} bytes"
         );
         // SAFETY: not beyond the mapping's end by the check above.
-        unsafe { self.memory.start.add(range.start) }
+        unsafe { self.memory.start().add(range.start) }
     }
 
     /// Waits until a word's low half is no longer `expected`, somebody wakes, or the span is over.
@@ -242,6 +254,6 @@ impl Mapping {
         assert!(place < self.count, "word {place} of {}", self.count);
         // SAFETY: inside the mapping by the check above; loads of 64 bits are allowed on memory that is
         // mapped for reading alone.
-        unsafe { self.memory.start.cast::<AtomicU64>().add(place).as_ref() }
+        unsafe { self.memory.start().cast::<AtomicU64>().add(place).as_ref() }
     }
 }

@@ -223,7 +223,7 @@ impl Ring {
         let at = self.next * SLOT + offset_of!(libc::tpacket2_hdr, tp_status);
         // SAFETY: `next` is below `slots`, so the word is inside the mapping, which lives as long as the
         // ring; it is four bytes, aligned as the slot is, and is accessed by both sides as one.
-        unsafe { AtomicU32::from_ptr(self.memory.start.add(at).cast().as_ptr()) }
+        unsafe { AtomicU32::from_ptr(self.memory.start().add(at).cast().as_ptr()) }
     }
 
     /// Copies the next frame and gives its slot back; `None` when there is none. What does not fit into
@@ -234,7 +234,7 @@ impl Ring {
             return None;
         }
         // SAFETY: `next` is below `slots`, so the slot is inside the mapping.
-        let slot = unsafe { self.memory.start.add(self.next * SLOT) };
+        let slot = unsafe { self.memory.start().add(self.next * SLOT) };
         // SAFETY: the kernel has given the slot to us, with its header filled in; it does not write there
         // until the status says otherwise.
         let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };

@@ -313,7 +313,7 @@ impl DriverMemory {
     pub(crate) fn filled(&self, count: usize) -> &[u8] {
         // SAFETY: inside the mapping; the caller has dequeued the buffer and not queued it again, so that its driver
         // leaves it alone.
-        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), count.min(self.0.length)) }
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), count.min(self.0.length())) }
     }
 }
 
