@@ -31,7 +31,7 @@ const DIGITS: usize = 4;
 pub enum CampaignError {
     /// The plan.
     #[error(transparent)]
-    Plan(#[from] FileError),
+    Plan(FileError),
     /// The plan in the folder.
     #[error("{}: {source}", path.display())]
     Kept {
@@ -130,7 +130,7 @@ impl Campaign {
     /// # Errors
     /// [`CampaignError`]; nothing was changed then in a folder that holds something else.
     pub fn begin(folder: &Path, text: &str) -> Result<Self, CampaignError> {
-        let plan = Plan::parse(text)?;
+        let plan = Plan::parse(text).map_err(CampaignError::Plan)?;
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
         ensure_it_is_ours(folder)?;
         let lock = Lock::take(folder)?;
