@@ -29,7 +29,7 @@ macro_rules! numbered {
 
 /// An enum of numbers of which the standard names some.
 macro_rules! numbered_or_other {
-    ($(#[$about:meta])* pub enum $Name:ident { $($(#[$what:meta])* $variant:ident = $value:literal $(| $also:literal)?,)+ }) => {
+    ($(#[$about:meta])* pub enum $Name:ident { $($(#[$what:meta])* $variant:ident = $value:literal $(or $also:literal)?,)+ }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $Name {

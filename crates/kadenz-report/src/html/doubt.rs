@@ -1,4 +1,5 @@
-//! What spoils or limits a result, each said once however many series it concerns, and its remedies: commands in the letters of commands, steps in words.
+//! What spoils or limits a result, each said once however many series it concerns, and its remedies: commands in
+//! the letters of commands, steps in words.
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 

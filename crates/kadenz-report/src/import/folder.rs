@@ -1,4 +1,5 @@
-//! A run folder in the making, filled by an importer. The intervals of an interval log are taken over without decoding them for good.
+//! A run folder in the making, filled by an importer. The intervals of an interval log are taken over without
+//! decoding them for good.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

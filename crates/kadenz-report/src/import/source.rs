@@ -1,4 +1,5 @@
-//! The file that is imported: gunzipped if need be, cut into lines of bounded length; or JSON, with errors that name line, column and cause.
+//! The file that is imported: gunzipped if need be, cut into lines of bounded length; or JSON, with errors that name
+//! line, column and cause.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -8,8 +8,7 @@ use super::classes::{Class, classes, of_phases};
 use super::events::{Collected, Event};
 use super::lags::Candidate;
 use super::presence::MIN_PRESENCE;
-use super::suggest::{Suggested, better, suggested};
-use super::suggest::{mode, starts};
+use super::suggest::{Suggested, better, mode, starts, suggested};
 use super::{MIN_OCCURRENCES, Mode, ModeKind};
 
 /// Modes that are looked for, at most.

@@ -266,7 +266,7 @@ numbered_or_other! {
     /// What an FMMU is for.
     pub enum FmmuUse {
         /// Nothing; 0xFF says so, too.
-        Unused = 0 | 0xFF,
+        Unused = 0 or 0xFF,
         /// Outputs.
         Outputs = 1,
         /// Inputs.
