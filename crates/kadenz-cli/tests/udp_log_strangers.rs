@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz::udp::record::{Batcher, Heard, Introduction, Measurement, Outcome, Position};
+use kadenz::udp::record::{Batcher, HandshakeEvent, Introduction, Measurement, Outcome, Position};
 use kadenz::udp::wire::{HEADER_BYTES, Kind, Packet, RunId, Sequence, Stamp};
 use serde_json::Value;
 
@@ -64,10 +64,13 @@ fn answer(socket: &UdpSocket) -> Vec<u8> {
 }
 
 /// Goes through the handshake; what the server said at its end.
-fn introduce(socket: &UdpSocket, run: u32) -> Heard {
+fn introduce(socket: &UdpSocket, run: u32) -> HandshakeEvent {
     let mut introduction = Introduction::new(RunId(run), None);
     socket.send(introduction.hello()).unwrap();
-    assert_eq!(introduction.heard(&answer(socket)), Heard::AskedAgain);
+    assert_eq!(
+        introduction.heard(&answer(socket)),
+        HandshakeEvent::AskedAgain
+    );
     socket.send(introduction.hello()).unwrap();
     introduction.heard(&answer(socket))
 }
@@ -126,7 +129,7 @@ fn numbers_far_apart_claim_no_loss() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &[]);
     let controller = stranger(&log);
-    assert_eq!(introduce(&controller, 7), Heard::Welcome);
+    assert_eq!(introduce(&controller, 7), HandshakeEvent::Welcome);
     let far = (0..200).map(|number: u32| number << 20);
     controller.send(&batch(7, far, Position::Within)).unwrap();
     let kept = answer(&controller);
@@ -144,8 +147,8 @@ fn numbers_far_apart_claim_no_loss() {
 fn who_finds_no_room_is_told_and_says_so() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &["--most-controllers", "1"]);
-    assert_eq!(introduce(&stranger(&log), 7), Heard::Welcome);
-    assert_eq!(introduce(&stranger(&log), 7), Heard::Refused);
+    assert_eq!(introduce(&stranger(&log), 7), HandshakeEvent::Welcome);
+    assert_eq!(introduce(&stranger(&log), 7), HandshakeEvent::Refused);
     let own = send(&Listener::echo(&[]), &log, &folder.path().join("own"));
     let said = warning(&own, "not_handed_on").unwrap();
     assert!(
@@ -193,7 +196,7 @@ fn a_flood_does_not_keep_the_server_from_ending() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &["--limit", "1MHz"]);
     let controller = stranger(&log);
-    assert_eq!(introduce(&controller, 7), Heard::Welcome);
+    assert_eq!(introduce(&controller, 7), HandshakeEvent::Welcome);
     let far = batch(
         7,
         (0..250).map(|number: u32| number << 20),

@@ -15,10 +15,10 @@ use kadenz_ethercat::main_device::bring_up::{
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
-use kadenz_ethercat::main_device::expected::{Expected, Found};
+use kadenz_ethercat::main_device::expected::{Expected, FoundDevices};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
-use kadenz_ethercat::motion::axis::{Control, Stated, commission};
+use kadenz_ethercat::motion::axis::{Control, UnitSettings, commission};
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, When, WireFault};
@@ -51,7 +51,7 @@ fn attempt(
     expected: &mut Expected,
     accepts_missing: bool,
 ) -> Result<(Vec<SubDevice>, Cycle), Box<dyn std::error::Error>> {
-    let accept = |found: &Found| match accepts_missing {
+    let accept = |found: &FoundDevices| match accepts_missing {
         true => Ok(()),
         false => found.ensure_complete(),
     };
@@ -59,7 +59,7 @@ fn attempt(
         configure(registers, devices)?;
         let (control, cycle) = (Control::Velocity, MS);
         let drive = &mut devices[DRIVE];
-        commission(registers, drive, control, &Stated::default(), cycle)?;
+        commission(registers, drive, control, &UnitSettings::default(), cycle)?;
         Ok(prepare(registers, devices, None)?)
     })
 }
@@ -251,7 +251,7 @@ fn what_a_device_refuses_is_not_asked_again() {
     let mut registers = Registers::by(&mut way);
     configure(&mut registers, &mut found.devices).unwrap();
     // A coupler is no drive.
-    let (control, stated) = (Control::Position, Stated::default());
+    let (control, stated) = (Control::Position, UnitSettings::default());
     let coupler = &mut found.devices[0];
     let error = commission(&mut registers, coupler, control, &stated, MS).unwrap_err();
     assert!(!is_passing(&error) && silent(&error).is_none(), "{error}");

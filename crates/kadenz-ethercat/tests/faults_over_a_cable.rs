@@ -29,7 +29,7 @@ use kadenz_ethercat::main_device::objects::Objects as _;
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::running_loop::control_socket::{
-    Client, ControlServer, Heard, LoopObjects, ServerContext,
+    Client, ControlServer, LoopObjects, ReceivedNotice, ServerContext,
 };
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -384,9 +384,9 @@ fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
                 assert!(status.is_well(), "{status:?}");
             }
             let end = Instant::now() + LONG;
-            let is_it = |heard: &Heard| match heard {
-                Heard::Notice(it) => matches!(it.event, Event::State { to: 8, .. }),
-                Heard::Lost(_) => false,
+            let is_it = |heard: &ReceivedNotice| match heard {
+                ReceivedNotice::Notice(it) => matches!(it.event, Event::State { to: 8, .. }),
+                ReceivedNotice::Lost(_) => false,
             };
             while !hearing
                 .next_within(LONG)

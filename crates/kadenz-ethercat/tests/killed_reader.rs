@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use kadenz_ethercat::control::cyclic::{
     CycleImage, EndedBy, Loop, LoopSettings, SeqlockPublisher, VirtualTime,
 };
-use kadenz_ethercat::control::process_image::{Reader, Words};
+use kadenz_ethercat::control::process_image::{LoadWords, Reader};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::sim::WirePort;
@@ -35,7 +35,7 @@ struct Standing {
     loads: AtomicU64,
 }
 
-impl Words for Standing {
+impl LoadWords for Standing {
     fn count(&self) -> usize {
         self.viewer.count()
     }

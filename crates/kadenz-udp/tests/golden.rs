@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use kadenz_udp::device::{Answer, Echo, Policy};
 use kadenz_udp::record::{
-    self, Batch, Batcher, Heard, Introduction, Measurement, Outcome, Position, ServerReply,
+    self, Batch, Batcher, HandshakeEvent, Introduction, Measurement, Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{
     DeviceStamps, Discover, Kind, Name, Packet, Probe, RunId, Sequence, Stamp, Token,
@@ -183,10 +183,20 @@ fn a_controller_is_introduced() {
             "hello-first",
             ServerReply::Cookie(cookie),
             "cookie",
-            Heard::AskedAgain,
+            HandshakeEvent::AskedAgain,
         ),
-        ("hello", ServerReply::Welcome, "welcome", Heard::Welcome),
-        ("hello", ServerReply::Refused, "refused", Heard::Refused),
+        (
+            "hello",
+            ServerReply::Welcome,
+            "welcome",
+            HandshakeEvent::Welcome,
+        ),
+        (
+            "hello",
+            ServerReply::Refused,
+            "refused",
+            HandshakeEvent::Refused,
+        ),
     ];
     for (question, reply, answer, heard) in replies {
         let mut bytes = golden(question);

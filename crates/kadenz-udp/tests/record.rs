@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::record::{
-    self, Batch, Batcher, Cookies, DEFAULT_BATCH_BYTES, Full, Heard, Introduction, Measurement,
-    Outcome, Position, ServerReply,
+    self, Batch, Batcher, Cookies, DEFAULT_BATCH_BYTES, Full, HandshakeEvent, Introduction,
+    Measurement, Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{
     DeviceStamps, Kind, Malformed, Packet, RunId, Sequence, Stamp, Token, Unfit,
@@ -213,12 +213,12 @@ fn an_answer_to_another_run_or_without_the_token_is_not_heard() {
     let mut other = Introduction::new(RunId(8), Some(token.clone()));
     let mut bytes = other.hello().to_vec();
     record::server_reply(&mut bytes, ServerReply::Refused, Some(&token)).unwrap();
-    assert_eq!(introduction.heard(&bytes), Heard::Nothing);
+    assert_eq!(introduction.heard(&bytes), HandshakeEvent::Nothing);
     let mut untagged = Introduction::new(RunId(7), None);
     let mut bytes = untagged.hello().to_vec();
     record::server_reply(&mut bytes, ServerReply::Refused, None).unwrap();
-    assert_eq!(introduction.heard(&bytes), Heard::Nothing);
-    assert_eq!(untagged.heard(&bytes), Heard::Refused);
+    assert_eq!(introduction.heard(&bytes), HandshakeEvent::Nothing);
+    assert_eq!(untagged.heard(&bytes), HandshakeEvent::Refused);
 }
 
 proptest! {

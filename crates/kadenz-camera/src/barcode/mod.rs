@@ -22,7 +22,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use read::{Found, Gray, ReadError, Reader, whole};
+pub use read::{DecodedCode, Gray, ReadError, Reader, whole};
 
 use crate::picture::{PictureError, Size};
 

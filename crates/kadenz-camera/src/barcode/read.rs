@@ -55,7 +55,7 @@ impl<'a> Gray<'a> {
 
 /// A code in an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct DecodedCode {
     /// What it says.
     pub code: Code,
     /// Where the middles of its marks are, in pixels: left and right above, left and right below.
@@ -80,7 +80,7 @@ pub enum ReadError {
 ///
 /// # Errors
 /// [`ReadError`], where a code is missing or they differ.
-pub fn whole(found: &[Found]) -> Result<Code, ReadError> {
+pub fn whole(found: &[DecodedCode]) -> Result<Code, ReadError> {
     let Some(first) = found.first() else {
         return Err(ReadError::Missing(0));
     };
@@ -99,7 +99,7 @@ pub fn whole(found: &[Found]) -> Result<Code, ReadError> {
 pub struct Reader {
     known: Vec<Corners>,
     size: Option<Size>,
-    found: Vec<Found>,
+    found: Vec<DecodedCode>,
 }
 
 /// More codes than this in an image are not looked for.
@@ -113,7 +113,7 @@ impl Reader {
     }
 
     /// The codes of an image, from top to bottom. Work and memory are bounded by the image's size.
-    pub fn read(&mut self, gray: &Gray<'_>) -> &[Found] {
+    pub fn read(&mut self, gray: &Gray<'_>) -> &[DecodedCode] {
         self.found.clear();
         if self.size == Some(gray.size) {
             self.found
@@ -148,7 +148,7 @@ fn is_same_place(a: &Corners, b: &Corners) -> bool {
     dx.hypot(dy) < (a[1].x - a[0].x).abs() / 4.0
 }
 
-fn code_at(gray: &Gray<'_>, corners: &Corners) -> Option<Found> {
+fn code_at(gray: &Gray<'_>, corners: &Corners) -> Option<DecodedCode> {
     let grid = Grid::new(corners)?;
     let levels = [(0.0, 0.0), (ACROSS, 0.0), (0.0, DOWN), (ACROSS, DOWN)]
         .map(|(x, y)| mark_level(gray, &grid, x, y));
@@ -169,7 +169,7 @@ fn code_at(gray: &Gray<'_>, corners: &Corners) -> Option<Found> {
     }
     let code = Code::from_bytes(bytes)?;
     let corners = corners.map(|it| (it.x, it.y));
-    Some(Found { code, corners })
+    Some(DecodedCode { code, corners })
 }
 
 /// The level between black and white at a mark, from its middle and the ring around it.

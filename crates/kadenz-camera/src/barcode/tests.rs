@@ -15,7 +15,7 @@ fn size(width: u32, height: u32) -> Size {
     Size::new(width, height).unwrap()
 }
 
-fn read(luma: &[u8], size: Size) -> Vec<Found> {
+fn read(luma: &[u8], size: Size) -> Vec<DecodedCode> {
     let gray = Gray::new(luma, size, size.width as usize).unwrap();
     Reader::new().read(&gray).to_vec()
 }

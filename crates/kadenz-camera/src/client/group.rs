@@ -390,7 +390,7 @@ impl<'a> FrameSet<'a> {
 
 /// A set of frames by the time of its oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
+struct SetTime {
     oldest: MonotonicTime,
     skew: Duration,
 }
@@ -402,9 +402,9 @@ struct Found {
 fn newest_within<'a>(
     candidates: &(impl Iterator<Item = &'a [Candidate]> + Clone),
     tolerance: Duration,
-) -> Result<Found, Duration> {
+) -> Result<SetTime, Duration> {
     let mut smallest = Duration::MAX;
-    let mut newest: Option<Found> = None;
+    let mut newest: Option<SetTime> = None;
     for (_, info) in candidates.clone().flatten() {
         let oldest = info.begin();
         let latest = candidates.clone().try_fold(oldest, |latest, frames| {
@@ -416,7 +416,7 @@ fn newest_within<'a>(
         let skew = Duration::from_nanos(latest.as_ns() - oldest.as_ns());
         smallest = smallest.min(skew);
         if skew <= tolerance && newest.is_none_or(|found| found.oldest < oldest) {
-            newest = Some(Found { oldest, skew });
+            newest = Some(SetTime { oldest, skew });
         }
     }
     newest.ok_or(smallest)

@@ -169,10 +169,10 @@ struct Common {
     queue: Mutex<UnitQueue>,
     ready: Condvar,
     pipeline: Mutex<Pipeline>,
-    telling: Mutex<Telling>,
+    telling: Mutex<StatusPublisher>,
 }
 
-struct Telling {
+struct StatusPublisher {
     status: Status,
     board: StatusBoard,
     next: MonotonicTime,
@@ -205,7 +205,7 @@ impl Common {
             queue: Mutex::default(),
             ready: Condvar::new(),
             pipeline: Mutex::new(pipeline),
-            telling: Mutex::new(Telling {
+            telling: Mutex::new(StatusPublisher {
                 status,
                 board,
                 next: MonotonicTime::default(),
@@ -220,7 +220,7 @@ impl Common {
     /// Changes the status, and writes it where that is due or `now` is stated.
     fn tell(&self, now: bool, change: impl FnOnce(&mut Status)) {
         let mut telling = lock(&self.telling);
-        let Telling {
+        let StatusPublisher {
             status,
             board,
             next,

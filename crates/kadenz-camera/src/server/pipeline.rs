@@ -6,7 +6,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use kadenz_rt::shared;
 
-use super::queue::{Meta, Waiting};
+use super::queue::{Meta, QueuedUnit};
 use super::status::{Counts, PREFIX};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::layout::{Converter, Layout};
@@ -95,7 +95,7 @@ impl Pipeline {
     }
 
     /// Decodes a unit, and publishes what comes out.
-    pub(super) fn decode(&mut self, waiting: &Waiting) {
+    pub(super) fn decode(&mut self, waiting: &QueuedUnit) {
         let coding = waiting.coding();
         let publisher = &mut self.publisher;
         publisher.note(&waiting.meta);

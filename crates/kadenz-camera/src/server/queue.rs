@@ -15,7 +15,7 @@ const MAX_WITHOUT_KEY: u64 = 300;
 
 /// A unit that owns its bytes.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedUnit {
     coding: Coding,
     bytes: Vec<u8>,
     is_key: bool,
@@ -36,7 +36,7 @@ pub(super) struct Meta {
     pub(super) duplicated: u64,
 }
 
-impl Waiting {
+impl QueuedUnit {
     pub(super) fn coding(&self) -> Coding {
         self.coding
     }
@@ -59,7 +59,7 @@ impl Waiting {
 /// skipped: late pictures are worth nothing to a control loop.
 #[derive(Debug, Default)]
 pub(super) struct UnitQueue {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedUnit>,
     bytes: usize,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
@@ -95,7 +95,7 @@ impl UnitQueue {
         copy.clear();
         copy.extend_from_slice(bytes);
         self.bytes += copy.len();
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(QueuedUnit {
             coding,
             bytes: copy,
             is_key,
@@ -104,14 +104,14 @@ impl UnitQueue {
     }
 
     /// The oldest that waits.
-    pub(super) fn pop(&mut self) -> Option<Waiting> {
+    pub(super) fn pop(&mut self) -> Option<QueuedUnit> {
         let unit = self.waiting.pop_front()?;
         self.bytes -= unit.bytes.len();
         Some(unit)
     }
 
     /// Gives a buffer back.
-    pub(super) fn done(&mut self, unit: Waiting) {
+    pub(super) fn done(&mut self, unit: QueuedUnit) {
         if self.spare.len() < 4 {
             self.spare.push(unit.bytes);
         }

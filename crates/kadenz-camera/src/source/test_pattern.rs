@@ -124,13 +124,13 @@ impl Pattern {
 
 /// What a URL of this source says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stated {
+struct PatternUrl {
     size: Size,
     rate: Rate,
     count: u64,
 }
 
-impl Stated {
+impl PatternUrl {
     fn read(url: &str) -> Result<Self, String> {
         let rest = url
             .strip_prefix("test://")
@@ -194,7 +194,7 @@ impl TestPattern {
             remedy: "write it as test://1920x1080@30".to_owned(),
             is_transient: false,
         };
-        let stated = Stated::read(url).map_err(wrong)?;
+        let stated = PatternUrl::read(url).map_err(wrong)?;
         let pattern = Pattern::new(stated.size).map_err(|error| {
             wrong(format!(
                 "{error}; with a barcode a side is even, and at least {}",

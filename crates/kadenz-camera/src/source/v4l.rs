@@ -24,14 +24,14 @@ const REMEDY: &str = "write it as /dev/video0?size=1280x720&rate=30Hz&format=MJP
 
 /// What a URL of this source says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stated {
+struct DeviceUrl {
     path: PathBuf,
     size: Option<Size>,
     interval: Duration,
     format: Option<FourCc>,
 }
 
-impl Stated {
+impl DeviceUrl {
     fn read(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -171,7 +171,7 @@ fn name(code: &FourCc) -> String {
 /// A camera of this machine.
 #[derive(Debug)]
 pub struct V4lSource {
-    stated: Stated,
+    stated: DeviceUrl,
     device: VideoDevice,
     format: VideoFormat,
     size: Size,
@@ -198,7 +198,7 @@ impl V4lSource {
     /// # Errors
     /// [`SourceError`] where it is not there, or gives nothing that is read here.
     pub fn open(text: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
-        let stated = Stated::read(text).map_err(|cause| SourceError {
+        let stated = DeviceUrl::read(text).map_err(|cause| SourceError {
             cause: format!("{text}: {cause}"),
             remedy: REMEDY.to_owned(),
             is_transient: false,
@@ -418,14 +418,14 @@ mod tests {
 
     #[test]
     fn a_url_states_what_is_wanted() {
-        let stated = Stated::read("/dev/video2?size=720p&rate=60Hz&format=MJPG").unwrap();
+        let stated = DeviceUrl::read("/dev/video2?size=720p&rate=60Hz&format=MJPG").unwrap();
         assert_eq!(stated.path, Path::new("/dev/video2"));
         assert_eq!(stated.size, Some(Size::new(1280, 720).unwrap()));
         assert_eq!(stated.format, Some(*b"MJPG"));
         assert!((stated.interval.as_secs_f64() * 60.0 - 1.0).abs() < 1e-6);
         for wrong in ["size=x", "rate=0Hz", "format=DIVX", "speed=1", "size"] {
             assert!(
-                Stated::read(&format!("/dev/video0?{wrong}")).is_err(),
+                DeviceUrl::read(&format!("/dev/video0?{wrong}")).is_err(),
                 "{wrong}"
             );
         }

@@ -9,7 +9,7 @@ use kadenz::lab::check::CheckPlan;
 use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz::lab::stop::Stop;
 use kadenz::record::run::check::TUNING;
-use kadenz::report::matrix::{self, Combination, Kept, Matrix, NOTHING_NEEDED};
+use kadenz::report::matrix::{self, Combination, DeadlinesKept, Matrix, NOTHING_NEEDED};
 use kadenz::report::numbers;
 use kadenz::report::summary::Summary;
 use kadenz::rt::beat::Rate;
@@ -66,23 +66,23 @@ const MAX_ROUND: Duration = Duration::from_secs(5);
 
 /// How the check went, as far as it decides what is tried next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    kept: Kept,
+struct CheckResult {
+    kept: DeadlinesKept,
     /// There are idle states to hold off.
     idle: bool,
 }
 
-impl Seen {
+impl CheckResult {
     /// Absent where the check was not measured to its end.
     fn of(summary: &Summary, idle: bool) -> Option<Self> {
-        let kept = Kept::of(summary)?;
+        let kept = DeadlinesKept::of(summary)?;
         Some(Self { kept, idle })
     }
 
     /// What is to be measured: cheaper combinations than one that kept the deadline, else dearer ones;
     /// and a pair that differs in I alone. Empty where nothing is left to measure.
     fn cells(self) -> &'static str {
-        let Kept {
+        let DeadlinesKept {
             ordinary,
             realtime,
             held,
@@ -106,7 +106,7 @@ impl Seen {
 pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<Option<Cheapest>> {
     let summary = Summary::of_run(&plan.measuring.session.out)?;
     let not_available = idle::nothing_to_hold_off(&Root::system());
-    let Some(seen) = Seen::of(&summary, not_available.is_none()) else {
+    let Some(seen) = CheckResult::of(&summary, not_available.is_none()) else {
         return Ok(None);
     };
     if stop.requested() || !cfg!(target_os = "linux") {
@@ -169,7 +169,7 @@ fn nothing_needed() -> Cheapest {
 fn measure(
     plan: &CheckPlan,
     rate: Rate,
-    seen: Seen,
+    seen: CheckResult,
     folder: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
@@ -225,16 +225,16 @@ mod tests {
 
     use super::*;
 
-    fn seen(ordinary: bool, realtime: bool, held: bool, idle: bool) -> Seen {
-        let kept = Kept {
+    fn seen(ordinary: bool, realtime: bool, held: bool, idle: bool) -> CheckResult {
+        let kept = DeadlinesKept {
             ordinary,
             realtime,
             held,
         };
-        Seen { kept, idle }
+        CheckResult { kept, idle }
     }
 
-    fn cells(seen: Seen) -> Vec<Combination> {
+    fn cells(seen: CheckResult) -> Vec<Combination> {
         let cells = seen.cells().split(',').filter(|it| !it.is_empty());
         cells.map(|it| it.parse().expect("a combination")).collect()
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use kadenz::lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
 use kadenz::lab::measuring::Measuring;
 
-use super::outcome::{self, Telling};
+use super::outcome::{self, OutcomeOptions};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
@@ -90,9 +90,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         experiment(experiment_plan, &stop, &mut progress)
     };
     let outcome = outcome::finished(result, &folder)?;
-    let told = outcome::tell(&Telling {
+    let told = outcome::tell(&OutcomeOptions {
         also: control_folder.as_slice(),
-        ..Telling::of(&folder, &options.measure)
+        ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
     Ok(if program_failed {

@@ -30,7 +30,7 @@ use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
 /// What is to be told.
-pub(crate) struct Telling<'a> {
+pub(crate) struct OutcomeOptions<'a> {
     /// The run folder.
     pub(crate) folder: &'a Path,
     /// How it was measured: also whether to tell it as JSON, and in full.
@@ -47,7 +47,7 @@ pub(crate) struct Telling<'a> {
     pub(crate) max_loss: Option<MaxLoss>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> OutcomeOptions<'a> {
     /// A run by itself, every deadline of which decides.
     pub(crate) fn of(folder: &'a Path, measure: &'a MeasureOptions) -> Self {
         Self {
@@ -153,7 +153,7 @@ impl JsonSchema for Measures {
 }
 
 /// Reads back what was measured, tells it and says what it came to.
-pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
+pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
     let folders = std::iter::once(telling.folder).chain(telling.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
     let report = telling.report.then(|| telling.folder.join("report.html"));

@@ -15,7 +15,7 @@ use kadenz::rt::beat::{Overrun, Rate};
 use kadenz::rt::clock::ClockKind;
 use kadenz::rt::sleep::SleeperKind;
 
-use super::outcome::{self, Telling};
+use super::outcome::{self, OutcomeOptions};
 use super::probe::{self, Place};
 use crate::options::{
     ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, complete, pace,
@@ -277,7 +277,7 @@ impl SuiteOptions {
     ) -> anyhow::Result<Outcome> {
         let folder = &suite.measuring.session.out;
         let run = outcome::finished(result, folder)?;
-        let told = outcome::tell(&Telling::of(folder, &self.measure))?;
+        let told = outcome::tell(&OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run says why.
         Ok(match run.ended_by {
             Some(EndedBy::Failed) => Outcome::Incomplete,

@@ -35,7 +35,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::cyclic::{Controller, CycleContext};
 use super::health::Health;
-use crate::main_device::acyclic::{AcyclicQueue, Seat};
+use crate::main_device::acyclic::{AcyclicQueue, SlotClass};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
 use crate::main_device::link::Link;
@@ -153,7 +153,7 @@ impl<P: Port> Exchange for InlineLoop<P> {
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
         let slot = loop {
-            match self.queue.ask(frame, self.patience, Seat::Shared) {
+            match self.queue.ask(frame, self.patience, SlotClass::Shared) {
                 Some(slot) => break slot,
                 None => {
                     self.beat();

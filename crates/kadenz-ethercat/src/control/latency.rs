@@ -39,7 +39,7 @@ use kadenz_rt::clock::MonotonicTime;
 use serde::Serialize;
 
 use super::cyclic::{Controller, CycleContext, CycleReport, LoopMode, Observer};
-use crate::sim::model::stamp::Told;
+use crate::sim::model::stamp::StampOutput;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
@@ -75,7 +75,7 @@ impl LatencyController {
 
 impl Controller for LatencyController {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
-        let told = Told::read(context.inputs_of(self.device));
+        let told = StampOutput::read(context.inputs_of(self.device));
         let events = told.map_or(self.computed, |it| it.events.to_le_bytes());
         let before = std::mem::replace(&mut self.computed, events);
         let out = match self.sends {
@@ -174,7 +174,7 @@ pub struct Latencies {
     pub reaction: Latency,
     /// Events that nobody can tell the time of, since others came before the controller looked.
     pub missed: u64,
-    before: Option<Told>,
+    before: Option<StampOutput>,
     /// The last event that the controller saw: its number, its time, and when it was seen.
     seen: Option<(u16, u64, u64)>,
 }
@@ -196,7 +196,7 @@ impl Latencies {
 
     /// A cycle: what the device told, and the system time in ns at which the controller had it. Neither
     /// allocates, locks nor waits.
-    pub fn cycle(&mut self, read_ns: u64, told: Told) {
+    pub fn cycle(&mut self, read_ns: u64, told: StampOutput) {
         let Some(before) = self.before.replace(told) else {
             return;
         };
@@ -256,7 +256,8 @@ impl Observer for Meter<'_> {
         }
         let share = report.layout.shares.get(self.device);
         let inputs = share.map_or(&[][..], |it| &report.inputs[it.inputs.clone()]);
-        if let (Some(ahead), Some(told), true) = (self.ahead, Told::read(inputs), report.is_whole())
+        if let (Some(ahead), Some(told), true) =
+            (self.ahead, StampOutput::read(inputs), report.is_whole())
         {
             let read = report.received.as_ns().wrapping_add(ahead);
             self.latencies.cycle(read, told);

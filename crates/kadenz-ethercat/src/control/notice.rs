@@ -77,12 +77,12 @@ struct Inner {
 #[derive(Debug)]
 struct Queue {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<NoticeQueue>,
     more: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct NoticeQueue {
     notices: VecDeque<Notice>,
     lost: u64,
 }

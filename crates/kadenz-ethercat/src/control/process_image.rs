@@ -29,7 +29,7 @@ const COPIES: usize = 4;
 const TRIES: u32 = 8;
 
 /// Words that are read one by one.
-pub trait Words {
+pub trait LoadWords {
     /// How many there are.
     fn count(&self) -> usize;
 
@@ -37,7 +37,7 @@ pub trait Words {
     fn load(&self, place: usize, order: Ordering) -> u64;
 }
 
-impl Words for [AtomicU64] {
+impl LoadWords for [AtomicU64] {
     fn count(&self) -> usize {
         self.len()
     }
@@ -48,7 +48,7 @@ impl Words for [AtomicU64] {
 }
 
 #[cfg(all(target_os = "linux", not(loom)))]
-impl Words for kadenz_rt::shared::Viewer {
+impl LoadWords for kadenz_rt::shared::Viewer {
     fn count(&self) -> usize {
         self.count()
     }
@@ -154,7 +154,7 @@ pub struct Reader<W> {
     bytes: usize,
 }
 
-impl<W: std::ops::Deref<Target: Words>> Reader<W> {
+impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
     /// Looks at a process image.
     ///
     /// # Errors

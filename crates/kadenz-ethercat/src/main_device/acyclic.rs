@@ -30,7 +30,7 @@ const SLOTS: usize = SHARED + 1;
 
 /// In which slots a question may lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum SlotClass {
     /// In those of everybody.
     Shared,
     /// In the supervisor's.
@@ -146,11 +146,11 @@ impl AcyclicQueue {
         &self,
         frame: &FrameBuffer,
         patience: RetryPolicy,
-        seat: Seat,
+        seat: SlotClass,
     ) -> Option<usize> {
         let mut slots = match seat {
-            Seat::Shared => 0..SHARED,
-            Seat::Own => OWN..SLOTS,
+            SlotClass::Shared => 0..SHARED,
+            SlotClass::Own => OWN..SLOTS,
         };
         slots.find(|slot| {
             self.slots[*slot].fill(|question| {
@@ -205,7 +205,7 @@ impl Question {
 pub struct AcyclicClient<'p> {
     queue: &'p AcyclicQueue,
     patience: RetryPolicy,
-    seat: Seat,
+    seat: SlotClass,
 }
 
 impl<'p> AcyclicClient<'p> {
@@ -215,7 +215,7 @@ impl<'p> AcyclicClient<'p> {
         Self {
             queue,
             patience,
-            seat: Seat::Shared,
+            seat: SlotClass::Shared,
         }
     }
 
@@ -225,7 +225,7 @@ impl<'p> AcyclicClient<'p> {
     #[must_use]
     pub fn of_supervisor(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
         Self {
-            seat: Seat::Own,
+            seat: SlotClass::Own,
             ..Self::of(queue, patience)
         }
     }

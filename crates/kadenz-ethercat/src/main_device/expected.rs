@@ -38,7 +38,7 @@ use super::exchange::{
     BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
 };
 use super::link::Link;
-use super::place::{self, Known, Newcomer, Serials};
+use super::place::{self, ConfiguredDevice, Newcomer, Serials};
 use crate::sim::WirePort;
 use crate::sim::file::{BuildError, SegmentPlan};
 use crate::wire::register::STATION_ADDRESS;
@@ -72,7 +72,7 @@ pub struct Expected {
 
 /// Which of the expected devices are there.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundDevices {
     /// All that are expected, in their order: what a device that is there says about itself, and of the others
     /// what is expected.
     pub devices: Vec<SubDevice>,
@@ -130,7 +130,10 @@ impl Expected {
     ///
     /// # Errors
     /// [`DiscoverError`].
-    pub fn discover(&mut self, registers: &mut Registers<'_>) -> Result<Found, DiscoverError> {
+    pub fn discover(
+        &mut self,
+        registers: &mut Registers<'_>,
+    ) -> Result<FoundDevices, DiscoverError> {
         let counted = discover::count(registers)?;
         self.note_count(counted);
         let found = discover::discover(registers)?;
@@ -165,7 +168,7 @@ impl Expected {
                 ..device
             };
         }
-        Ok(Found {
+        Ok(FoundDevices {
             devices,
             missing,
             by_order,
@@ -182,7 +185,7 @@ impl Expected {
     pub fn bring_up<T, E>(
         &mut self,
         segment: &mut dyn Exchange,
-        accept: impl FnOnce(&Found) -> Result<(), BringUpError>,
+        accept: impl FnOnce(&FoundDevices) -> Result<(), BringUpError>,
         configure: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> Result<T, E>,
     ) -> Result<(Vec<SubDevice>, T), E>
     where
@@ -201,7 +204,7 @@ impl Expected {
     pub fn complete<'x>(
         &'x mut self,
         segment: &'x mut dyn Exchange,
-        found: &Found,
+        found: &FoundDevices,
     ) -> Completed<'x> {
         let missing = found.missing.iter().map(|it| found.devices[*it].station);
         Completed {
@@ -228,7 +231,7 @@ impl Expected {
     }
 }
 
-impl Found {
+impl FoundDevices {
     /// An error where somebody is missing.
     ///
     /// # Errors
@@ -346,7 +349,7 @@ impl Exchange for Completed<'_> {
 
 /// Which of the expected devices each found one is.
 fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
-    let known = expected.iter().map(|it| Known {
+    let known = expected.iter().map(|it| ConfiguredDevice {
         identity: it.identity,
         alias: it.alias,
         position: None,

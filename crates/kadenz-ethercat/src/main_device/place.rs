@@ -4,7 +4,7 @@ use crate::wire::sii::Identity;
 
 /// A device that was configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct ConfiguredDevice {
     pub(crate) identity: Identity,
     /// 0 for none.
     pub(crate) alias: u16,
@@ -36,7 +36,7 @@ pub enum Serials {
 /// wherever they stand; then those of the right kind that stand where one is absent, between its
 /// neighbours. Nobody gets two, and nobody's place is given twice.
 pub(crate) fn places(
-    known: &[Known],
+    known: &[ConfiguredDevice],
     newcomers: &[Newcomer],
     serials: Serials,
 ) -> Vec<Option<usize>> {
@@ -65,7 +65,11 @@ pub(crate) fn places(
 }
 
 /// The absent device that a newcomer is by its serial number, if no other says so of itself too.
-fn the_very_one(known: &[Known], newcomers: &[Newcomer], newcomer: Newcomer) -> Option<usize> {
+fn the_very_one(
+    known: &[ConfiguredDevice],
+    newcomers: &[Newcomer],
+    newcomer: Newcomer,
+) -> Option<usize> {
     let same = |it: &Newcomer| it.identity == newcomer.identity && it.alias == newcomer.alias;
     if newcomer.identity.serial == 0 || newcomers.iter().filter(|it| same(it)).count() > 1 {
         return None;
@@ -78,8 +82,12 @@ fn the_very_one(known: &[Known], newcomers: &[Newcomer], newcomer: Newcomer) -> 
 }
 
 /// The first absent device of the newcomer's kind between its neighbours that are known.
-fn between_neighbours(known: &[Known], newcomer: Newcomer, serials: Serials) -> Option<usize> {
-    let at = |device: &Known| device.position;
+fn between_neighbours(
+    known: &[ConfiguredDevice],
+    newcomer: Newcomer,
+    serials: Serials,
+) -> Option<usize> {
+    let at = |device: &ConfiguredDevice| device.position;
     let before = known
         .iter()
         .enumerate()
@@ -92,7 +100,7 @@ fn between_neighbours(known: &[Known], newcomer: Newcomer, serials: Serials) -> 
         .min_by_key(|(_, it)| at(it));
     let first = before.map_or(0, |(device, _)| device + 1);
     let end = behind.map_or(known.len(), |(device, _)| device);
-    let fits = |it: &Known| {
+    let fits = |it: &ConfiguredDevice| {
         it.position.is_none()
             && it.identity.vendor == newcomer.identity.vendor
             && it.identity.product == newcomer.identity.product
@@ -140,8 +148,8 @@ mod tests {
         }
     }
 
-    fn known(product: u32, serial: u32, position: Option<usize>) -> Known {
-        Known {
+    fn known(product: u32, serial: u32, position: Option<usize>) -> ConfiguredDevice {
+        ConfiguredDevice {
             identity: identity(product, serial),
             alias: 0,
             position,
@@ -197,7 +205,7 @@ mod tests {
 
     #[test]
     fn an_alias_must_fit() {
-        let devices = [Known {
+        let devices = [ConfiguredDevice {
             alias: 9,
             ..known(5, 1, None)
         }];

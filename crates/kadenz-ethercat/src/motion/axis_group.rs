@@ -11,7 +11,7 @@ use crate::wire::State;
 use crate::wire::cia402::DriveState;
 
 use super::axis_runner::{AxisRunner, WAITED_FOR};
-use super::handle::{MotionHandle, Report, Telling};
+use super::handle::{HandleWriter, MotionHandle, Report};
 use super::safety::{Policy, Safety};
 use super::stage::{Cause, Stage};
 
@@ -69,7 +69,7 @@ pub struct AxisGroup<'s> {
     runners: Vec<AxisRunner>,
     safety: Safety,
     handle: &'s MotionHandle,
-    telling: Option<Telling<'s>>,
+    telling: Option<HandleWriter<'s>>,
     device_table: Option<Arc<DeviceTable>>,
     stage: Stage,
     /// For so many seconds.

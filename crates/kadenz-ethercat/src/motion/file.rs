@@ -30,9 +30,9 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::axis::{Control, Stated};
+use super::axis::{Control, UnitSettings};
 use super::pid::Gains;
-use super::plan::{AxisPlan, Plan, Which};
+use super::plan::{AxisPlan, DeviceRef, Plan};
 use super::safety::Policy;
 use super::trajectory::Limits;
 use crate::control::cyclic::{LoopMode, Overrun};
@@ -217,8 +217,8 @@ impl Reader<'_> {
     fn axis(&self, written: &Spanned<Axis>) -> Result<AxisPlan, FileError> {
         let (axis, at) = (written.get_ref(), written.span());
         let device = match (&axis.device, &axis.position) {
-            (Some(name), None) => Which::Name(name.get_ref().clone()),
-            (None, Some(position)) => Which::Position(*position.get_ref()),
+            (Some(name), None) => DeviceRef::Name(name.get_ref().clone()),
+            (None, Some(position)) => DeviceRef::Position(*position.get_ref()),
             _ => {
                 let cause = "an axis has either a device or a position";
                 let remedy = "write device = \"its name\" or position = its place, from 0";
@@ -237,7 +237,7 @@ impl Reader<'_> {
         })
     }
 
-    fn stated(&self, axis: &Axis) -> Result<Stated, FileError> {
+    fn stated(&self, axis: &Axis) -> Result<UnitSettings, FileError> {
         let positive = |written: &Option<Spanned<f64>>, what: &str| {
             let Some(number) = written else {
                 return Ok(None);
@@ -249,7 +249,7 @@ impl Reader<'_> {
             let remedy = "write a number above 0; reverse = true turns the joint round";
             Err(self.error(Some(number.span()), cause, remedy))
         };
-        Ok(Stated {
+        Ok(UnitSettings {
             increments: positive(&axis.increments_per_turn, "number of increments a turn")?,
             velocity: positive(
                 &axis.velocity_per_turn,

@@ -11,9 +11,9 @@ use super::axis_runner::AxisRunner;
 use super::stage::Cause;
 use crate::control::process_image::ProcessImageWriter;
 use crate::wire::cia402::DriveState;
-use post::Told;
+use post::HandleShared;
 
-pub(super) use post::{Report, Telling};
+pub(super) use post::{HandleWriter, Report};
 pub use status::{AxisStatus, StageName, Status, Stopped};
 
 /// Nobody.
@@ -48,7 +48,7 @@ pub struct MotionHandle {
     /// Which stop stands.
     in_force: AtomicU32,
     names: Mutex<Names>,
-    told: OnceLock<Told>,
+    told: OnceLock<HandleShared>,
 }
 
 /// Who stopped, by the number that the loop is given. The loop never sees this.
@@ -114,7 +114,7 @@ impl MotionHandle {
     /// Whether a group has published its axes. Wait-free.
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.told.get().is_some_and(Told::has_begun)
+        self.told.get().is_some_and(HandleShared::has_begun)
     }
 
     /// What all axes do as of the last cycle; `None` before the first of the group that this handle was
@@ -178,17 +178,17 @@ impl MotionHandle {
     }
 
     /// Makes room for the state of these axes; `None` where another group publishes already.
-    pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<Telling<'_>> {
+    pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<HandleWriter<'_>> {
         let mut is_new = false;
         let told = self.told.get_or_init(|| {
             is_new = true;
-            Told::of(runners)
+            HandleShared::of(runners)
         });
         if !is_new {
             return None;
         }
         let poster = ProcessImageWriter::begin(told.words(), told.bytes()).ok()?;
-        Some(Telling::new(poster, told))
+        Some(HandleWriter::new(poster, told))
     }
 }
 

@@ -62,6 +62,6 @@ mod tests;
 pub use axis_group::AxisGroup;
 pub use axis_runner::{AxisRunner, Tracking};
 pub use handle::{AxisStatus, MotionHandle, StageName, Status, Stopped};
-pub use plan::{AxisPlan, Plan, PlanError, Which, as_commissioned, demo, setups};
+pub use plan::{AxisPlan, DeviceRef, Plan, PlanError, as_commissioned, demo, setups};
 pub use safety::Policy;
 pub use stage::{Cause, Stage};

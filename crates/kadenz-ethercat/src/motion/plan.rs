@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz_rt::beat::IntervalError;
 
-use super::axis::{CommissionError, Control, DriveSetup, Stated, commission, is_drive};
+use super::axis::{CommissionError, Control, DriveSetup, UnitSettings, commission, is_drive};
 use super::axis_runner::AxisRunner;
 use super::pid::Gains;
 use super::program::{Program, ProgramPiece};
@@ -23,14 +23,14 @@ use crate::main_device::sdo::SdoError;
 
 /// Which device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Which {
+pub enum DeviceRef {
     /// The one of that name: the long or the short one of its SII, of which there is no other.
     Name(String),
     /// The one at that position, from 0.
     Position(u16),
 }
 
-impl fmt::Display for Which {
+impl fmt::Display for DeviceRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "\"{name}\""),
@@ -43,11 +43,11 @@ impl fmt::Display for Which {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisPlan {
     /// Its drive.
-    pub device: Which,
+    pub device: DeviceRef,
     /// What is asked of the drive.
     pub control: Control,
     /// What is known of the drive and its joint that the drive does not tell.
-    pub stated: Stated,
+    pub stated: UnitSettings,
     /// The regulator, where the control has one.
     pub gains: Gains,
     /// Limits of the way to where the program begins.
@@ -78,7 +78,7 @@ pub enum PlanError {
     #[error("no device is {which}; there are {there}")]
     Nobody {
         /// What was asked for.
-        which: Which,
+        which: DeviceRef,
         /// Names of those that are.
         there: String,
     },
@@ -86,7 +86,7 @@ pub enum PlanError {
     #[error("{count} devices are named {which}; write their positions, such as {first}")]
     Several {
         /// What was asked for.
-        which: Which,
+        which: DeviceRef,
         /// How many.
         count: usize,
         /// Where the first is.
@@ -205,10 +205,10 @@ impl AxisPlan {
 }
 
 /// Where a device is in the list.
-fn find(which: &Which, devices: &[SubDevice]) -> Result<usize, PlanError> {
+fn find(which: &DeviceRef, devices: &[SubDevice]) -> Result<usize, PlanError> {
     let is_it = |it: &SubDevice| match which {
-        Which::Name(wanted) => it.called() == *wanted || it.name == *wanted,
-        Which::Position(position) => it.position.0 == *position,
+        DeviceRef::Name(wanted) => it.called() == *wanted || it.name == *wanted,
+        DeviceRef::Position(position) => it.position.0 == *position,
     };
     let found = devices.iter().enumerate().filter(|it| is_it(it.1));
     let found: Vec<_> = found.collect();
@@ -259,9 +259,9 @@ pub fn demo(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Result<
     for device in devices {
         if is_drive(registers, device)? {
             axes.push(AxisPlan {
-                device: Which::Position(device.position.0),
+                device: DeviceRef::Position(device.position.0),
                 control: Control::Position,
-                stated: Stated::default(),
+                stated: UnitSettings::default(),
                 gains: Gains::default(),
                 limits: LIMITS,
                 program: program(),

@@ -410,23 +410,23 @@ fn a_device_that_is_no_drive_or_not_there_is_an_error_that_says_so() {
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let plan = demo(&mut registers, &mut found).unwrap();
-    let mut error = |device: Which| {
+    let mut error = |device: DeviceRef| {
         let mut plan = plan.clone();
         plan.axes.truncate(1);
         plan.axes[0].device = device;
         let error = plan.commission(&mut registers, &mut found);
         error.unwrap_err().to_string()
     };
-    let nobody = error(Which::Name("left nee".to_owned()));
+    let nobody = error(DeviceRef::Name("left nee".to_owned()));
     assert!(
         nobody.starts_with("no device is \"left nee\"; there are 0 EK1100"),
         "{nobody}"
     );
     assert!(nobody.contains("waist yaw"), "{nobody}");
-    let several = error(Which::Name("KZ-Drive".to_owned()));
+    let several = error(DeviceRef::Name("KZ-Drive".to_owned()));
     assert!(several.contains("write their positions"), "{several}");
-    let coupler = error(Which::Position(0));
+    let coupler = error(DeviceRef::Position(0));
     assert!(coupler.contains("speaks no CoE"), "{coupler}");
-    let imu = error(Which::Position(3));
+    let imu = error(DeviceRef::Position(3));
     assert!(imu.contains("0x6040") || imu.contains("0x607A"), "{imu}");
 }

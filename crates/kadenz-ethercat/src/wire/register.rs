@@ -4,7 +4,7 @@
 
 mod known;
 
-pub use known::{Known, Writing, known, writing};
+pub use known::{KnownRegister, Writing, known, writing};
 
 /// Kind of controller, u8.
 pub const TYPE: u16 = 0x0000;

@@ -71,7 +71,7 @@ pub fn experiment(
 }
 
 /// What comes back from the thread that read.
-type Counted = mpsc::Receiver<(Reader, Option<Status>)>;
+type ReaderResult = mpsc::Receiver<(Reader, Option<Status>)>;
 
 fn first_status(cameras: &CameraGroup) -> Option<Status> {
     cameras.cameras().next()?.status()
@@ -82,7 +82,7 @@ fn member(
     plan: &CameraPlan,
     measuring: &Measuring,
     series: FrameSeries,
-) -> (Member, Counted) {
+) -> (Member, ReaderResult) {
     let (sender, counted) = mpsc::sync_channel(1);
     let plan = plan.clone();
     let mut reader = Reader {
@@ -173,7 +173,7 @@ struct Reader {
 }
 
 /// What is known of the first camera's frame once the set is in the arrays.
-struct Taken {
+struct TakenFrame {
     info: FrameInfo,
     shape: Shape,
     count: u64,
@@ -210,7 +210,7 @@ impl Reader {
     }
 
     /// The next frames, or the newest, in the arrays.
-    fn take(&mut self, plan: &CameraPlan) -> Option<Taken> {
+    fn take(&mut self, plan: &CameraPlan) -> Option<TakenFrame> {
         let set = match plan.poll {
             None => self.cameras.next(STOP_INTERVAL),
             Some(_) => self.cameras.latest(Duration::MAX),
@@ -226,7 +226,7 @@ impl Reader {
         }
         let copied = clock::now();
         let first = set.frames().next()?;
-        Some(Taken {
+        Some(TakenFrame {
             info: *first.info(),
             shape: first.shape(),
             count: first.count(),
@@ -236,7 +236,7 @@ impl Reader {
         })
     }
 
-    fn record(&mut self, taken: &Taken, origin: MonotonicTime) {
+    fn record(&mut self, taken: &TakenFrame, origin: MonotonicTime) {
         let info = &taken.info;
         self.counted.received += 1;
         self.counted.by_camera_clock |= info.capture_clock == CaptureClock::Camera;
@@ -281,7 +281,7 @@ impl Reader {
     }
 
     /// Reads the painted time, after everything was measured.
-    fn read_barcode(&mut self, taken: &Taken, origin: MonotonicTime) {
+    fn read_barcode(&mut self, taken: &TakenFrame, origin: MonotonicTime) {
         luma_of(&self.arrays[0], &taken.shape, &mut self.luma);
         let size = taken.shape.size;
         let gray = Gray::new(&self.luma, size, size.width as usize);

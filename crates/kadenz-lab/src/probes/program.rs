@@ -130,7 +130,7 @@ impl ProbeProgram {
             Ok(program) => {
                 let measures = program.measures().iter().map(measure_of).collect();
                 let _ = started_to.send(Ok(measures));
-                Attendant::new(program, events_to).attend(output, &killed, notes);
+                ProbeThread::new(program, events_to).attend(output, &killed, notes);
             }
         };
         let thread = std::thread::Builder::new().name("probe".to_owned());
@@ -267,7 +267,7 @@ impl Drop for ProbeProgram {
 }
 
 /// The thread that started a probe, with which the probe ends.
-struct Attendant {
+struct ProbeThread {
     program: Program,
     events: SyncSender<Event>,
     /// No message of it can have been published before.
@@ -278,7 +278,7 @@ struct Attendant {
     ended_at: Option<Instant>,
 }
 
-impl Attendant {
+impl ProbeThread {
     fn new(program: Program, events: SyncSender<Event>) -> Self {
         Self {
             program,

@@ -29,7 +29,7 @@ pub struct ArrivalCounts {
 
 /// What a message that came is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ArrivalKind {
     /// One that counts, for the first time.
     First,
     /// One that came before, shows the way, or is of somebody else: no value is to be recorded.
@@ -53,23 +53,23 @@ impl ArrivalCounts {
     }
 
     /// Takes a message; tells whether its times are to be recorded.
-    pub fn heard(&mut self, probe: &LatencyProbe) -> Heard {
+    pub fn heard(&mut self, probe: &LatencyProbe) -> ArrivalKind {
         let number = u64::try_from(probe.sequence);
         if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
             self.foreign += 1;
-            return Heard::Ignored;
+            return ArrivalKind::Ignored;
         }
         let Ok(number) = number else {
-            return Heard::Ignored;
+            return ArrivalKind::Ignored;
         };
         self.expect_through(number);
         let arrival = self.tracker.received(sequence(number), 0);
         if !matches!(arrival, Arrival::First { .. }) {
-            return Heard::Ignored;
+            return ArrivalKind::Ignored;
         }
         self.heard += 1;
         self.damaged += u64::from(probe.damaged);
-        Heard::First
+        ArrivalKind::First
     }
 
     /// Something came on the channel that is no probe.
@@ -121,7 +121,7 @@ fn sequence(number: u64) -> Sequence {
 mod tests {
     use super::*;
 
-    fn hear(arrivals: &mut ArrivalCounts, sequence: i64) -> Heard {
+    fn hear(arrivals: &mut ArrivalCounts, sequence: i64) -> ArrivalKind {
         arrivals.heard(&LatencyProbe {
             run: 7,
             sequence,
@@ -133,12 +133,12 @@ mod tests {
     fn every_message_is_counted_once_as_what_became_of_it() {
         let mut arrivals = ArrivalCounts::new(7, 10);
         for greeting in [-3, -1] {
-            assert_eq!(hear(&mut arrivals, greeting), Heard::Ignored);
+            assert_eq!(hear(&mut arrivals, greeting), ArrivalKind::Ignored);
         }
         for first in [0, 1, 5, 3, 6] {
-            assert_eq!(hear(&mut arrivals, first), Heard::First, "{first}");
+            assert_eq!(hear(&mut arrivals, first), ArrivalKind::First, "{first}");
         }
-        assert_eq!(hear(&mut arrivals, 5), Heard::Ignored);
+        assert_eq!(hear(&mut arrivals, 5), ArrivalKind::Ignored);
         assert!(!arrivals.is_complete());
         let closed = arrivals.close("subscriber-1", 10);
         // 2, 4 and, after the last that came, 7, 8 and 9.
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_was_never_published_is_not_lost() {
         let mut arrivals = ArrivalCounts::new(7, 1000);
-        (0..4).for_each(|it| assert_eq!(hear(&mut arrivals, it), Heard::First));
+        (0..4).for_each(|it| assert_eq!(hear(&mut arrivals, it), ArrivalKind::First));
         let closed = arrivals.close("a", 4);
         assert_eq!((closed.received, closed.lost), (4, 0));
         assert_eq!(ArrivalCounts::new(7, 3).close("a", 0).lost, 0);
@@ -163,10 +163,10 @@ mod tests {
             run: 8,
             ..LatencyProbe::default()
         };
-        assert_eq!(arrivals.heard(&of_another_run), Heard::Ignored);
-        assert_eq!(hear(&mut arrivals, i64::MAX), Heard::Ignored);
+        assert_eq!(arrivals.heard(&of_another_run), ArrivalKind::Ignored);
+        assert_eq!(hear(&mut arrivals, i64::MAX), ArrivalKind::Ignored);
         arrivals.heard_a_stranger();
-        (0..2).for_each(|it| assert_eq!(hear(&mut arrivals, it), Heard::First));
+        (0..2).for_each(|it| assert_eq!(hear(&mut arrivals, it), ArrivalKind::First));
         assert!(arrivals.is_complete());
         let closed = arrivals.close("a", 2);
         assert_eq!((closed.foreign, closed.received, closed.lost), (3, 2, 0));

@@ -11,8 +11,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::latency_probe::LatencyProbe;
 use super::listener::Listener;
-use super::publisher::{Attendant, Source};
 use super::publisher::{Published, greet, publish_on_beat};
+use super::publisher::{PublishingControl, Source};
 use super::series::{self, OF_PUBLISHER, Recorders};
 use super::{LatencyPlan, MessagesError, Receiving};
 use crate::measuring::{ExperimentError, Measuring};
@@ -221,7 +221,7 @@ impl Prepared<'_> {
             .collect();
         members.extend(publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, told)));
         let ended_by = {
-            let mut attendant = Attendant {
+            let mut attendant = PublishingControl {
                 watch,
                 source: source.as_mut().map(|it| &mut **it as &mut dyn Source),
                 stop,

@@ -9,7 +9,7 @@ use kadenz_record::run::messages::Subscriber;
 use kadenz_record::run::model::Warning;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::arrivals::{ArrivalCounts, Heard};
+use super::arrivals::{ArrivalCounts, ArrivalKind};
 use super::latency_probe::LatencyProbe;
 use super::program::ProgramListener;
 use super::series::{self, Recorders, Stages};
@@ -168,7 +168,7 @@ impl BusListener {
         while !self.arrivals.is_complete() {
             match self.subscription.recv_into(&mut probe, timeout) {
                 Ok(Some(delivery)) => {
-                    if self.arrivals.heard(&probe) == Heard::First {
+                    if self.arrivals.heard(&probe) == ArrivalKind::First {
                         recorders.record(&probe, &delivery, origin);
                     }
                 }

@@ -11,7 +11,7 @@ use super::LatencyPlan;
 use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, Wanted, noted};
 use crate::probes::protocol::{Line, Order, ProbeRole, Settings};
 use crate::pubsub::MessagesError;
-use crate::pubsub::arrivals::{ArrivalCounts, Heard};
+use crate::pubsub::arrivals::{ArrivalCounts, ArrivalKind};
 use crate::pubsub::latency_probe::LatencyProbe;
 use crate::pubsub::publisher::Published;
 use crate::pubsub::publisher::Source;
@@ -151,11 +151,11 @@ pub(in crate::pubsub) struct ProgramListener {
     pub(in crate::pubsub) name: String,
     /// Why it ended before it was told to.
     failed: Option<ProbeFailed>,
-    told: Told,
+    told: SubscriberReport,
 }
 
 /// What it told.
-struct Told {
+struct SubscriberReport {
     /// The number that each of its messages carries.
     run: i64,
     arrivals: ArrivalCounts,
@@ -174,7 +174,7 @@ impl ProgramListener {
             program: ProbeProgram::start(command, &settings)?,
             name,
             failed: None,
-            told: Told {
+            told: SubscriberReport {
                 run: plan.publish.run,
                 arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
                 notes: Vec::new(),
@@ -261,7 +261,7 @@ impl ProgramListener {
     }
 }
 
-impl Told {
+impl SubscriberReport {
     fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
         match line {
             Line::Message(times) => {
@@ -274,7 +274,7 @@ impl Told {
                     padding: 0,
                     damaged: times.damaged,
                 };
-                if self.arrivals.heard(&probe) == Heard::First {
+                if self.arrivals.heard(&probe) == ArrivalKind::First {
                     recorders.times(&probe, times.received_ns, origin);
                 }
             }

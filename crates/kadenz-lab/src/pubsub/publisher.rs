@@ -154,7 +154,7 @@ pub trait Source {
 const ON_THE_WAY: Duration = Duration::from_millis(300);
 
 /// Tells the source to begin and the subscribers when nothing more will come.
-pub(super) struct Attendant<'a> {
+pub(super) struct PublishingControl<'a> {
     pub(super) watch: &'a mut dyn Watch,
     pub(super) source: Option<&'a mut dyn Source>,
     /// The user's.
@@ -167,7 +167,7 @@ pub(super) struct Attendant<'a> {
     pub(super) ended_at: Option<MonotonicTime>,
 }
 
-impl Attendant<'_> {
+impl PublishingControl<'_> {
     fn publisher_has_ended(&mut self) -> bool {
         let Some(source) = &mut self.source else {
             return self.thread_ended.requested();
@@ -183,7 +183,7 @@ impl Attendant<'_> {
     }
 }
 
-impl Watch for Attendant<'_> {
+impl Watch for PublishingControl<'_> {
     fn tick(&mut self, progress: &Progress) {
         if self.publisher_has_ended() {
             let now = clock::now();

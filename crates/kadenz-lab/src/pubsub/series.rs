@@ -59,7 +59,7 @@ pub(super) fn create(
     subscriber: usize,
     stages: Stages,
 ) -> Result<(Recorders, Vec<String>), ExperimentError> {
-    let mut maker = Maker {
+    let mut maker = SeriesBuilder {
         measuring,
         run,
         plan,
@@ -153,7 +153,7 @@ impl Recorders {
     }
 }
 
-struct Maker<'a> {
+struct SeriesBuilder<'a> {
     measuring: &'a Measuring,
     run: &'a mut RunWriter,
     plan: &'a LatencyPlan,
@@ -161,7 +161,7 @@ struct Maker<'a> {
     made: Vec<String>,
 }
 
-impl Maker<'_> {
+impl SeriesBuilder<'_> {
     fn stages(&mut self, stages: Stages) -> Result<Option<StageRecorders>, ExperimentError> {
         if stages == Stages::None {
             return Ok(None);

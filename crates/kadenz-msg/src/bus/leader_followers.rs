@@ -15,7 +15,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::mailbox::{Mailbox, Tally};
 use super::routes::{Route, RouteId, Routes, Visitor};
-use crate::loss::{Counted, LossMeter};
+use crate::loss::{LossMeter, SenderTally};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -160,7 +160,7 @@ impl LeaderFollowers {
     }
 
     /// What the numbers of each sender tell. As [`LeaderFollowers::set`].
-    pub(crate) fn losses(&self) -> Vec<Counted> {
+    pub(crate) fn losses(&self) -> Vec<SenderTally> {
         let mut all = Vec::new();
         self.change(|receiving| {
             let meter = receiving.meter.as_ref().or(receiving.inlet.losses());

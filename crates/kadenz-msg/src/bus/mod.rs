@@ -35,14 +35,14 @@ use kadenz_rt::tuning::{Measure, Tuning};
 pub use aggregator::{Aggregator, Raw};
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
 pub use mailbox::{Counters, WhenFull};
-pub(crate) use publisher::{PublishedTypes, Told, publish};
+pub(crate) use publisher::{PublishedType, PublishedTypes, publish};
 pub use publisher::{Publisher, SendError};
 pub use subscription::{
     Contract, CounterWatcher, Latest, Place, Subscription, SubscriptionOptions,
 };
 
 use crate::channel::{Channel, ChannelError, Pattern, PatternError};
-use crate::loss::Counted;
+use crate::loss::SenderTally;
 use crate::message::Message;
 use crate::provider::{self, Guarantees, InletCounters, Outlet, Provider, ProviderError};
 use crate::sync::{Arc, Lock};
@@ -319,7 +319,7 @@ impl Bus {
     /// this program, wanted or not, as over `udpm://`; of unmodified LCM programs too. Interrupts the
     /// thread that receives at the moment; not for a loop.
     #[must_use]
-    pub fn losses(&self) -> Vec<Counted> {
+    pub fn losses(&self) -> Vec<SenderTally> {
         let leader_followers = self
             .shared
             .leader_followers

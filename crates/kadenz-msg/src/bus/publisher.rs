@@ -119,7 +119,7 @@ const MAX: usize = 1000;
 
 /// What is known of a type that is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct PublishedType {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) name: Cow<'static, str>,
     pub(crate) text: Cow<'static, str>,
@@ -128,7 +128,7 @@ pub(crate) struct Told {
 /// The types of a bus's publishers, as long as the bus lives.
 #[derive(Debug)]
 pub(crate) struct PublishedTypes {
-    types: Lock<Vec<Told>>,
+    types: Lock<Vec<PublishedType>>,
 }
 
 impl Default for PublishedTypes {
@@ -142,7 +142,7 @@ impl PublishedTypes {
     /// Adds a type, once. One without a text, as raw bytes are, is left out: there is nothing to tell.
     pub(crate) fn add<M: Message>(&self) {
         if !M::DESCRIPTION.is_empty() {
-            self.add_told(Told {
+            self.add_told(PublishedType {
                 fingerprint: M::FINGERPRINT,
                 name: Cow::Borrowed(M::NAME),
                 text: Cow::Borrowed(M::DESCRIPTION),
@@ -151,7 +151,7 @@ impl PublishedTypes {
     }
 
     /// Adds a type that is known at run time alone, once.
-    pub(crate) fn add_told(&self, told: Told) {
+    pub(crate) fn add_told(&self, told: PublishedType) {
         self.types.with(|types| {
             if types.len() < MAX && !types.contains(&told) {
                 types.push(told);
@@ -160,7 +160,7 @@ impl PublishedTypes {
     }
 
     /// What is known of a fingerprint.
-    pub(crate) fn find(&self, fingerprint: Fingerprint) -> Option<Told> {
+    pub(crate) fn find(&self, fingerprint: Fingerprint) -> Option<PublishedType> {
         self.types.with(|types| {
             let mut types = types.iter();
             types.find(|it| it.fingerprint == fingerprint).cloned()

@@ -1,6 +1,6 @@
 //! C: a header a type, and a header for those that hold each other.
 
-use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
+use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -11,7 +11,7 @@ pub(super) const SHARED_KEYWORDS: &str = "\
     register return short signed sizeof static static_assert stderr stdin stdout struct switch \
     thread_local true typedef union unix unsigned void volatile while";
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: NamingRules = NamingRules {
     keywords: &[SHARED_KEYWORDS, "restrict typeof"],
     members: "",
     derived: "_fingerprint _encoded_size _encode _decode _free _put _get",

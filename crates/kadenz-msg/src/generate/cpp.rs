@@ -1,10 +1,10 @@
 //! C++: a header a type, and a header for those that hold each other.
 
-use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
+use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: NamingRules = NamingRules {
     keywords: &[
         super::c::SHARED_KEYWORDS,
         "and and_eq bitand bitor catch char16_t char32_t char8_t class co_await co_return \

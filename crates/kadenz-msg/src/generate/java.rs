@@ -1,10 +1,10 @@
 //! Java: a package a folder, a class a type.
 
-use super::plan::{Field, Of, Plan, Record, Size, Words, fill};
+use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: NamingRules = NamingRules {
     keywords: &[
         "_ abstract assert boolean break byte case catch char class const continue default do \
             double else enum extends false final finally float for goto if implements import \

@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
-use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
+use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::{ConstantValue, PrimitiveType};
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: NamingRules = NamingRules {
     keywords: &[
         "__FILE__ __LINE__ break case catch classdef continue do else elseif end end_try_catch \
             end_unwind_protect endclassdef endenumeration endevents endfor endfunction endif \

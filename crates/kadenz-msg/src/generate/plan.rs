@@ -10,7 +10,7 @@ use crate::types::{
 };
 
 /// What a language demands of names.
-pub(super) struct Words {
+pub(super) struct NamingRules {
     /// What no name may be, lists of words with spaces between; such a name gets a `_` at its end.
     pub(super) keywords: &'static [&'static str],
     /// What no member may be besides, with spaces between.
@@ -25,7 +25,7 @@ pub(super) struct Words {
     pub(super) default_package: &'static str,
 }
 
-impl Words {
+impl NamingRules {
     fn word(&self, name: &str, taken: &str) -> String {
         let first = if name.starts_with('_') {
             self.before_underscore
@@ -160,7 +160,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(types: &'a Types, words: &'a Words) -> Result<Self, GenerateError> {
+    pub(super) fn new(types: &'a Types, words: &'a NamingRules) -> Result<Self, GenerateError> {
         let mut order = Vec::new();
         for definition in types.iter() {
             push(types, definition, &mut order);
@@ -232,7 +232,7 @@ fn push<'a>(types: &'a Types, definition: &'a Definition, order: &mut Vec<&'a De
 
 struct Planning<'a> {
     types: &'a Types,
-    words: &'a Words,
+    words: &'a NamingRules,
     indices: BTreeMap<&'a TypeName, usize>,
     renamed: Vec<Renamed>,
 }
@@ -397,7 +397,7 @@ impl<'a> Planning<'a> {
 }
 
 /// That no two types or packages have the same name.
-fn apart(records: &[Record<'_>], words: &Words) -> Result<(), GenerateError> {
+fn apart(records: &[Record<'_>], words: &NamingRules) -> Result<(), GenerateError> {
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for record in records {
         for end in 1..=record.package.len() {

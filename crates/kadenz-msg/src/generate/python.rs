@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::plan::{Field, Of, Plan, Record, Size, Words, fill, marked};
+use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
-pub(super) const WORDS: Words = Words {
+pub(super) const WORDS: NamingRules = NamingRules {
     keywords: &[
         "False None True and as assert async await break class continue def del elif else except \
             finally for from global if import in is lambda nonlocal not or pass raise return try \

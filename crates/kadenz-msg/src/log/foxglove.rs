@@ -167,13 +167,13 @@ fn file_descriptor(
 }
 
 /// Writes fields of protobuf behind what a vector holds.
-trait Put {
+trait PutProtobuf {
     fn put_varint(&mut self, value: u64);
     fn put_number(&mut self, field: u32, value: u64);
     fn put_bytes(&mut self, field: u32, bytes: &[u8]);
 }
 
-impl Put for Vec<u8> {
+impl PutProtobuf for Vec<u8> {
     fn put_varint(&mut self, mut value: u64) {
         while value > 0x7f {
             self.push(value as u8 | 0x80);

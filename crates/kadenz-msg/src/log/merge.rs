@@ -6,11 +6,11 @@ use super::{Damage, Entry, Format, Info, Limits, LogError, LogReader};
 
 /// Several logs as one. Holds one message of each in memory, and what each reader holds.
 pub struct Merged {
-    readers: Vec<(Box<dyn LogReader>, Head)>,
+    readers: Vec<(Box<dyn LogReader>, NextMessage)>,
 }
 
 /// The next message of one log.
-enum Head {
+enum NextMessage {
     Unread,
     Read(Box<Entry>),
     Ended,
@@ -20,7 +20,7 @@ impl Merged {
     /// Merges logs; of equal times the one named first comes first.
     #[must_use]
     pub fn new(readers: Vec<Box<dyn LogReader>>) -> Self {
-        let readers = readers.into_iter().map(|it| (it, Head::Unread));
+        let readers = readers.into_iter().map(|it| (it, NextMessage::Unread));
         Self {
             readers: readers.collect(),
         }
@@ -31,12 +31,16 @@ impl LogReader for Merged {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
         let mut earliest: Option<(WallTime, usize)> = None;
         for (at, (reader, head)) in self.readers.iter_mut().enumerate() {
-            if let Head::Unread = head {
+            if let NextMessage::Unread = head {
                 let mut next = Box::<Entry>::default();
                 let more = reader.read(&mut next)?;
-                *head = if more { Head::Read(next) } else { Head::Ended };
+                *head = if more {
+                    NextMessage::Read(next)
+                } else {
+                    NextMessage::Ended
+                };
             }
-            if let Head::Read(next) = head
+            if let NextMessage::Read(next) = head
                 && earliest.is_none_or(|(time, _)| next.log_time < time)
             {
                 earliest = Some((next.log_time, at));
@@ -46,10 +50,10 @@ impl LogReader for Merged {
             return Ok(false);
         };
         let (reader, head) = &mut self.readers[at];
-        if let Head::Read(next) = head {
+        if let NextMessage::Read(next) = head {
             std::mem::swap(entry, next);
             if !reader.read(next)? {
-                *head = Head::Ended;
+                *head = NextMessage::Ended;
             }
         }
         Ok(true)
@@ -58,7 +62,7 @@ impl LogReader for Merged {
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
         for (reader, head) in &mut self.readers {
             reader.seek(time)?;
-            *head = Head::Unread;
+            *head = NextMessage::Unread;
         }
         Ok(())
     }

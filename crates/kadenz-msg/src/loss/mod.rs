@@ -29,7 +29,7 @@ use window::Window;
 
 /// What a message was among the others of its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Seen {
+pub enum SequenceStatus {
     /// The first of this sender.
     First,
     /// The one that was due.
@@ -84,7 +84,7 @@ impl Tally {
 
 /// What is known of what one counter of a sender counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct SenderTally {
     /// The sender.
     pub sender: SenderId,
     /// The channel, where the counter counts one channel, or the sender has used but one; then what
@@ -111,7 +111,7 @@ pub struct LossMeter {
 
 #[derive(Debug)]
 struct Entry {
-    counted: Counted,
+    counted: SenderTally,
     /// Whether the counter counts one channel.
     is_of_channel: bool,
     last_used: u64,
@@ -135,7 +135,7 @@ impl LossMeter {
     }
 
     /// Notes a message. Messages of every channel must be noted where a sender counts them together.
-    pub fn note(&mut self, sender: SenderId, sequence: Sequence, channel: &str) -> Seen {
+    pub fn note(&mut self, sender: SenderId, sequence: Sequence, channel: &str) -> SequenceStatus {
         self.clock += 1;
         let by_channel = sequence.scope == Scope::Channel;
         let found = self.senders.iter().position(|entry| {
@@ -152,7 +152,7 @@ impl LossMeter {
         let clock = self.clock;
         let Some(at) = found else {
             self.begin(sender, sequence, channel);
-            return Seen::First;
+            return SequenceStatus::First;
         };
         let entry = &mut self.senders[at];
         entry.last_used = clock;
@@ -178,7 +178,7 @@ impl LossMeter {
             ..Tally::default()
         };
         self.senders.push(Entry {
-            counted: Counted {
+            counted: SenderTally {
                 sender,
                 channel: Channel::new(channel).ok(),
                 tally,
@@ -200,7 +200,7 @@ impl LossMeter {
     }
 
     /// Each counter of each sender that is still known.
-    pub fn counters(&self) -> impl ExactSizeIterator<Item = &Counted> {
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = &SenderTally> {
         self.senders.iter().map(|entry| &entry.counted)
     }
 

@@ -11,23 +11,23 @@ fn of_sender(number: u32) -> Sequence {
     Sequence { number, scope }
 }
 
-fn see(meter: &mut LossMeter, number: u32) -> Seen {
+fn see(meter: &mut LossMeter, number: u32) -> SequenceStatus {
     meter.note(SENDER, of_sender(number), "ARM")
 }
 
 #[test]
 fn a_late_message_that_fills_a_gap_is_reordered_and_not_lost() {
     let mut meter = LossMeter::new(1);
-    let seen: Vec<Seen> = [5, 6, 9, 8, 8, 10]
+    let seen: Vec<SequenceStatus> = [5, 6, 9, 8, 8, 10]
         .map(|number| see(&mut meter, number))
         .into();
     let expected = [
-        Seen::First,
-        Seen::Next,
-        Seen::Gap { lost: 2 },
-        Seen::Late,
-        Seen::Duplicate,
-        Seen::Next,
+        SequenceStatus::First,
+        SequenceStatus::Next,
+        SequenceStatus::Gap { lost: 2 },
+        SequenceStatus::Late,
+        SequenceStatus::Duplicate,
+        SequenceStatus::Next,
     ];
     assert_eq!(seen, expected);
     let expected = Tally {
@@ -59,7 +59,7 @@ fn the_counter_wraps_without_loss() {
         see(&mut meter, (u32::MAX - 4).wrapping_add(step));
     }
     assert_eq!(meter.total().lost + meter.total().restarted, 0);
-    assert_eq!(see(&mut meter, 3), Seen::Duplicate);
+    assert_eq!(see(&mut meter, 3), SequenceStatus::Duplicate);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn every_message_doubled_by_two_ways_is_no_new_start() {
         }
     }
     for number in 970..1000 {
-        assert_eq!(see(&mut meter, number), Seen::Duplicate);
+        assert_eq!(see(&mut meter, number), SequenceStatus::Duplicate);
     }
     let expected = Tally {
         received: 1000,

@@ -1,6 +1,6 @@
 //! Which of the last numbers of one counter have come.
 
-use super::{Seen, Tally};
+use super::{SequenceStatus, Tally};
 
 /// So far behind the newest a number is known to have come or not; from farther behind, it tells of a
 /// counter that was started anew.
@@ -39,7 +39,7 @@ impl Window {
         window
     }
 
-    pub(super) fn note(&mut self, number: u32, tally: &mut Tally) -> Seen {
+    pub(super) fn note(&mut self, number: u32, tally: &mut Tally) -> SequenceStatus {
         let ahead = number.wrapping_sub(self.newest);
         let behind = self.newest.wrapping_sub(number);
         if ahead == 0 || behind < WINDOW {
@@ -52,14 +52,14 @@ impl Window {
         }
         self.advance(number, ahead);
         if ahead == 1 {
-            return Seen::Next;
+            return SequenceStatus::Next;
         }
         let lost = ahead - 1;
         tally.lost += u64::from(lost);
-        Seen::Gap { lost }
+        SequenceStatus::Gap { lost }
     }
 
-    fn note_behind(&mut self, number: u32, behind: u32, tally: &mut Tally) -> Seen {
+    fn note_behind(&mut self, number: u32, behind: u32, tally: &mut Tally) -> SequenceStatus {
         if behind >= self.known {
             // From before the first: it was not missed, and is no restart either as it is so close.
             self.known = behind + 1;
@@ -70,7 +70,7 @@ impl Window {
             // Those between it and the first are missing now.
             let between = self.missing_from(number, behind);
             tally.lost += between;
-            return Seen::Late;
+            return SequenceStatus::Late;
         }
         if !self.has(number) {
             self.mark(number);
@@ -78,7 +78,7 @@ impl Window {
             tally.received += 1;
             tally.lost = tally.lost.saturating_sub(1);
             tally.reordered += 1;
-            return Seen::Late;
+            return SequenceStatus::Late;
         }
         let follows = number == self.last_duplicate.wrapping_add(1);
         self.duplicates_in_a_row = if follows {
@@ -90,7 +90,7 @@ impl Window {
         tally.duplicated += 1;
         let long_run = self.duplicates_in_a_row >= RESTARTS_AFTER;
         if !long_run || number >= CLOSE_TO_START || behind < CLOSE_TO_START {
-            return Seen::Duplicate;
+            return SequenceStatus::Duplicate;
         }
         let wrongly = u64::from(self.duplicates_in_a_row);
         tally.duplicated = tally.duplicated.saturating_sub(wrongly);
@@ -98,10 +98,10 @@ impl Window {
         self.restart(number, tally)
     }
 
-    fn restart(&mut self, number: u32, tally: &mut Tally) -> Seen {
+    fn restart(&mut self, number: u32, tally: &mut Tally) -> SequenceStatus {
         *self = Self::beginning_with(number);
         tally.restarted += 1;
-        Seen::Restarted
+        SequenceStatus::Restarted
     }
 
     /// How many right after this one have not come, until one that has.

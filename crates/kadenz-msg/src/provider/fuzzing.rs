@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::ros1::services::talk::{Offer, Said, Talk};
+use super::ros1::services::talk::{ClientInput, ClientSession, Offer};
 use super::stream::peer_receiver;
 use super::stream::peer_set::Peer;
 use super::stream::{Broken, Read};
@@ -48,7 +48,7 @@ pub fn ros1(bytes: &[u8]) {
 
 /// What a service's client says.
 fn ros1_service(mut bytes: &[u8]) {
-    let mut talk = Talk::new(Arc::new(Offer {
+    let mut talk = ClientSession::new(Arc::new(Offer {
         service: "/A".to_owned(),
         kind: ros1::ServiceType::new("std_srvs/Empty", "*"),
         caller: "/us".into(),
@@ -57,9 +57,9 @@ fn ros1_service(mut bytes: &[u8]) {
     let mut reply = Vec::new();
     loop {
         let used = match talk.hear(bytes, &mut reply) {
-            Err(Broken) | Ok(Said::Short | Said::Last) => return,
-            Ok(Said::Header(used)) => used,
-            Ok(Said::Request(used, request)) => {
+            Err(Broken) | Ok(ClientInput::Short | ClientInput::Last) => return,
+            Ok(ClientInput::Header(used)) => used,
+            Ok(ClientInput::Request(used, request)) => {
                 assert!(request.len() <= MAX && request.len() + 4 == used);
                 used
             }
@@ -112,7 +112,7 @@ pub fn amqp(bytes: &[u8]) {
     );
 }
 
-fn read_all<T: peer_receiver::Talk>(mut talk: T, mut bytes: &[u8]) {
+fn read_all<T: peer_receiver::PeerProtocol>(mut talk: T, mut bytes: &[u8]) {
     let wanted: Vec<Pattern> = ["A", "B.*"]
         .iter()
         .flat_map(|it| Pattern::new(it))

@@ -14,12 +14,12 @@ const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// Notified when something may have come; a waker ends the wait.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
-    told: Mutex<Told>,
+    told: Mutex<Signals>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Signals {
     notified: bool,
     woken: bool,
 }

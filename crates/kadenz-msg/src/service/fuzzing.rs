@@ -14,7 +14,7 @@ pub use super::parameters::fuzzing::parameters;
 pub use super::types_on_wire::fuzzing::types_on_wire;
 
 /// A message of a stranger.
-pub(super) struct Said<'a> {
+pub(super) struct FuzzedMessage<'a> {
     /// What it is to be.
     pub(super) kind: u8,
     /// When it comes, in nanoseconds.
@@ -23,7 +23,7 @@ pub(super) struct Said<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl Said<'_> {
+impl FuzzedMessage<'_> {
     /// The bytes of a message of a type, which begins with the fingerprint.
     pub(super) fn as_message<M: Message>(&self) -> Vec<u8> {
         [&M::FINGERPRINT.0.to_be_bytes(), self.body].concat()
@@ -31,7 +31,7 @@ impl Said<'_> {
 }
 
 /// Cuts bytes into messages, one after the other in time.
-pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said<'_>> {
+pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = FuzzedMessage<'_>> {
     let mut ns = 0;
     std::iter::from_fn(move || {
         let ([kind, pause, high, low], behind) = bytes.split_first_chunk()?;
@@ -43,7 +43,7 @@ pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said<'_>> {
             255 => 3_600_000_000_000,
             pause => u64::from(pause) * 1_000_000,
         };
-        Some(Said {
+        Some(FuzzedMessage {
             kind: *kind,
             at: MonotonicTime::from_ns(ns),
             body,
@@ -134,7 +134,7 @@ pub fn messages(bytes: &[u8]) {
     }
 }
 
-fn round<M: Message + Default>(said: &Said<'_>) {
+fn round<M: Message + Default>(said: &FuzzedMessage<'_>) {
     let Ok(message) = M::decode(&said.as_message::<M>()) else {
         return;
     };

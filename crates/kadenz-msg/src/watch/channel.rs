@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::recent::{Pace, Recent};
-use super::{Heard, Spark, WatchOptions};
+use super::{HeardMessage, Spark, WatchOptions};
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 use crate::loss::Tally;
@@ -104,7 +104,7 @@ impl ChannelWatch {
         }
     }
 
-    pub(super) fn hear(&mut self, heard: &Heard) {
+    pub(super) fn hear(&mut self, heard: &HeardMessage) {
         if self.messages > 0 && self.fingerprint != heard.fingerprint {
             self.type_changes += 1;
         }

@@ -42,7 +42,7 @@ pub use turned_back::TurnedBack;
 use crate::arrival::{SenderId, Sequence};
 use crate::bus::Raw;
 use crate::channel::Channel;
-use crate::loss::{Counted, LossMeter};
+use crate::loss::{LossMeter, SenderTally};
 use crate::message::Fingerprint;
 use channel::ChannelWatch;
 
@@ -76,7 +76,7 @@ impl Default for WatchOptions {
 
 /// A message that was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
+pub struct HeardMessage {
     /// When, best by the kernel's stamp.
     pub at: MonotonicTime,
     /// The channel it was published to.
@@ -91,7 +91,7 @@ pub struct Heard {
     pub fingerprint: Option<Fingerprint>,
 }
 
-impl Heard {
+impl HeardMessage {
     /// A message of which no more is known.
     #[must_use]
     pub fn at(at: MonotonicTime, channel: Channel, bytes: usize) -> Self {
@@ -107,7 +107,7 @@ impl Heard {
 }
 
 /// Its time is the kernel's stamp where there is one.
-impl From<&Raw<'_>> for Heard {
+impl From<&Raw<'_>> for HeardMessage {
     fn from(raw: &Raw<'_>) -> Self {
         let stamps = raw.stamps();
         Self {
@@ -153,7 +153,7 @@ impl Watcher {
 
     /// Notes a message. Loss is exact where all messages of a sender are told here, on whatever
     /// channel; what is to be shown of them is another question.
-    pub fn hear(&mut self, heard: &Heard) {
+    pub fn hear(&mut self, heard: &HeardMessage) {
         if let Some(sequence) = heard.sequence {
             let channel = heard.channel.as_str();
             self.loss.note(heard.sender, sequence, channel);
@@ -197,7 +197,7 @@ impl Watcher {
     pub fn figures_with<'a>(
         &self,
         now: MonotonicTime,
-        losses: impl IntoIterator<Item = &'a Counted>,
+        losses: impl IntoIterator<Item = &'a SenderTally>,
     ) -> Vec<ChannelFigures> {
         let channel_watch = self.channels.values();
         let mut figures: Vec<_> = channel_watch
@@ -224,7 +224,7 @@ impl Watcher {
     }
 
     /// What was counted of each sender, by the messages that were heard.
-    pub fn losses(&self) -> impl Iterator<Item = &Counted> {
+    pub fn losses(&self) -> impl Iterator<Item = &SenderTally> {
         self.loss.counters()
     }
 

@@ -5,12 +5,12 @@ fn at(ms: u64) -> MonotonicTime {
     MonotonicTime::from_ns(ms * 1_000_000)
 }
 
-fn heard(name: &str, ms: u64) -> Heard {
-    Heard::at(at(ms), Channel::new(name).unwrap(), 100)
+fn heard(name: &str, ms: u64) -> HeardMessage {
+    HeardMessage::at(at(ms), Channel::new(name).unwrap(), 100)
 }
 
-fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> Heard {
-    Heard {
+fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> HeardMessage {
+    HeardMessage {
         sender: SenderId(sender),
         sequence: Some(Sequence {
             number,
@@ -26,7 +26,7 @@ fn channels_are_told_by_name_with_what_was_heard_on_each() {
     for ms in 0..10 {
         watcher.hear(&heard("B", ms * 100));
     }
-    watcher.hear(&Heard {
+    watcher.hear(&HeardMessage {
         fingerprint: Some(Fingerprint(7)),
         ..heard("A", 900)
     });
@@ -72,7 +72,7 @@ fn loss_of_a_sender_of_several_channels_is_told_of_no_single_one() {
 fn a_channel_of_several_types_is_noticed() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for fingerprint in [1, 1, 2, 1] {
-        watcher.hear(&Heard {
+        watcher.hear(&HeardMessage {
             fingerprint: Some(Fingerprint(fingerprint)),
             ..heard("A", 0)
         });

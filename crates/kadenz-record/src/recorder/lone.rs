@@ -20,7 +20,7 @@ use super::{Counters, HIGHEST, LAYOUT, used};
 /// What the writer tells the reader. Nothing here is ever reset.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Told {
+struct PublishedCounts {
     /// How many values have been recorded, told last of all.
     recorded: AtomicU64,
     min: AtomicI64,
@@ -32,7 +32,7 @@ struct Told {
 }
 
 pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
-    let told = Arc::new(Told {
+    let told = Arc::new(PublishedCounts {
         recorded: AtomicU64::new(0),
         min: AtomicI64::new(i64::MAX),
         max: AtomicI64::new(i64::MIN),
@@ -64,7 +64,7 @@ pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
 /// The writing end of a recorder that has one writing thread.
 #[derive(Debug)]
 pub struct SingleWriter {
-    told: Arc<Told>,
+    told: Arc<PublishedCounts>,
     deadline: i64,
     recorded: u64,
     min: i64,
@@ -206,7 +206,7 @@ impl Falling {
 /// The last reading of every counter.
 #[derive(Debug)]
 pub(super) struct LoneReader {
-    told: Arc<Told>,
+    told: Arc<PublishedCounts>,
     late: Box<[u64]>,
     early: Box<[u64]>,
     totals: Counts,

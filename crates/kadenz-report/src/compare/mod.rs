@@ -179,7 +179,7 @@ impl Comparison {
             .map(|place| Matched::new(runs, others, place, &metrics))
             .collect();
         let figures = matched.iter().map(Matched::carried).sum::<usize>().max(1);
-        let doubt = Doubt {
+        let doubt = ConfidenceLevels {
             interval: options.confidence,
             all: 1.0 - (1.0 - options.confidence) / figures as f64,
         };
@@ -267,7 +267,7 @@ fn metrics(percents: Vec<Percent>) -> Vec<Metric> {
 
 /// What an interval holds: of one figure, and so that those of all figures hold theirs together.
 #[derive(Clone, Copy)]
-struct Doubt {
+struct ConfidenceLevels {
     interval: f64,
     all: f64,
 }
@@ -341,7 +341,7 @@ impl<'a> Matched<'a> {
         self.theirs.iter().map(both).sum()
     }
 
-    fn compare(&self, metrics: &[Metric], doubt: Doubt) -> SeriesComparison {
+    fn compare(&self, metrics: &[Metric], doubt: ConfidenceLevels) -> SeriesComparison {
         let candidate = |theirs: &Side<'_>| {
             let estimates = self.ours.estimates.iter().zip(&theirs.estimates);
             let compared = metrics.iter().zip(estimates);
@@ -371,7 +371,7 @@ impl<'a> Matched<'a> {
             &Result<Estimate<'_>, NoInterval>,
             &Result<Estimate<'_>, NoInterval>,
         ),
-        doubt: Doubt,
+        doubt: ConfidenceLevels,
     ) -> Option<FigureComparison> {
         let baseline = metric.of(self.ours.series).ok()?;
         let candidate = metric.of(theirs.series).ok()?;

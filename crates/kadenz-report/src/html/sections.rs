@@ -65,10 +65,10 @@ const ALL: [Section; 4] = [
 ];
 
 /// A section with its documents and the labels of their runs.
-pub(super) type Told<'p> = (Section, Vec<(&'p str, Document)>);
+pub(super) type SectionDocuments<'p> = (Section, Vec<(&'p str, Document)>);
 
 /// The sections of which a run of the page says something.
-pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<Told<'p>> {
+pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<SectionDocuments<'p>> {
     let told = |section: Section| {
         let runs = page.runs.iter();
         let documents = runs.flat_map(|run| {
@@ -82,7 +82,7 @@ pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<Told<'p>> {
 }
 
 /// Writes them.
-pub(super) fn all(out: &mut Markup, page: &Page<'_>, told: &[Told<'_>]) {
+pub(super) fn all(out: &mut Markup, page: &Page<'_>, told: &[SectionDocuments<'_>]) {
     for (section, documents) in told {
         let [side, item, end] = match section.is_side {
             true => ["<div class=\"side\">", "<div>", "</div>"],

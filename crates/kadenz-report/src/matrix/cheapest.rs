@@ -9,7 +9,7 @@ use crate::verdict;
 
 /// Which of a check's two threads kept the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct DeadlinesKept {
     /// The ordinary one.
     pub ordinary: bool,
     /// The one with priority and locked memory.
@@ -18,7 +18,7 @@ pub struct Kept {
     pub held: bool,
 }
 
-impl Kept {
+impl DeadlinesKept {
     /// Absent where the check was not measured to its end, or took too few samples to say so.
     #[must_use]
     pub fn of(check: &Summary) -> Option<Self> {
@@ -74,7 +74,7 @@ impl Cheapest {
     /// the check was not measured to its end.
     #[must_use]
     pub fn of(check: &Summary, tried: &Summary, matrix: &Matrix) -> Option<Self> {
-        let seen = Kept::of(check)?;
+        let seen = DeadlinesKept::of(check)?;
         let recommended = matrix.recommendation.combination;
         let found = match matrix.recommendation.standing {
             RecommendationStanding::Keeps | RecommendationStanding::SoFar { .. } => recommended,
@@ -94,7 +94,12 @@ impl Cheapest {
     }
 }
 
-fn sentence(check: &Summary, matrix: &Matrix, seen: Kept, found: Option<Combination>) -> String {
+fn sentence(
+    check: &Summary,
+    matrix: &Matrix,
+    seen: DeadlinesKept,
+    found: Option<Combination>,
+) -> String {
     let kept = seen.combination();
     let tried = matrix.of_load(Load::Unloaded).map(|cell| cell.combination);
     let less = tried.filter(|it| kept.is_none_or(|kept| it.cost() < kept.cost()));
@@ -164,7 +169,7 @@ mod tests {
     #[test]
     fn what_kept_it_with_idle_states_held_off_has_an_i() {
         let kept = |ordinary, realtime, held| {
-            let kept = Kept {
+            let kept = DeadlinesKept {
                 ordinary,
                 realtime,
                 held,

@@ -29,7 +29,7 @@ use kadenz_record::run::model::Run;
 use kadenz_record::run::tune::Tune;
 
 pub use cell::Cell;
-pub use cheapest::{Cheapest, Kept, NOTHING_NEEDED};
+pub use cheapest::{Cheapest, DeadlinesKept, NOTHING_NEEDED};
 pub use contribution::{Bought, Contribution};
 pub use document::{beside_the_paper, document};
 pub use doubt::Ratio;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::baseline::{Baseline, Levelled, seconds};
 use super::events::Ladder;
 use super::search::{Record, search};
-use super::{Found, Point};
+use super::{FoundModes, Point};
 
 /// Points that are looked at for their interval, where none is given.
 const HEAD: usize = 1024;
@@ -71,7 +71,7 @@ impl Finder {
     }
 
     /// Takes a point. One that comes later than it can be put in order is left out and counted
-    /// ([`Found::overtaken`]).
+    /// ([`FoundModes::overtaken`]).
     pub fn take(&mut self, point: Point) {
         self.count += 1;
         if let Some(earliest) = self.order.take(point) {
@@ -95,7 +95,7 @@ impl Finder {
 
     /// Searches what was taken.
     #[must_use]
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> FoundModes {
         while let Some(point) = self.order.give() {
             self.take_next(point);
         }
@@ -103,11 +103,11 @@ impl Finder {
             self.begin();
         }
         let first_ns = self.first_ns.unwrap_or(self.last_ns);
-        let mut found = Found {
+        let mut found = FoundModes {
             count: self.count - self.order.overtaken(),
             overtaken: self.order.overtaken(),
             span_s: seconds(self.last_ns.saturating_sub(first_ns)),
-            ..Found::default()
+            ..FoundModes::default()
         };
         let Some(stage) = self.stage else {
             return found;

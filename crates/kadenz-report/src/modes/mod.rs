@@ -149,7 +149,7 @@ pub struct SeriesModes {
 
 /// What was found in a stream of points.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct FoundModes {
     /// Points taken, without those that came too late.
     pub count: u64,
     /// Points that came too late: later ones than [`Finder`] can hold back had been taken before.

@@ -9,7 +9,7 @@ use kadenz_record::samples::reader::SamplesFile;
 use thiserror::Error;
 
 use super::{IntervalPoint, SummariseError, Summary, SummaryOptions};
-use crate::modes::{Finder, Found, Point, SeriesModes, Shape, Shaper, Source, Timing};
+use crate::modes::{Finder, FoundModes, Point, SeriesModes, Shape, Shaper, Source, Timing};
 use crate::numbers;
 
 /// Why a run could not be searched for modes.
@@ -136,7 +136,12 @@ impl Reading<'_> {
     }
 }
 
-fn modes(series: &Series, source: Source, found: Found, mut notes: Vec<String>) -> SeriesModes {
+fn modes(
+    series: &Series,
+    source: Source,
+    found: FoundModes,
+    mut notes: Vec<String>,
+) -> SeriesModes {
     if found.overtaken > 0 {
         let (count, were) = match found.overtaken {
             1 => ("1 sample".to_owned(), "was"),
@@ -158,7 +163,7 @@ fn modes(series: &Series, source: Source, found: Found, mut notes: Vec<String>) 
     }
 }
 
-fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Found {
+fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> FoundModes {
     let mut finder = Finder::new(series.expected_interval_ns);
     notes.extend(each_point(file, series, &mut |point| finder.take(point)));
     finder.finish()
@@ -211,7 +216,7 @@ fn each_point(mut file: SamplesFile, series: &Series, take: &mut impl FnMut(Poin
     notes
 }
 
-fn of_intervals(intervals: &[IntervalPoint]) -> Found {
+fn of_intervals(intervals: &[IntervalPoint]) -> FoundModes {
     let mut finder = Finder::new(None);
     for point in intervals.iter().filter(|it| it.count > 0) {
         finder.take(Point {
@@ -229,9 +234,9 @@ mod tests {
     #[test]
     fn what_came_too_late_is_noted() {
         let notes = |overtaken| {
-            let found = Found {
+            let found = FoundModes {
                 overtaken,
-                ..Found::default()
+                ..FoundModes::default()
             };
             modes(&Series::default(), Source::Samples, found, Vec::new()).notes
         };

@@ -23,7 +23,7 @@ use crate::tuning::{CpuSet, Measure, Note};
 pub struct Awake {
     stop: Arc<AtomicBool>,
     spinners: Vec<JoinHandle<()>>,
-    _latency: Option<dma_latency::Held>,
+    _latency: Option<dma_latency::LatencyRequest>,
 }
 
 /// Spins between two looks at the flag: some microseconds.

@@ -14,7 +14,7 @@ use crate::os::linux::launch::Step;
 use crate::os::linux::memory::has_file_capabilities;
 use crate::os::linux::sched::memory_lock_limit_of;
 use crate::os::linux::signals::Mask;
-use crate::os::linux::trace::{CallError, Held};
+use crate::os::linux::trace::{CallError, HeldProcess};
 use crate::tuning::linux::rights::{Rights, effective_capabilities};
 use crate::tuning::linux::{kernel_says, memory};
 use crate::tuning::{Measure, Note};
@@ -83,12 +83,12 @@ pub(super) fn lock(
     traced: Option<Step>,
     mask: Mask,
     rights: &Rights,
-) -> (Measure, Option<Held>) {
+) -> (Measure, Option<HeldProcess>) {
     let traced = traced.map_or(Err(libc::EPERM), Step::outcome);
     let held = match (may_be_held, traced) {
         (Err(why), _) => return (refused(not_held(why)), None),
         (Ok(()), Err(errno)) => return (refused(not_traced(errno)), None),
-        (Ok(()), Ok(())) => Held::at_exec(pid, mask),
+        (Ok(()), Ok(())) => HeldProcess::at_exec(pid, mask),
     };
     let Some(mut held) = held else {
         return (refused(call_note(CallError::Ended)), None);
@@ -103,7 +103,7 @@ pub(super) fn lock(
     (measure, Some(held))
 }
 
-fn lock_held(pid: u32, held: &mut Held, rights: &Rights) -> Result<u64, Note> {
+fn lock_held(pid: u32, held: &mut HeldProcess, rights: &Rights) -> Result<u64, Note> {
     let status = |field: &str| status_field(pid, field);
     let capabilities = effective_capabilities(&format!("CapEff:{}", status("CapEff:")));
     // A capability of a user namespace does not count here.

@@ -23,7 +23,7 @@ pub struct Cable {
     near: String,
     /// The kernel's number of that end.
     number: u32,
-    maker: Maker,
+    maker: MakerProcess,
 }
 
 /// Why there is no cable.
@@ -73,7 +73,7 @@ impl Cable {
             let near = near.to_owned();
             move |source| CableError { what, near, source }
         };
-        let maker = Maker::this().map_err(failed("make"))?;
+        let maker = MakerProcess::this().map_err(failed("make"))?;
         link::create_veth(near, far).map_err(failed("make"))?;
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let number = link::number_of(near).ok_or_else(gone);
@@ -136,7 +136,7 @@ impl Drop for Cable {
 
 /// Which process made a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Maker {
+struct MakerProcess {
     pid: u32,
     /// When it started, in clock ticks since boot: numbers are used again.
     start: u64,
@@ -144,7 +144,7 @@ struct Maker {
     namespace: u64,
 }
 
-impl Maker {
+impl MakerProcess {
     fn this() -> io::Result<Self> {
         let stat = std::fs::read_to_string("/proc/self/stat")?;
         let strange = || io::Error::other("/proc/self/stat is strange");
@@ -201,7 +201,7 @@ pub struct Abandoned {
 struct End {
     number: u32,
     name: String,
-    maker: Maker,
+    maker: MakerProcess,
 }
 
 /// Every cable of the calling thread's network.
@@ -210,7 +210,7 @@ fn all() -> io::Result<Vec<End>> {
         Some(End {
             number: it.number,
             name: it.name,
-            maker: Maker::parse(&it.alias)?,
+            maker: MakerProcess::parse(&it.alias)?,
         })
     };
     Ok(link::aliases()?.into_iter().filter_map(end).collect())
@@ -218,7 +218,7 @@ fn all() -> io::Result<Vec<End>> {
 
 /// Those whose process has ended.
 fn left() -> io::Result<Vec<End>> {
-    let here = Maker::this()?.namespace;
+    let here = MakerProcess::this()?.namespace;
     let is_left = |it: &End| it.maker.namespace == here && !it.maker.lives();
     Ok(all()?.into_iter().filter(is_left).collect())
 }
@@ -249,7 +249,7 @@ pub fn restore() -> Result<Vec<String>, CableError> {
     for End {
         number,
         name,
-        maker: Maker { pid, .. },
+        maker: MakerProcess { pid, .. },
     } in left().map_err(failed("look for", "any"))?
     {
         link::delete(number).map_err(failed("take away", &name))?;
@@ -263,7 +263,9 @@ pub fn restore() -> Result<Vec<String>, CableError> {
 /// Takes away every cable that this process made in the calling thread's network, for a program that is
 /// about to end without dropping them. What it does not find is gone.
 pub fn remove_own() {
-    let Ok(this) = Maker::this() else { return };
+    let Ok(this) = MakerProcess::this() else {
+        return;
+    };
     for end in all().unwrap_or_default() {
         if end.maker == this {
             let _ = link::delete(end.number);
@@ -291,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
-        let this = Maker::this().unwrap();
-        assert_eq!(Maker::parse(&this.mark()), Some(this));
+        let this = MakerProcess::this().unwrap();
+        assert_eq!(MakerProcess::parse(&this.mark()), Some(this));
         assert!(this.lives());
         for alias in [
             "",
@@ -301,24 +303,24 @@ mod tests {
             "kadenz 1 2 3 4",
             "uplink to 1 2 3",
         ] {
-            assert_eq!(Maker::parse(alias), None, "{alias}");
+            assert_eq!(MakerProcess::parse(alias), None, "{alias}");
         }
     }
 
     #[test]
     fn a_process_that_cannot_be_looked_at_lives_as_long_as_one_has_its_number() {
-        let this = Maker::this().unwrap();
+        let this = MakerProcess::this().unwrap();
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
         assert!(this.lives_by(Some(&stat), || panic!("it was seen")));
         assert!(this.lives_by(None, || true));
         assert!(!this.lives_by(None, || false));
-        let later = Maker { start: 1, ..this };
+        let later = MakerProcess { start: 1, ..this };
         assert!(
             !later.lives_by(Some(&stat), || true),
             "its number is another's"
         );
         // No system gives such a number.
-        let never = Maker {
+        let never = MakerProcess {
             pid: 4_000_000_000,
             ..this
         };
@@ -353,9 +355,9 @@ mod tests {
     #[test]
     fn cables_of_dead_processes_are_taken_away_and_others_are_not() {
         alone("cables of dead processes", || {
-            let this = Maker::this().unwrap();
-            let dead = Maker { start: 1, ..this };
-            let elsewhere = Maker {
+            let this = MakerProcess::this().unwrap();
+            let dead = MakerProcess { start: 1, ..this };
+            let elsewhere = MakerProcess {
                 namespace: 1,
                 ..dead
             };

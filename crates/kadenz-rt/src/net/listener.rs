@@ -111,18 +111,18 @@ pub fn is_exhausted(error: &io::Error) -> bool {
 #[derive(Debug)]
 pub struct Connections {
     limit: usize,
-    held: Vec<Weak<Held>>,
+    held: Vec<Weak<HeldConnection>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldConnection {
     stream: TcpStream,
     has_asked: AtomicBool,
 }
 
 /// One of [`Connections`], until this is dropped. Its thread holds it.
 #[derive(Debug)]
-pub struct Connected(Arc<Held>);
+pub struct Connected(Arc<HeldConnection>);
 
 impl Connected {
     /// It has asked for what the server is there for, and keeps its place from now on.
@@ -146,14 +146,14 @@ impl Connections {
     pub fn admit(&mut self, stream: &TcpStream) -> Option<Connected> {
         self.held.retain(|it| it.strong_count() > 0);
         if self.held.len() >= self.limit {
-            let is_silent = |it: &Weak<Held>| {
+            let is_silent = |it: &Weak<HeldConnection>| {
                 let held = it.upgrade();
                 held.is_none_or(|it| !it.has_asked.load(Ordering::Relaxed))
             };
             let silent = self.held.iter().position(is_silent)?;
             shut_down(&self.held.remove(silent));
         }
-        let held = Arc::new(Held {
+        let held = Arc::new(HeldConnection {
             stream: stream.try_clone().ok()?,
             has_asked: AtomicBool::new(false),
         });
@@ -167,7 +167,7 @@ impl Connections {
     }
 }
 
-fn shut_down(held: &Weak<Held>) {
+fn shut_down(held: &Weak<HeldConnection>) {
     if let Some(held) = held.upgrade() {
         // Where it fails, the peer has gone.
         let _ = held.stream.shutdown(Shutdown::Both);

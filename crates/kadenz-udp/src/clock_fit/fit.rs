@@ -38,11 +38,11 @@ impl Default for Options {
 
 /// Memory for one window of a [`ClockFit`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FitSlot(Option<Kept>);
+pub struct FitSlot(Option<BestExchange>);
 
 /// The best exchange of a window. Times and offsets are less those of the first exchange.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct BestExchange {
     window: u64,
     on_the_way_ns: u64,
     ceiling: Limit,
@@ -140,7 +140,7 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
             device_ns: exchange.device.received_ns,
         });
         let since = exchange.sent_ns.saturating_sub(origin.controller_ns);
-        let kept = Kept {
+        let kept = BestExchange {
             window: since / self.options.window_ns.max(1),
             on_the_way_ns,
             ceiling: self.ceiling(origin, exchange).ok_or(Implausible)?,
@@ -195,7 +195,7 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         self.newest = 0;
     }
 
-    fn keep(&mut self, kept: Kept) {
+    fn keep(&mut self, kept: BestExchange) {
         let slots = self.slots.as_mut();
         let count = u64::try_from(slots.len()).unwrap_or(u64::MAX);
         let at = kept.window.checked_rem(count).unwrap_or(0);
@@ -230,10 +230,10 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
     }
 
     /// The windows that are not too old for the ring.
-    fn kept(&self) -> impl Iterator<Item = Kept> + '_ {
+    fn kept(&self) -> impl Iterator<Item = BestExchange> + '_ {
         let slots = self.slots.as_ref();
         let count = u64::try_from(slots.len()).unwrap_or(u64::MAX);
-        let recent = move |it: &Kept| self.newest - it.window < count;
+        let recent = move |it: &BestExchange| self.newest - it.window < count;
         slots.iter().filter_map(|slot| slot.0).filter(recent)
     }
 }

@@ -121,7 +121,7 @@ impl Cookies {
 
 /// What the server said to a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum HandshakeEvent {
     /// Nothing to this run.
     Nothing,
     /// It wants to hear a hello: send [`Introduction::hello`].
@@ -198,22 +198,22 @@ impl Introduction {
     }
 
     /// What a datagram of the server says.
-    pub fn heard(&mut self, datagram: &[u8]) -> Heard {
+    pub fn heard(&mut self, datagram: &[u8]) -> HandshakeEvent {
         let Ok(packet) = Packet::open(datagram, self.token.as_ref()) else {
-            return Heard::Nothing;
+            return HandshakeEvent::Nothing;
         };
         if packet.run() != self.run {
-            return Heard::Nothing;
+            return HandshakeEvent::Nothing;
         }
         match packet.kind() {
             Kind::Cookie => {
                 self.cookie = packet.stamp();
-                Heard::AskedAgain
+                HandshakeEvent::AskedAgain
             }
-            Kind::Welcome => Heard::Welcome,
-            Kind::Refused => Heard::Refused,
-            Kind::BatchKept => Heard::Kept(packet.sequence()),
-            _ => Heard::Nothing,
+            Kind::Welcome => HandshakeEvent::Welcome,
+            Kind::Refused => HandshakeEvent::Refused,
+            Kind::BatchKept => HandshakeEvent::Kept(packet.sequence()),
+            _ => HandshakeEvent::Nothing,
         }
     }
 }

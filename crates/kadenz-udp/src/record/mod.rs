@@ -28,5 +28,5 @@ mod measurement;
 
 pub use batch::{Batch, BatchTracker, Measurements};
 pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
-pub use handshake::{Cookies, Heard, Introduction, ServerReply, server_reply};
+pub use handshake::{Cookies, HandshakeEvent, Introduction, ServerReply, server_reply};
 pub use measurement::{Measurement, Outcome};

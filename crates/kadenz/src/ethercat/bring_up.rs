@@ -13,7 +13,7 @@ use kadenz_ethercat::main_device::configure;
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
-use kadenz_ethercat::main_device::expected::{Expected, Found};
+use kadenz_ethercat::main_device::expected::{Expected, FoundDevices};
 use kadenz_ethercat::main_device::from_esi::{self, Matched};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
@@ -119,8 +119,9 @@ impl<'p, 'a> Attempts<'p, 'a> {
         let work = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
             configure(registers, devices, plan)
         };
-        let complete =
-            |segment: &mut dyn Exchange| expected.bring_up(segment, Found::ensure_complete, work);
+        let complete = |segment: &mut dyn Exchange| {
+            expected.bring_up(segment, FoundDevices::ensure_complete, work)
+        };
         let error = match retry(segment, within, complete, again) {
             Ok(done) => {
                 if self.is_told.get() {
@@ -136,7 +137,7 @@ impl<'p, 'a> Attempts<'p, 'a> {
         }
         let mut without = None;
         let partly = |segment: &mut dyn Exchange| {
-            let accept = |found: &Found| {
+            let accept = |found: &FoundDevices| {
                 without = (!found.missing.is_empty()).then(|| found.named_missing());
                 found.ensure_told_apart()
             };

@@ -22,7 +22,7 @@ pub(super) struct ControlSocket {
         reason = "who asks for it needs a socket, which is of Linux"
     )
 )]
-pub(super) struct Told<'t> {
+pub(super) struct ControlContext<'t> {
     pub(super) device_table: &'t DeviceTable,
     pub(super) notices: &'t Notices,
     pub(super) threads: &'t LoopThreads,
@@ -36,7 +36,7 @@ mod linux {
 
     use kadenz_ethercat::running_loop::control_socket::ServerContext;
 
-    use super::{ControlSocket, StopHandle, Told};
+    use super::{ControlContext, ControlSocket, StopHandle};
 
     impl ControlSocket {
         /// The loop's name, where others can reach it.
@@ -69,7 +69,7 @@ mod linux {
         }
 
         /// Answers until the threads are to end.
-        pub(in super::super) fn serve(&self, told: &Told<'_>) {
+        pub(in super::super) fn serve(&self, told: &ControlContext<'_>) {
             let Some(server) = &self.server else { return };
             let threads = told.threads;
             let context = ServerContext {
@@ -111,5 +111,5 @@ impl ControlSocket {
         (work(), None)
     }
 
-    pub(super) fn serve(&self, _: &Told<'_>) {}
+    pub(super) fn serve(&self, _: &ControlContext<'_>) {}
 }

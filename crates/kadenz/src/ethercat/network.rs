@@ -25,7 +25,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 
 use super::bring_up::{Configured, Mapped};
 use super::builder::{Connection, NetworkBuilder, Plan};
-use super::control_socket::Told;
+use super::control_socket::ControlContext;
 use super::device::{Device, listed};
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
 use super::event::NetworkEvent;
@@ -457,7 +457,7 @@ impl Beside<'_> {
         } = self.plan;
         let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
         let outcome = network_loop.outcome();
-        let told = Told {
+        let told = ControlContext {
             device_table: &device_table,
             notices: &notices,
             threads: &threads,

@@ -10,7 +10,7 @@ use super::super::SourceError;
 use super::super::network::transient;
 use super::flow::Flow;
 use crate::wire::rtp::rtcp;
-use crate::wire::rtsp::Granted;
+use crate::wire::rtsp::GrantedTransport;
 use crate::wire::url::CameraUrl;
 
 /// Datagrams that one call takes.
@@ -95,7 +95,7 @@ impl Datagrams {
     }
 
     /// The camera is ready to send. A packet to each of its ports opens the way back through a router or a firewall.
-    pub(super) fn meet(&mut self, granted: &Granted, our_ssrc: u32) {
+    pub(super) fn meet(&mut self, granted: &GrantedTransport, our_ssrc: u32) {
         (self.source, self.ports) = (granted.source, granted.server_ports);
         if let Some((port, _)) = self.ports {
             // An empty packet of RTP of a type that is never used (RFC 6263, section 4.6 ff.).

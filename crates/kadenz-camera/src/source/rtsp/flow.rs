@@ -5,9 +5,9 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use crate::wire::Coding;
-use crate::wire::rtp::rtcp::{Reports, Said, said};
+use crate::wire::rtp::rtcp::{Reports, RtcpPacket, said};
 use crate::wire::rtp::{Packet, Reorder, ReorderCounts, ReorderLimits, is_rtcp};
-use crate::wire::rtsp::{Granted, Transport};
+use crate::wire::rtsp::{GrantedTransport, Transport};
 use crate::wire::sdp::Video;
 use crate::wire::video::{Depacketizer, Encoded};
 
@@ -16,7 +16,7 @@ use crate::wire::video::{Depacketizer, Encoded};
 pub(super) struct Flow {
     coding: Coding,
     payload_type: u8,
-    granted: Granted,
+    granted: GrantedTransport,
     our_ssrc: u32,
     reorder: Reorder,
     depacketizer: Depacketizer,
@@ -31,7 +31,7 @@ pub(super) struct Flow {
 impl Flow {
     pub(super) fn new(
         video: &Video,
-        granted: Granted,
+        granted: GrantedTransport,
         our_ssrc: u32,
         reordering: Duration,
         now: MonotonicTime,
@@ -115,14 +115,14 @@ impl Flow {
         let is_theirs = |ssrc| counts.received == 0 || ssrc == theirs;
         for it in said(bytes) {
             match it {
-                Said::Report {
+                RtcpPacket::Report {
                     ssrc,
                     ntp,
                     timestamp,
                 } if is_theirs(ssrc) => {
                     self.reports.heard(ntp, timestamp, arrival);
                 }
-                Said::Goodbye { ssrc } if is_theirs(ssrc) => self.goodbye = Some(arrival),
+                RtcpPacket::Goodbye { ssrc } if is_theirs(ssrc) => self.goodbye = Some(arrival),
                 _ => {}
             }
         }

@@ -19,7 +19,7 @@ const GOODBYE: u8 = 203;
 
 /// What a packet of RTCP says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum RtcpPacket {
     /// What time it was at the sender when its stream's clock showed what.
     Report {
         /// Who says it.
@@ -37,7 +37,7 @@ pub enum Said {
 }
 
 /// Takes a compound packet apart; what is neither report nor goodbye, and what is broken, is left out.
-pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said> {
+pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = RtcpPacket> {
     std::iter::from_fn(move || {
         let (header, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::from(u16::from_be_bytes([header[2], header[3]])) * 4;
@@ -52,12 +52,12 @@ pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = Said> {
         };
         let ssrc = word(0)?;
         match kind {
-            SENDER_REPORT => Some(Said::Report {
+            SENDER_REPORT => Some(RtcpPacket::Report {
                 ssrc,
                 ntp: u64::from(word(1)?) << 32 | u64::from(word(2)?),
                 timestamp: word(3)?,
             }),
-            GOODBYE => Some(Said::Goodbye { ssrc }),
+            GOODBYE => Some(RtcpPacket::Goodbye { ssrc }),
             _ => None,
         }
     })
@@ -220,14 +220,14 @@ mod tests {
         let mut bytes = sender_report(7, 1 << 63 | 5, 9);
         bytes.extend_from_slice(&description(7));
         bytes.extend_from_slice(&[0x81, GOODBYE, 0, 1, 0, 0, 0, 7, 0x81, GOODBYE, 0, 9, 0]);
-        let report = Said::Report {
+        let report = RtcpPacket::Report {
             ssrc: 7,
             ntp: 1 << 63 | 5,
             timestamp: 9,
         };
         assert_eq!(
             said(&bytes).collect::<Vec<_>>(),
-            [report, Said::Goodbye { ssrc: 7 }]
+            [report, RtcpPacket::Goodbye { ssrc: 7 }]
         );
         assert_eq!(said(&[0; 40]).count(), 0);
     }

@@ -9,7 +9,7 @@ use super::super::head::{Head, parameter};
 use super::super::sdp::{SdpError, Video};
 use super::super::url::CameraUrl;
 use super::message;
-use super::transport::{Granted, Transport};
+use super::transport::{GrantedTransport, Transport};
 
 /// What a session lasts without a sign of life where the camera does not say (RFC 2326, section 12.37).
 const DEFAULT_SESSION: Duration = Duration::from_secs(60);
@@ -55,7 +55,7 @@ pub enum RtspEvent {
     /// The camera sends elsewhere: a URL, or a path.
     Redirected(String),
     /// The stream is set up; packets may come from now on.
-    SetUp(Granted),
+    SetUp(GrantedTransport),
     /// The camera says that it plays.
     Playing,
 }
@@ -302,7 +302,7 @@ impl Client {
             }
             Method::SetUp => {
                 let asked = self.transport;
-                let granted = Granted::of_answer(head.field("Transport"), asked);
+                let granted = GrantedTransport::of_answer(head.field("Transport"), asked);
                 let granted = granted.ok_or(RtspError::Transport(asked))?;
                 self.transport = granted.transport;
                 self.begin_session(head);

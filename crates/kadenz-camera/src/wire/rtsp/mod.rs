@@ -10,4 +10,4 @@ mod transport;
 
 pub use client::{Client, RtspError, RtspEvent};
 pub use message::{MAX_BODY, Message, MessageError, MessageReader, answer, request};
-pub use transport::{Granted, Transport};
+pub use transport::{GrantedTransport, Transport};

@@ -39,7 +39,7 @@ impl fmt::Display for Transport {
 
 /// What a camera granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Granted {
+pub struct GrantedTransport {
     /// How it sends.
     pub transport: Transport,
     /// The channels of RTP and RTCP over TCP. Cameras take others than were asked for.
@@ -50,7 +50,7 @@ pub struct Granted {
     pub source: Option<IpAddr>,
 }
 
-impl Granted {
+impl GrantedTransport {
     /// Reads the answer; what is missing is as it was asked for. `None` where the camera takes another transport
     /// than was asked for, and it is not TCP.
     pub(super) fn of_answer(value: Option<&str>, asked: Transport) -> Option<Self> {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn answers_of_cameras_are_understood() {
-        let granted = |value, asked| Granted::of_answer(value, asked);
+        let granted = |value, asked| GrantedTransport::of_answer(value, asked);
         let channels = |value| granted(Some(value), Transport::Tcp).map(|it| it.channels);
         assert_eq!(
             channels("RTP/AVP/TCP;ssrc=22345684;interleaved=0-1"),
@@ -115,7 +115,7 @@ mod tests {
             Some("RTP/AVP/UDP;unicast;source=10.0.0.7;client_port=4-5;server_port=6970-6971"),
             Transport::Udp,
         );
-        let expected = Granted {
+        let expected = GrantedTransport {
             transport: Transport::Udp,
             channels: (0, 1),
             server_ports: Some((6970, 6971)),

@@ -14,7 +14,7 @@ use kadenz::record::run::camera::{AGE, END_TO_END};
 use kadenz::report::numbers;
 
 use super::ReaderOption;
-use crate::commands::outcome::{self, Telling};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
@@ -235,8 +235,8 @@ pub(super) fn take(
         let mut progress = Progress::new("taking frames", Some(plan.duration));
         experiment(cameras, &plan, &measuring, &stop, &mut progress)?;
     }
-    outcome::tell(&Telling {
+    outcome::tell(&OutcomeOptions {
         deciding: Some(&[AGE, END_TO_END]),
-        ..Telling::of(&folder, measure)
+        ..OutcomeOptions::of(&folder, measure)
     })
 }

@@ -22,7 +22,7 @@ use kadenz::rt::beat::Rate;
 use kadenz::rt::tuning::Policy;
 
 use super::cheapest;
-use super::outcome::{self, Telling};
+use super::outcome::{self, OutcomeOptions};
 use super::udp::PathOption;
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::{self, Outcome};
@@ -145,12 +145,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else {
         cheapest::find(&plan, options.rate, &stop)?
     };
-    outcome::tell(&Telling {
+    outcome::tell(&OutcomeOptions {
         report: true,
         deciding: Some(&[REALTIME, RESPONSE, AGE]),
         also: &also,
         cheapest: cheapest.as_ref(),
-        ..Telling::of(&plan.measuring.session.out, &options.measure)
+        ..OutcomeOptions::of(&plan.measuring.session.out, &options.measure)
     })
 }
 

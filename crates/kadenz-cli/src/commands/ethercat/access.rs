@@ -8,7 +8,7 @@ use kadenz::ethercat::main_device::survey::Surveyed;
 use kadenz::ethercat::running_loop::control_socket::LoopExchange;
 use kadenz::ethercat::wire::Position;
 
-use super::device::{Device, Which};
+use super::device::{Device, DeviceSelector};
 #[cfg(target_os = "linux")]
 use super::running_loop::RunningLoop;
 use super::segment::{Segment, SegmentOrLoop};
@@ -41,14 +41,14 @@ impl DeviceAccess {
     }
 
     /// The devices that are meant.
-    pub(super) fn among(&mut self, which: &Which) -> anyhow::Result<Vec<Device>> {
+    pub(super) fn among(&mut self, which: &DeviceSelector) -> anyhow::Result<Vec<Device>> {
         let all = self.devices()?;
         let places = which.among(all.iter().cloned())?;
         Ok(places.into_iter().map(|it| all[it].clone()).collect())
     }
 
     /// The one device that is meant.
-    pub(super) fn one(&mut self, which: &Which) -> anyhow::Result<Device> {
+    pub(super) fn one(&mut self, which: &DeviceSelector) -> anyhow::Result<Device> {
         let mut all = self.devices()?;
         let place = which.one_among(all.iter().cloned())?;
         Ok(all.swap_remove(place))
@@ -86,7 +86,7 @@ impl DeviceAccess {
     }
 
     /// A device and its SII, as [`sub_devices`](Self::sub_devices).
-    pub(super) fn sii(&mut self, which: &Which) -> anyhow::Result<(Device, Vec<u8>)> {
+    pub(super) fn sii(&mut self, which: &DeviceSelector) -> anyhow::Result<(Device, Vec<u8>)> {
         match self {
             Self::Segment(segment) => {
                 let mut met = segment.survey()?;

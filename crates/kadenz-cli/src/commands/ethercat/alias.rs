@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::access::DeviceAccess;
-use super::device::{Device, Which, weigh, whose};
+use super::device::{Device, DeviceSelector, weigh, whose};
 use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
@@ -33,7 +33,7 @@ Examples:
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Its alias, 1 to 65535; 0 takes away the one that it has
     #[arg(value_name = "ALIAS", value_parser = number)]

@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::access::DeviceAccess;
 use super::device::Device;
 #[cfg(target_os = "linux")]
-use super::device::Which;
+use super::device::DeviceSelector;
 use super::segment::{Segment, SegmentOrLoop};
 use crate::output::{self, Outcome};
 
@@ -174,12 +174,12 @@ fn measure(
 /// The clocks as they are set. A running loop is not measured: that would latch times under its own measurement.
 #[cfg(target_os = "linux")]
 fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
-    let devices = access.among(&Which::All)?;
+    let devices = access.among(&DeviceSelector::All)?;
     let mut all = Vec::with_capacity(devices.len());
     let mut silent = None;
     for device in devices {
         let found = access.ask(&device, find)?;
-        if found == Found::Silence {
+        if found == DeviceClock::Silence {
             output::note(&format!("{} does not answer", device.label()));
             silent = silent.or(Some(all.len()));
         }
@@ -205,7 +205,7 @@ fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
 /// What a device has of a clock.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum DeviceClock {
     /// The device does not answer.
     Silence,
     /// None, or its features say one whose registers do not answer.
@@ -215,17 +215,17 @@ enum Found {
 }
 
 #[cfg(target_os = "linux")]
-fn find(registers: &mut Registers<'_>, target: Target) -> Result<Found, ExchangeError> {
+fn find(registers: &mut Registers<'_>, target: Target) -> Result<DeviceClock, ExchangeError> {
     let Some(features) = read(registers, target, FEATURES)?.map(u16::from_le_bytes) else {
-        return Ok(Found::Silence);
+        return Ok(DeviceClock::Silence);
     };
     let is_there = read::<4>(registers, target, DC_SYSTEM_TIME)?.is_some();
     Ok(
         match (features & features::DC, features & features::DC_64) {
-            (0, _) => Found::NoClock,
-            _ if !is_there => Found::NoClock,
-            (_, 0) => Found::Clock(32),
-            _ => Found::Clock(64),
+            (0, _) => DeviceClock::NoClock,
+            _ if !is_there => DeviceClock::NoClock,
+            (_, 0) => DeviceClock::Clock(32),
+            _ => DeviceClock::Clock(64),
         },
     )
 }
@@ -235,7 +235,7 @@ fn set(
     registers: &mut Registers<'_>,
     target: Target,
     device: Device,
-    found: Found,
+    found: DeviceClock,
 ) -> Result<ClockStatus, ExchangeError> {
     let mut status = ClockStatus {
         device,
@@ -248,7 +248,7 @@ fn set(
         offset_ns: None,
         difference_ns: None,
     };
-    if let Found::Clock(bits) = found {
+    if let DeviceClock::Clock(bits) = found {
         status.bits = Some(bits);
         status.delay_ns = read(registers, target, DC_DELAY)?.map(u32::from_le_bytes);
         status.offset_ns = offset(registers, target, bits)?;

@@ -14,14 +14,14 @@ use crate::output;
 
 /// Names a SubDevice: by its position from 0, its name, its alias (`alias:7`), or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum DeviceSelector {
     All,
     Position(u16),
     Alias(u16),
     Name(String),
 }
 
-impl FromStr for Which {
+impl FromStr for DeviceSelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -119,7 +119,7 @@ pub(super) fn whose(device: &SubDevice) -> String {
     Device::from(device).label()
 }
 
-impl Which {
+impl DeviceSelector {
     /// Where those that are meant stand among all devices.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl Which {
     }
 }
 
-impl std::fmt::Display for Which {
+impl std::fmt::Display for DeviceSelector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::All => f.write_str("all"),
@@ -224,15 +224,18 @@ mod tests {
 
     #[test]
     fn a_device_is_a_position_a_name_or_an_alias() {
-        assert_eq!("4".parse(), Ok(Which::Position(4)));
+        assert_eq!("4".parse(), Ok(DeviceSelector::Position(4)));
         for all in ["all", "All"] {
-            assert_eq!(all.parse(), Ok(Which::All));
+            assert_eq!(all.parse(), Ok(DeviceSelector::All));
         }
-        assert_eq!("ALIAS:7".parse(), Ok(Which::Alias(7)));
-        assert_eq!("alias:0x10".parse(), Ok(Which::Alias(16)));
-        assert_eq!("left knee".parse(), Ok(Which::Name("left knee".to_owned())));
+        assert_eq!("ALIAS:7".parse(), Ok(DeviceSelector::Alias(7)));
+        assert_eq!("alias:0x10".parse(), Ok(DeviceSelector::Alias(16)));
+        assert_eq!(
+            "left knee".parse(),
+            Ok(DeviceSelector::Name("left knee".to_owned()))
+        );
         for text in ["", "70000", "alias:x"] {
-            assert!(text.parse::<Which>().is_err(), "{text}");
+            assert!(text.parse::<DeviceSelector>().is_err(), "{text}");
         }
     }
 }

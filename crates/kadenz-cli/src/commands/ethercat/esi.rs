@@ -9,7 +9,7 @@ use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
 use super::access::DeviceAccess;
-use super::device::{Which, whose};
+use super::device::{DeviceSelector, whose};
 use super::segment::SegmentOrLoop;
 use crate::output;
 
@@ -77,14 +77,14 @@ pub(crate) struct ModesOption {
 /// PDOs for a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChosenPdos {
-    device: Which,
+    device: DeviceSelector,
     pdos: Vec<u16>,
 }
 
 /// An operation mode for a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ChosenMode {
-    device: Which,
+    device: DeviceSelector,
     mode: String,
 }
 
@@ -199,7 +199,7 @@ impl EsiOption {
 
 /// Applies a choice to the devices that are meant.
 fn apply(
-    which: &Which,
+    which: &DeviceSelector,
     choice: &Choice,
     devices: &[&SubDevice],
     matched: &mut Matched,
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_choice_is_a_device_and_what_it_is_to_have() {
         let of = |text: &str| text.parse::<ChosenPdos>();
-        let device = Which::Name("left knee".to_owned());
+        let device = DeviceSelector::Name("left knee".to_owned());
         let pdos = vec![0x1601, 0x1A00];
         assert_eq!(
             of("left knee=0x1601, 0x1a00"),
@@ -231,7 +231,7 @@ mod tests {
         let chosen: ChosenMode = "8=DC = fixed".parse().unwrap();
         assert_eq!(
             (chosen.device, chosen.mode.as_str()),
-            (Which::Position(8), "DC = fixed")
+            (DeviceSelector::Position(8), "DC = fixed")
         );
         assert!("8".parse::<ChosenMode>().is_err());
     }

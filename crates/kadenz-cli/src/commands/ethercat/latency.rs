@@ -45,7 +45,7 @@ pub(crate) struct Options {
 
     /// Which loop [default: each, also with devices that are woken by SYNC0]
     #[arg(long, value_name = "MODE")]
-    mode: Option<Which>,
+    mode: Option<LoopVariant>,
 
     /// Cycles of each loop; an event comes about every ten
     #[arg(long, value_name = "N", default_value_t = Experiment::paper().cycles,
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum LoopVariant {
     /// Takes in the cycle before, computes, and sends at once
     Pipelined,
     /// Sends, waits for the answers, and computes
@@ -67,7 +67,7 @@ enum Which {
 /// A loop, and the devices that it moves.
 struct Row {
     name: &'static str,
-    mode: Option<Which>,
+    mode: Option<LoopVariant>,
     experiment: Experiment,
 }
 
@@ -188,11 +188,15 @@ fn rows(cycles: u64) -> [Row; 5] {
     [
         row(
             "pipelined, sends a cycle later (Yoon's)",
-            Some(Which::Yoon),
+            Some(LoopVariant::Yoon),
             papers,
         ),
-        row("pipelined, sends at once", Some(Which::Pipelined), at_once),
-        row("synchronous", Some(Which::Synchronous), synchronous),
+        row(
+            "pipelined, sends at once",
+            Some(LoopVariant::Pipelined),
+            at_once,
+        ),
+        row("synchronous", Some(LoopVariant::Synchronous), synchronous),
         row(
             "pipelined, at once, SYNC0 at 0.25 cycles",
             None,

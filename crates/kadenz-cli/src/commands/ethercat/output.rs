@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::device::{Device, Which};
+use super::device::{Device, DeviceSelector};
 use super::inputs::type_of;
 use super::running_loop::RunningLoop;
 use super::sdo::ObjectAddress;
@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Which entry of its process data: 0x7000:1
     #[arg(value_name = "INDEX[:SUB]")]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::access::DeviceAccess;
-use super::device::{Device, Which, whose};
+use super::device::{Device, DeviceSelector, whose};
 use super::esi::DevicesOptions;
 use super::operate;
 #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 
     /// Target: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Bring all to OP and show the values of so many cycles
     #[arg(long, value_name = "CYCLES", conflicts_with = "running",

@@ -9,7 +9,7 @@ use kadenz::ethercat::main_device::survey::{self, Surveyed};
 use kadenz::ethercat::running_loop::control_socket::{self, Client, ClientError, LoopExchange};
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
 
-use super::device::{Device, Which};
+use super::device::{Device, DeviceSelector};
 
 #[cfg(test)]
 pub(super) mod scripted;
@@ -44,7 +44,7 @@ impl RunningLoop {
     }
 
     /// The one device that is meant.
-    pub(super) fn device(&mut self, which: &Which) -> anyhow::Result<Device> {
+    pub(super) fn device(&mut self, which: &DeviceSelector) -> anyhow::Result<Device> {
         let mut all = self.devices()?;
         let place = which.one_among(all.iter().cloned())?;
         Ok(all.swap_remove(place))

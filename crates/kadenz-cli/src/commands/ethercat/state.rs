@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::access::DeviceAccess;
-use super::device::{Device, Which};
+use super::device::{Device, DeviceSelector};
 use super::esi::DevicesOptions;
 use super::operate;
 #[cfg(target_os = "linux")]
@@ -43,14 +43,14 @@ Examples:
 pub(crate) struct Options {
     /// Where to bring them
     #[arg(value_name = "STATE", ignore_case = true)]
-    state: Option<Wanted>,
+    state: Option<RequestedState>,
 
     #[command(flatten)]
     devices: DevicesOptions,
 
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
-    device: Which,
+    device: DeviceSelector,
 
     /// How long process data is exchanged once OP is reached [default: not at all]
     #[arg(
@@ -63,7 +63,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Wanted {
+enum RequestedState {
     /// Registers only
     #[value(name = "INIT")]
     Init,
@@ -159,7 +159,7 @@ fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<Reache
 #[cfg(target_os = "linux")]
 fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Reached> {
     let chosen = options.device.among(running.devices()?)?;
-    let mut bring = |wanted: Wanted| {
+    let mut bring = |wanted: RequestedState| {
         let mut numbers = chosen.iter();
         numbers.try_for_each(|it| running.client.bring(*it, wanted.state()).map(drop))
     };
@@ -173,7 +173,7 @@ fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Reach
     Ok((refused.map(Into::into), states.collect()))
 }
 
-impl Wanted {
+impl RequestedState {
     const fn state(self) -> State {
         match self {
             Self::Init => State::Init,
@@ -188,27 +188,27 @@ fn bring(
     segment: &mut Segment,
     met: &mut [Surveyed],
     chosen: &[usize],
-    (wanted, matched, duration): (Wanted, &Matched, Option<Span>),
+    (wanted, matched, duration): (RequestedState, &Matched, Option<Span>),
 ) -> anyhow::Result<()> {
     match wanted {
-        Wanted::Init => segment.ask(|registers| {
+        RequestedState::Init => segment.ask(|registers| {
             for place in chosen {
                 let device = &met[*place].device;
                 states::reach(registers, device.whose(), State::Init)?;
             }
             Ok(())
         }),
-        Wanted::PreOp => segment.ask(|registers| {
+        RequestedState::PreOp => segment.ask(|registers| {
             for place in chosen {
                 operate::to_pre_op(registers, &mut met[*place], matched)?;
             }
             Ok(())
         }),
-        Wanted::SafeOp => {
+        RequestedState::SafeOp => {
             segment.ask(|registers| operate::to_safe_op(registers, met, chosen, matched))?;
             Ok(())
         }
-        Wanted::Op => keep_in_op(segment, met, chosen, (matched, duration)),
+        RequestedState::Op => keep_in_op(segment, met, chosen, (matched, duration)),
     }
 }
 

@@ -8,7 +8,7 @@ use kadenz::ethercat::control::health::Vitals;
 use kadenz::ethercat::control::notice::Notice;
 use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::control::timing::Snapshot;
-use kadenz::ethercat::running_loop::control_socket::{ClientError, Heard};
+use kadenz::ethercat::running_loop::control_socket::{ClientError, ReceivedNotice};
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode};
 use kadenz::lab::stop::Stop;
 use kadenz::report::document::{Answer, Document, Table, Version};
@@ -195,8 +195,8 @@ fn listen(running: RunningLoop, end: Option<Instant>) -> anyhow::Result<Outcome>
     while goes_on(&stop, end) {
         let notice = match hearing.next_within(Duration::from_millis(100)) {
             Ok(None) => continue,
-            Ok(Some(Heard::Notice(notice))) => Some(notice),
-            Ok(Some(Heard::Lost(count))) => {
+            Ok(Some(ReceivedNotice::Notice(notice))) => Some(notice),
+            Ok(Some(ReceivedNotice::Lost(count))) => {
                 lost = count;
                 None
             }

@@ -47,7 +47,7 @@ struct Output {
 }
 
 /// What makes tables of the runs.
-type Tables = Box<dyn Fn(&[Summary]) -> Told>;
+type Tables = Box<dyn Fn(&[Summary]) -> ExperimentSummary>;
 
 /// A published experiment.
 struct Plan {
@@ -59,13 +59,13 @@ struct Plan {
 }
 
 /// What the runs of an experiment say.
-struct Told {
+struct ExperimentSummary {
     document: Document,
     /// Of the experiment `messages`.
     messages: Option<messages::MessageFigures>,
 }
 
-impl From<Document> for Told {
+impl From<Document> for ExperimentSummary {
     fn from(document: Document) -> Self {
         Self {
             document,

@@ -18,7 +18,7 @@ use super::cut::Part;
 use super::input::LimitOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
-use crate::commands::msg::telling::Telling;
+use crate::commands::msg::telling::TypeAnnouncer;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -138,7 +138,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let provider = bus::open(&url)?;
     let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;
-    let telling = (!options.no_tell).then(|| Telling::begin(&url, &provider));
+    let telling = (!options.no_tell).then(|| TypeAnnouncer::begin(&url, &provider));
     let mut stage = Stage::before(outlet, telling.flatten());
     for known in &outline.channels {
         stage.tell_type(&known.channel);
@@ -175,7 +175,7 @@ fn play_all(
 /// What publishes, and counts.
 struct Stage {
     outlet: Box<dyn Outlet>,
-    telling: Option<Telling>,
+    telling: Option<TypeAnnouncer>,
     messages: u64,
     refused: u64,
     reason: Option<String>,
@@ -183,7 +183,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn before(outlet: Box<dyn Outlet>, telling: Option<Telling>) -> Self {
+    fn before(outlet: Box<dyn Outlet>, telling: Option<TypeAnnouncer>) -> Self {
         Self {
             outlet,
             telling,

@@ -323,7 +323,7 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
         inverted: options.invert,
         ..PlayOptions::default()
     };
-    let mut said = Said {
+    let mut said = ReportedEvents {
         watch: recorder.watch(),
         trouble: None,
         further: false,
@@ -353,14 +353,14 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
 }
 
 /// What has been said while recording: each thing once, when it begins.
-struct Said {
+struct ReportedEvents {
     watch: Watch,
     trouble: Option<String>,
     further: bool,
     set_back: u64,
 }
 
-impl Said {
+impl ReportedEvents {
     fn look(&mut self) {
         let trouble = self.watch.trouble();
         self.trouble(trouble);

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::bus::BusOption;
 use super::shown;
-use super::types::{Known, TypesOption};
+use super::types::{KnownTypes, TypesOption};
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -102,7 +102,7 @@ fn fingerprint(payload: &[u8]) -> Option<Fingerprint> {
     Some(Fingerprint(u64::from_be_bytes(*first)))
 }
 
-fn decode(known: &Known, finder: &mut TypeFinder, answer: &[u8], wait: Span) -> Option<Value> {
+fn decode(known: &KnownTypes, finder: &mut TypeFinder, answer: &[u8], wait: Span) -> Option<Value> {
     if let Ok(value) = known.decode(answer) {
         return Some(value);
     }

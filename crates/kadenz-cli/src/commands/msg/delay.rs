@@ -9,8 +9,8 @@ use kadenz::report::numbers;
 use kadenz::rt::clock::{self, Synchronisation, WallTime};
 
 use super::bus::{self, BusOption};
-use super::types::{Known, TypesOption};
-use crate::commands::outcome::{self, Telling};
+use super::types::{KnownTypes, TypesOption};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
@@ -135,9 +135,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         why_nothing(&counts, options),
         folder.display()
     );
-    let outcome = outcome::tell(&Telling {
+    let outcome = outcome::tell(&OutcomeOptions {
         deciding: Some(&["latency"]),
-        ..Telling::of(&folder, &options.measure)
+        ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     Ok(match all_are_latencies(&counts) {
         true => outcome,
@@ -146,7 +146,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn reader(&self, mut known: Known) -> ReadStamp {
+    fn reader(&self, mut known: KnownTypes) -> ReadStamp {
         let (path, unit) = (self.field.clone(), self.unit);
         Box::new(move |raw| {
             known.ask(raw.fingerprint());

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::types::{self, Known, TypesOption};
+use super::types::{self, KnownTypes, TypesOption};
 use super::{shown, stamp};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
@@ -80,11 +80,11 @@ pub(super) struct Echoed {
     hint: Option<String>,
     /// The same, for people.
     #[serde(skip)]
-    said: Said,
+    said: EchoedMessage,
 }
 
 /// What is to be said of a message.
-enum Said {
+enum EchoedMessage {
     Whole(Value),
     Field(Value),
     /// It has no such member, and why.
@@ -114,7 +114,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
         known.ask_and_wait(raw.fingerprint());
         let echoed = Echoed::of(&raw, options.say(&raw, &known), &known, &url);
-        if let Said::NoField(hint) = &echoed.said
+        if let EchoedMessage::NoField(hint) = &echoed.said
             && !std::mem::replace(&mut hinted, true)
         {
             let name = output::name(echoed.channel.as_str());
@@ -134,32 +134,32 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn say(&self, raw: &Raw<'_>, known: &Known) -> Said {
+    fn say(&self, raw: &Raw<'_>, known: &KnownTypes) -> EchoedMessage {
         if self.raw {
-            return Said::Bytes;
+            return EchoedMessage::Bytes;
         }
         match (known.decode(raw.payload), &self.field) {
-            (Ok(value), None) => Said::Whole(value),
+            (Ok(value), None) => EchoedMessage::Whole(value),
             (Ok(value), Some(path)) => match value.at(path) {
-                Ok(value) => Said::Field(value),
-                Err(error) => Said::NoField(error.to_string()),
+                Ok(value) => EchoedMessage::Field(value),
+                Err(error) => EchoedMessage::NoField(error.to_string()),
             },
-            (Err(hint), None) => Said::Undecoded(hint),
-            (Err(hint), Some(_)) => Said::NoField(hint),
+            (Err(hint), None) => EchoedMessage::Undecoded(hint),
+            (Err(hint), Some(_)) => EchoedMessage::NoField(hint),
         }
     }
 }
 
 impl Echoed {
-    fn of(raw: &Raw<'_>, said: Said, known: &Known, url: &str) -> Self {
+    fn of(raw: &Raw<'_>, said: EchoedMessage, known: &KnownTypes, url: &str) -> Self {
         let came = stamp::came(&raw.delivery);
         let fingerprint = raw.fingerprint();
         let (mut message, mut field, mut hint) = (None, None, None);
         match &said {
-            Said::Whole(value) => message = Some(value.to_json()),
-            Said::Field(value) => field = Some(value.to_json()),
-            Said::NoField(why) | Said::Undecoded(why) => hint = Some(why.clone()),
-            Said::Bytes => {}
+            EchoedMessage::Whole(value) => message = Some(value.to_json()),
+            EchoedMessage::Field(value) => field = Some(value.to_json()),
+            EchoedMessage::NoField(why) | EchoedMessage::Undecoded(why) => hint = Some(why.clone()),
+            EchoedMessage::Bytes => {}
         }
         let is_decoded = message.is_some() || field.is_some();
         Self {
@@ -197,12 +197,12 @@ impl Answer for Echoed {
     fn document(&self) -> Document {
         let hex = self.hex.as_deref().unwrap_or_default();
         let text = match &self.said {
-            Said::NoField(_) => return Document::new(),
-            Said::Field(value @ Value::Struct(_)) => shown::lines(value, 0),
-            Said::Field(value) => shown::word(value),
-            Said::Whole(value) => format!("{}\n{}", self.head(), shown::lines(value, 2)),
-            Said::Bytes => format!("{}\n  {hex}", self.head()),
-            Said::Undecoded(hint) => {
+            EchoedMessage::NoField(_) => return Document::new(),
+            EchoedMessage::Field(value @ Value::Struct(_)) => shown::lines(value, 0),
+            EchoedMessage::Field(value) => shown::word(value),
+            EchoedMessage::Whole(value) => format!("{}\n{}", self.head(), shown::lines(value, 2)),
+            EchoedMessage::Bytes => format!("{}\n  {hex}", self.head()),
+            EchoedMessage::Undecoded(hint) => {
                 format!("{}\n  {}\n  ({hint})", self.head(), shown::first_of(hex))
             }
         };

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use self::sides::Sides;
 use crate::commands::child::{self, Notes, Running};
-use crate::commands::outcome::{self, Telling};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::commands::probe;
 use crate::commands::timer::Load;
 use crate::options::{
@@ -185,7 +185,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let run = outcome::finished(result, &folder)?;
     let told = match options.untold {
         true => Outcome::Kept,
-        false => outcome::tell(&Telling::of(&folder, &options.measure))?,
+        false => outcome::tell(&OutcomeOptions::of(&folder, &options.measure))?,
     };
     // A warning of the run says which side.
     Ok(match run.ended_by {

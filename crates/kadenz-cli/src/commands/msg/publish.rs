@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::bus::{self, BusOption};
 use super::shown;
-use super::telling::Telling;
+use super::telling::TypeAnnouncer;
 use super::types::TypesOption;
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -130,9 +130,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn telling(&self, url: &str, provider: &Arc<dyn Provider>, source: &Source) -> Option<Telling> {
+    fn telling(
+        &self,
+        url: &str,
+        provider: &Arc<dyn Provider>,
+        source: &Source,
+    ) -> Option<TypeAnnouncer> {
         let (types, name) = source.described.as_ref().filter(|_| !self.no_tell)?;
-        let mut telling = Telling::begin(url, provider)?;
+        let mut telling = TypeAnnouncer::begin(url, provider)?;
         telling.add(types, name);
         Some(telling)
     }

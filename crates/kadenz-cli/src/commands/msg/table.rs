@@ -1,7 +1,7 @@
 //! Tables of channels.
 
 use kadenz::msg::channel::Channel;
-use kadenz::msg::loss::{Counted, Tally};
+use kadenz::msg::loss::{SenderTally, Tally};
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::watch::{ChannelFigures, SenderFigures};
 use kadenz::report::document::{Document, Table};
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::stamp;
-use super::types::{self, Known};
+use super::types::{self, KnownTypes};
 
 /// What stands where nothing is known, or a sample cannot carry it.
 const NOTHING: &str = "-";
@@ -114,7 +114,7 @@ struct HeardSender {
 }
 
 impl HeardChannel {
-    pub(super) fn of(figures: &ChannelFigures, known: &Known, url: &str) -> Self {
+    pub(super) fn of(figures: &ChannelFigures, known: &KnownTypes, url: &str) -> Self {
         let (pace, loss) = (figures.pace, figures.loss);
         let jitter = pace.and_then(|pace| pace.jitter);
         let senders = figures.senders.iter();
@@ -199,7 +199,7 @@ pub(super) fn of_channels(columns: &[Column], channels: &[HeardChannel]) -> Tabl
 
 /// Loss of senders that count several channels with one counter, as LCM's programs do: nobody can say
 /// on which of them. `None` where nothing was lost so.
-pub(super) fn loss_across_channels(losses: &[Counted], url: &str) -> Option<String> {
+pub(super) fn loss_across_channels(losses: &[SenderTally], url: &str) -> Option<String> {
     let of_several = losses.iter().filter(|it| it.channel.is_none());
     let lossy: Vec<String> = of_several
         .filter(|it| it.tally.lost + it.tally.duplicated + it.tally.reordered > 0)

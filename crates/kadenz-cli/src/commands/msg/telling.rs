@@ -15,7 +15,7 @@ use kadenz::rt::tuning::Tuning;
 use crate::output;
 
 /// Answers who asks for types, on a thread of its own, as long as it lives.
-pub(in crate::commands) struct Telling {
+pub(in crate::commands) struct TypeAnnouncer {
     bus: Bus,
     teller: TypeResponder,
     /// Names that were looked at.
@@ -33,7 +33,7 @@ const LINGER: Duration = Duration::from_millis(300);
 /// How soon an end is seen.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-impl Telling {
+impl TypeAnnouncer {
     /// Begins to listen for questions; `None` where nobody could ask, or none can be heard, which is
     /// said.
     pub(in crate::commands) fn begin(url: &str, provider: &Arc<dyn Provider>) -> Option<Self> {

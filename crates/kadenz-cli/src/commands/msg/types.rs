@@ -32,7 +32,7 @@ pub(in crate::commands) struct TypesOption {
 
 /// The types that were given, and those that were told on the bus.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownTypes {
     types: Types,
     told: BTreeMap<Fingerprint, Arc<FoundType>>,
     finder: Option<TypeFinder>,
@@ -85,19 +85,19 @@ impl WaitBudget {
 }
 
 impl TypesOption {
-    pub(super) fn read(&self) -> anyhow::Result<Known> {
+    pub(super) fn read(&self) -> anyhow::Result<KnownTypes> {
         if self.types.is_empty() {
-            return Ok(Known::default());
+            return Ok(KnownTypes::default());
         }
         let types = Types::from_files(&self.types).context("`--types` cannot be used")?;
-        Ok(Known {
+        Ok(KnownTypes {
             types,
-            ..Known::default()
+            ..KnownTypes::default()
         })
     }
 
     /// The same, and whoever publishes on the bus is asked for what is missing.
-    pub(super) fn read_and_ask(&self, bus: &Bus) -> anyhow::Result<Known> {
+    pub(super) fn read_and_ask(&self, bus: &Bus) -> anyhow::Result<KnownTypes> {
         let mut known = self.read()?;
         // A log answers nobody.
         let can_answer = bus.guarantees().discovery != Discovery::File;
@@ -108,13 +108,13 @@ impl TypesOption {
     }
 
     /// The same where a command cannot do without, and asks nobody.
-    pub(super) fn need(&self) -> anyhow::Result<Known> {
+    pub(super) fn need(&self) -> anyhow::Result<KnownTypes> {
         let known = self.read()?;
         known.ensure_some()
     }
 
     /// The same where a command cannot do without.
-    pub(super) fn need_or_ask(&self, bus: &Bus) -> anyhow::Result<Known> {
+    pub(super) fn need_or_ask(&self, bus: &Bus) -> anyhow::Result<KnownTypes> {
         self.read_and_ask(bus)?.ensure_some()
     }
 
@@ -141,7 +141,7 @@ impl TypesOption {
     }
 }
 
-impl Known {
+impl KnownTypes {
     fn ensure_some(self) -> anyhow::Result<Self> {
         anyhow::ensure!(
             self.any() || self.finder.is_some(),

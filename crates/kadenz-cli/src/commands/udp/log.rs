@@ -11,7 +11,7 @@ use kadenz::udp::device::PerSecond;
 use super::address;
 use super::socket::{SocketOptions, TokenOption};
 use crate::commands::interrupt;
-use crate::commands::outcome::{self, Telling};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
@@ -84,5 +84,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         log(&measuring, &plan, ready, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&Telling::of(&folder, &options.measure))
+    outcome::tell(&OutcomeOptions::of(&folder, &options.measure))
 }

@@ -18,7 +18,7 @@ use kadenz::rt::net::port::PortOptions;
 use super::address;
 use super::path::PathOption;
 use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, any_like, wall_clock};
-use crate::commands::outcome::{self, Telling};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::{self, Outcome};
 
@@ -273,9 +273,9 @@ fn measure(
         probe(&measuring, plan, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&Telling {
+    outcome::tell(&OutcomeOptions {
         max_loss: options.max_loss,
-        ..Telling::of(&folder, &options.measure)
+        ..OutcomeOptions::of(&folder, &options.measure)
     })
 }
 

@@ -4,8 +4,8 @@ use super::*;
 
 const MS: f64 = 1e6;
 
-fn told(events: u16, event_ns: u64, command: u16, command_ns: u64) -> Told {
-    Told {
+fn told(events: u16, event_ns: u64, command: u16, command_ns: u64) -> StampOutput {
+    StampOutput {
         events,
         event_ns,
         command,
@@ -61,8 +61,11 @@ fn a_percentile_that_few_values_cannot_carry_is_not_told() {
 #[test]
 fn stamps_are_read_from_as_many_bytes_as_the_device_has() {
     use crate::sim::model::stamp::INPUTS;
-    assert_eq!(Told::read(&[0; INPUTS]), Some(Told::default()));
-    assert_eq!(Told::read(&[0; INPUTS - 1]), None);
+    assert_eq!(
+        StampOutput::read(&[0; INPUTS]),
+        Some(StampOutput::default())
+    );
+    assert_eq!(StampOutput::read(&[0; INPUTS - 1]), None);
 }
 
 /// Least and largest of the three, in cycles.

@@ -52,7 +52,7 @@ pub struct Incident {
     kind: Kind,
     devices: BTreeMap<usize, Who>,
     /// Devices that are in other states now.
-    states: BTreeMap<usize, Passage>,
+    states: BTreeMap<usize, AlTransition>,
     /// Ports whose link changed with it.
     ports: Vec<(Who, u8)>,
     /// Codes of the emergencies that those sent who came back.
@@ -74,7 +74,7 @@ enum Kind {
 
 /// From which AL status to which a device went, and the last code that was not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Passage {
+struct AlTransition {
     from: u16,
     worst: u16,
     to: u16,
@@ -206,7 +206,7 @@ impl Incident {
                 self.emergencies.insert(code);
             }
             Event::State { from, to, code } => {
-                let first = Passage {
+                let first = AlTransition {
                     from,
                     worst: to,
                     to,
@@ -245,10 +245,10 @@ impl fmt::Display for Incident {
             Kind::Returned { wire, powered } => self.returned(f, *wire, *powered),
             Kind::States => self.in_other_states(f),
             Kind::Same(Event::PortErrors { .. }) if self.devices.len() > 1 => {
-                write!(f, "{}: errors at their ports", Named(&self.devices))
+                write!(f, "{}: errors at their ports", DeviceNames(&self.devices))
             }
             Kind::Same(event) if self.devices.is_empty() => event.fmt(f),
-            Kind::Same(event) => write!(f, "{}: {event}", Named(&self.devices)),
+            Kind::Same(event) => write!(f, "{}: {event}", DeviceNames(&self.devices)),
         }
     }
 }
@@ -259,7 +259,7 @@ impl Incident {
             f.write_str("no frame comes back; is the cable plugged in? ")?;
         }
         if !self.devices.is_empty() {
-            write!(f, "lost: {}", Named(&self.devices))?;
+            write!(f, "lost: {}", DeviceNames(&self.devices))?;
         }
         self.links(f, "down")
     }
@@ -270,7 +270,7 @@ impl Incident {
         }
         let count = self.devices.len();
         if count > 0 {
-            write!(f, "back: {}", Named(&self.devices))?;
+            write!(f, "back: {}", DeviceNames(&self.devices))?;
             match self.in_op() {
                 in_op if in_op == count => f.write_str(", in OP")?,
                 in_op => write!(f, ", {in_op} of {count} in OP")?,
@@ -296,21 +296,21 @@ impl Incident {
 
     /// Devices that went the same way are told together.
     fn in_other_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut ways: BTreeMap<Passage, BTreeMap<usize, Who>> = BTreeMap::new();
+        let mut ways: BTreeMap<AlTransition, BTreeMap<usize, Who>> = BTreeMap::new();
         for (device, passage) in &self.states {
             let together = ways.entry(*passage).or_default();
             together.extend(self.devices.get(device).map(|it| (*device, it.clone())));
         }
         let mut before = "";
         for (passage, devices) in ways {
-            write!(f, "{before}{}: {passage}", Named(&devices))?;
+            write!(f, "{before}{}: {passage}", DeviceNames(&devices))?;
             before = "; ";
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Passage {
+impl fmt::Display for AlTransition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = AlStatus::new(State::Op, false).0;
         write!(f, "{} -> {}", AlStatus(self.from), AlStatus(self.worst))?;
@@ -326,9 +326,9 @@ impl fmt::Display for Passage {
 }
 
 /// Devices with their names; of several in a row the first and the last.
-struct Named<'d>(&'d BTreeMap<usize, Who>);
+struct DeviceNames<'d>(&'d BTreeMap<usize, Who>);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for DeviceNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows: Vec<(&Who, &Who)> = Vec::new();
         for who in self.0.values() {

@@ -195,7 +195,7 @@ pub struct SegmentSupervisor {
     settings: SupervisorSettings,
     pool: SetupPool,
     watched: Vec<Watched>,
-    strangers: Vec<presence::Stranger>,
+    strangers: Vec<presence::UnconfiguredDevice>,
     /// Stations by position, as seen last.
     before: Option<Vec<u16>>,
     wire: bool,
@@ -204,7 +204,7 @@ pub struct SegmentSupervisor {
     look: MonotonicTime,
     mail: MonotonicTime,
     count: MonotonicTime,
-    told: watch::Told,
+    told: watch::LastReported,
 }
 
 /// What a look came to.
@@ -248,7 +248,7 @@ impl SegmentSupervisor {
             look: MonotonicTime::from_ns(0),
             mail: MonotonicTime::from_ns(0),
             count: MonotonicTime::from_ns(0),
-            told: watch::Told::default(),
+            told: watch::LastReported::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::identity::Row;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
 use crate::main_device::exchange::{Exchange, ExchangeError, Target};
-use crate::main_device::place::{self, Known, Newcomer};
+use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
 use crate::wire::{AlStatus, Configured, Position, State};
@@ -16,7 +16,7 @@ const LAST_TEMPORARY: u16 = 0x7FFF;
 
 /// Somebody on the wire who was not configured.
 #[derive(Debug)]
-pub(super) struct Stranger {
+pub(super) struct UnconfiguredDevice {
     station: u16,
     position: u16,
     /// When it is asked again who it is: its EEPROM may be written meanwhile.
@@ -25,7 +25,7 @@ pub(super) struct Stranger {
 }
 
 /// Somebody who must say who it is.
-struct Asked {
+struct PendingIdentification {
     station: Configured,
     position: u16,
     alias: u16,
@@ -114,7 +114,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[Row],
-    ) -> Result<Vec<Asked>, ExchangeError> {
+    ) -> Result<Vec<PendingIdentification>, ExchangeError> {
         let now = exchange.now();
         let mut batch = self.batch();
         let mut given = Vec::new();
@@ -126,7 +126,7 @@ impl SegmentSupervisor {
                 .iter()
                 .position(|it| it.who.station == row.station);
             let returning = owner.filter(|_| alone);
-            let one = Asked {
+            let one = PendingIdentification {
                 station: Configured(row.station),
                 position,
                 alias: row.alias,
@@ -149,7 +149,7 @@ impl SegmentSupervisor {
                     let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
                     given.push((
                         written,
-                        Asked {
+                        PendingIdentification {
                             station: Configured(station),
                             ..one
                         },
@@ -196,9 +196,9 @@ impl SegmentSupervisor {
     fn welcome(
         &mut self,
         exchange: &mut dyn Exchange,
-        asked: Vec<Asked>,
+        asked: Vec<PendingIdentification>,
         identities: &[Option<Identity>],
-    ) -> Result<Vec<(Asked, Option<Identity>)>, ExchangeError> {
+    ) -> Result<Vec<(PendingIdentification, Option<Identity>)>, ExchangeError> {
         let now = exchange.now();
         let mut strangers = Vec::new();
         for (one, identity) in asked.into_iter().zip(identities) {
@@ -219,7 +219,7 @@ impl SegmentSupervisor {
             let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
             batch.send(exchange)?;
             if batch.working_counter(written) == 1 {
-                let one = Asked {
+                let one = PendingIdentification {
                     station: Configured(station),
                     ..one
                 };
@@ -246,12 +246,12 @@ impl SegmentSupervisor {
     fn give_places(
         &mut self,
         exchange: &mut dyn Exchange,
-        asked: &[(Asked, Option<Identity>)],
+        asked: &[(PendingIdentification, Option<Identity>)],
     ) -> Result<(), ExchangeError> {
         let known: Vec<_> = self
             .watched
             .iter()
-            .map(|it| Known {
+            .map(|it| ConfiguredDevice {
                 identity: it.identity,
                 alias: it.alias,
                 position: it.position.map(usize::from),
@@ -286,7 +286,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         device: usize,
-        one: &Asked,
+        one: &PendingIdentification,
         identity: Identity,
     ) -> Result<(), ExchangeError> {
         let station = self.watched[device].who.station;
@@ -326,7 +326,12 @@ impl SegmentSupervisor {
         Ok(())
     }
 
-    fn note_stranger(&mut self, one: &Asked, identity: Option<Identity>, now: MonotonicTime) {
+    fn note_stranger(
+        &mut self,
+        one: &PendingIdentification,
+        identity: Option<Identity>,
+        now: MonotonicTime,
+    ) {
         let known = self
             .strangers
             .iter_mut()
@@ -336,7 +341,7 @@ impl SegmentSupervisor {
             stranger.again = now + MAX_PAUSE * stranger.tries.min(10);
             return;
         }
-        self.strangers.push(Stranger {
+        self.strangers.push(UnconfiguredDevice {
             station: one.station.0,
             position: one.position,
             again: now + MAX_PAUSE,

@@ -65,7 +65,7 @@ impl Question {
 }
 
 /// What a set-up says.
-enum Word {
+enum SetupMessage {
     Asks(Question),
     Pauses(Duration),
     Done(Ended),
@@ -90,7 +90,7 @@ enum Stage {
 
 struct Job {
     replies: SyncSender<Reply>,
-    words: Receiver<Word>,
+    words: Receiver<SetupMessage>,
     thread: JoinHandle<()>,
     stage: Stage,
 }
@@ -233,12 +233,12 @@ impl SetupPool {
                 continue;
             }
             job.stage = match job.words.recv() {
-                Ok(Word::Asks(question)) => {
+                Ok(SetupMessage::Asks(question)) => {
                     self.waiting.push_back(*device);
                     Stage::Asks(question)
                 }
-                Ok(Word::Pauses(span)) => Stage::Pauses(now + span),
-                Ok(Word::Done(result)) => Stage::Done(result),
+                Ok(SetupMessage::Pauses(span)) => Stage::Pauses(now + span),
+                Ok(SetupMessage::Done(result)) => Stage::Done(result),
                 Err(_) => Stage::Done(Some(Err(ConfigureError::Setup(
                     "it panicked, which is an error of the program".into(),
                 )))),
@@ -354,7 +354,7 @@ impl Job {
         let (says, words) = sync_channel(1);
         let (replies, told) = sync_channel(1);
         let work = move || {
-            let mut way = Way {
+            let mut way = SetupChannel {
                 says,
                 told,
                 // The first reply tells; until then no time has passed.
@@ -364,7 +364,7 @@ impl Job {
             let result =
                 device_table.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut way)));
             // Where nobody listens any more, it is not missed.
-            let _ = way.says.send(Word::Done(result));
+            let _ = way.says.send(SetupMessage::Done(result));
         };
         let thread = std::thread::Builder::new()
             .name(format!("set-up {device}"))
@@ -408,15 +408,15 @@ impl Job {
 }
 
 /// A set-up's way to the segment.
-struct Way {
-    says: SyncSender<Word>,
+struct SetupChannel {
+    says: SyncSender<SetupMessage>,
     told: Receiver<Reply>,
     now: MonotonicTime,
 }
 
-impl Way {
+impl SetupChannel {
     /// Says a word and waits for the reply; `None` when nobody listens any more.
-    fn say(&mut self, word: Word) -> Option<Reply> {
+    fn say(&mut self, word: SetupMessage) -> Option<Reply> {
         self.says.send(word).ok()?;
         let reply = self.told.recv().ok()?;
         self.now = reply.now;
@@ -429,7 +429,7 @@ impl Way {
             frame: Box::new(frame.clone()),
             once,
         };
-        let reply = self.say(Word::Asks(question));
+        let reply = self.say(SetupMessage::Asks(question));
         let reply = reply.ok_or(ExchangeError::Ended)?;
         let Some(answer) = reply.answer else {
             return Ok(false);
@@ -439,7 +439,7 @@ impl Way {
     }
 }
 
-impl Exchange for Way {
+impl Exchange for SetupChannel {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         // Whoever asks for as long as it takes hears nothing of a loss.
         let answered = self.ask(frame, false)?;
@@ -451,7 +451,7 @@ impl Exchange for Way {
     }
 
     fn pause(&mut self, span: Duration) {
-        if self.say(Word::Pauses(span)).is_none() {
+        if self.say(SetupMessage::Pauses(span)).is_none() {
             // Who waits for a time comes to it all the same.
             self.now = self.now + span;
         }

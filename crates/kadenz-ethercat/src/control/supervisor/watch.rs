@@ -22,7 +22,7 @@ const NEARLY_FULL: u8 = 200;
 
 /// What was told last.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct LastReported {
     counter: Vitals,
     counter_again: MonotonicTime,
     frames: Vitals,

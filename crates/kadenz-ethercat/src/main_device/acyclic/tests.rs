@@ -13,15 +13,15 @@ fn who_asks_again_and_again_keeps_nobody_waiting() {
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut frame = FrameBuffer::default();
     let ask = |seat| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), seat);
-    while ask(Seat::Shared).is_some() {}
+    while ask(SlotClass::Shared).is_some() {}
     let mut serve = || {
         // An empty frame is not sent, and so lost at once.
         queue.send_one(&mut link);
         let place = (0..SLOTS).find(|it| queue.take(*it, &mut frame).is_some());
         let place = place.unwrap();
         let seat = match place {
-            OWN => Seat::Own,
-            _ => Seat::Shared,
+            OWN => SlotClass::Own,
+            _ => SlotClass::Shared,
         };
         // It asks anew at once.
         assert_eq!(ask(seat), Some(place));
@@ -31,8 +31,8 @@ fn who_asks_again_and_again_keeps_nobody_waiting() {
     assert_eq!(served, [0, 1, 2, 3]);
 
     // Whoever has a slot of its own waits for one of the others at most, and they for it.
-    assert_eq!(ask(Seat::Own), Some(OWN));
-    assert_eq!(ask(Seat::Own), None, "it has one");
+    assert_eq!(ask(SlotClass::Own), Some(OWN));
+    assert_eq!(ask(SlotClass::Own), None, "it has one");
     let served: Vec<_> = (0..6).map(|_| serve()).collect();
     assert_eq!(served, [OWN, 0, OWN, 1, OWN, 2]);
 }
@@ -88,7 +88,7 @@ fn no_answer_is_lost_however_many_ask_at_once() {
 fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
     let queue = AcyclicQueue::default();
     let frame = FrameBuffer::default();
-    let ask = || queue.ask(&frame, RetryPolicy::default(), Seat::Shared);
+    let ask = || queue.ask(&frame, RetryPolicy::default(), SlotClass::Shared);
     while ask().is_some() {}
     // The loop holds every question; who asked for one of them now would wait for this very thread.
     let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(Stage::Asked).unwrap());

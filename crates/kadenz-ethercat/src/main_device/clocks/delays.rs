@@ -22,7 +22,7 @@ use super::topology::{Branch, Topology};
 
 /// What is known of a frame's way through a SubDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Passage {
+pub(super) struct PassageTimes {
     /// Whether it has a clock; without, it tells nothing.
     pub(super) clock: bool,
     /// When the frame came into each port, in ns since it came in first, by the reference's clock.
@@ -50,7 +50,7 @@ struct Blind {
 /// Computes delays; children come behind their parents.
 pub(super) struct Delays<'a> {
     topology: &'a Topology,
-    passages: &'a [Passage],
+    passages: &'a [PassageTimes],
     /// What processing takes more than forwarding, in ns.
     processing: f64,
     blind: Vec<Blind>,
@@ -61,7 +61,7 @@ pub(super) struct Delays<'a> {
 impl<'a> Delays<'a> {
     pub(super) fn of(
         topology: &'a Topology,
-        passages: &'a [Passage],
+        passages: &'a [PassageTimes],
         processing: f64,
     ) -> Vec<Arrival> {
         let count = passages.len();
@@ -194,8 +194,8 @@ mod tests {
         Topology::of(&links.collect::<Vec<_>>()).unwrap()
     }
 
-    fn clock(times: [f64; 4]) -> Passage {
-        Passage { clock: true, times }
+    fn clock(times: [f64; 4]) -> PassageTimes {
+        PassageTimes { clock: true, times }
     }
 
     /// The data sheet's own example, figure and formulas of section I, 9.1.2: A before B; B has C and D
@@ -265,7 +265,7 @@ mod tests {
             proptest::prop_assert_eq!(topology.back, None);
             let passages: Vec<_> = all
                 .iter()
-                .map(|it| Passage { clock: it.1, times: it.2 })
+                .map(|it| PassageTimes { clock: it.1, times: it.2 })
                 .collect();
             let arrivals = Delays::of(&topology, &passages, processing);
             proptest::prop_assert_eq!(arrivals.len(), all.len());
@@ -281,7 +281,7 @@ mod tests {
         ) {
             let links: Vec<_> = all.iter().map(|it| (DlStatus(it.0), it.1)).collect();
             if let Ok(topology) = Topology::of(&links) {
-                let passages = vec![Passage { clock: true, times }; all.len()];
+                let passages = vec![PassageTimes { clock: true, times }; all.len()];
                 let arrivals = Delays::of(&topology, &passages, 0.0);
                 proptest::prop_assert!(arrivals.iter().all(|it| it.ns.is_finite()));
             }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn one_without_a_clock_in_between_is_part_of_the_cable() {
         let topology = topology(&[&[0, 1], &[0, 1], &[0, 1], &[0]]);
-        let blind = Passage::default();
+        let blind = PassageTimes::default();
         let passages = [
             clock([0.0, 2.0 * 700.0 + 500.0, 0.0, 0.0]),
             blind,
@@ -311,7 +311,7 @@ mod tests {
         let topology = topology(&[&[0, 1], &[0, 1, 2], &[0], &[0]]);
         let passages = [
             clock([0.0, 6.0 * 300.0, 0.0, 0.0]),
-            Passage::default(),
+            PassageTimes::default(),
             clock([0.0; 4]),
             clock([0.0; 4]),
         ];

@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::delays::{Delays, Passage};
+use super::delays::{Delays, PassageTimes};
 use super::topology::{self, Topology, TopologyError};
 use super::{ClockError, ClockSettings, Clocks, DeviceClock, width};
 use crate::main_device::device::SubDevice;
@@ -52,7 +52,7 @@ impl Times {
 }
 
 /// What one SubDevice told.
-struct Told {
+struct LatchedTimes {
     links: DlStatus,
     entry: u8,
     clock: bool,
@@ -83,7 +83,10 @@ pub(super) fn measure(
 }
 
 /// Their links, and by which port frames come in.
-fn look(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Vec<Told>, ClockError> {
+fn look(
+    registers: &mut Registers<'_>,
+    devices: &[SubDevice],
+) -> Result<Vec<LatchedTimes>, ClockError> {
     let mut all = Vec::with_capacity(devices.len());
     for device in devices {
         let links = DlStatus(registers.get_u16(device.whose(), DL_STATUS)?);
@@ -96,7 +99,7 @@ fn look(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Vec<Told
             }
             known => known.unwrap_or(0),
         };
-        all.push(Told {
+        all.push(LatchedTimes {
             links,
             entry,
             clock,
@@ -110,7 +113,7 @@ fn look(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Vec<Told
 fn take_rounds(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
-    told: &mut [Told],
+    told: &mut [LatchedTimes],
     settings: &ClockSettings,
 ) -> Result<MonotonicTime, ClockError> {
     let mut taken = registers.exchange().now();
@@ -129,9 +132,9 @@ fn take_rounds(
 }
 
 /// How many ns of its own a clock counts for each of the reference's.
-fn speed(reference: &Told, told: &Told) -> f64 {
+fn speed(reference: &LatchedTimes, told: &LatchedTimes) -> f64 {
     // The lower halves suffice: a measurement takes less than 4 s.
-    let span = |told: &Told| match (told.rounds.first(), told.rounds.last()) {
+    let span = |told: &LatchedTimes| match (told.rounds.first(), told.rounds.last()) {
         (Some(first), Some(last)) => (last.unit as u32).wrapping_sub(first.unit as u32),
         _ => 0,
     };
@@ -142,7 +145,7 @@ fn speed(reference: &Told, told: &Told) -> f64 {
 }
 
 /// Means of what one told, by the reference's clock.
-fn passage(position: u16, told: &Told, speed: f64) -> Result<Passage, TopologyError> {
+fn passage(position: u16, told: &LatchedTimes, speed: f64) -> Result<PassageTimes, TopologyError> {
     let mut times = [0.0; 4];
     for port in topology::open_ports(told.links) {
         let all = told.rounds.iter().map(|it| it.after(port, told.entry));
@@ -152,7 +155,7 @@ fn passage(position: u16, told: &Told, speed: f64) -> Result<Passage, TopologyEr
         let sum: i64 = all.map(i64::from).sum();
         times[usize::from(port)] = sum as f64 / told.rounds.len().max(1) as f64 / speed;
     }
-    Ok(Passage {
+    Ok(PassageTimes {
         clock: told.clock,
         times,
     })
@@ -161,7 +164,7 @@ fn passage(position: u16, told: &Told, speed: f64) -> Result<Passage, TopologyEr
 fn compute(
     devices: &[SubDevice],
     topology: &Topology,
-    told: &[Told],
+    told: &[LatchedTimes],
     taken: MonotonicTime,
     settings: &ClockSettings,
 ) -> Result<Clocks, TopologyError> {
@@ -173,7 +176,7 @@ fn compute(
     let passages = told.iter().zip(&speeds).enumerate();
     let passages = passages.map(|(at, (told, speed))| match told.clock {
         true => passage(at as u16, told, *speed),
-        false => Ok(Passage::default()),
+        false => Ok(PassageTimes::default()),
     });
     let passages = passages.collect::<Result<Vec<_>, _>>()?;
     let arrivals = Delays::of(topology, &passages, settings.processing_ns);

@@ -99,10 +99,10 @@ pub(super) fn open_ports(links: DlStatus) -> impl Iterator<Item = u8> {
 }
 
 /// A port that leads on, and the one by which a frame has come in before.
-type Way = (u8, u8);
+type PortPair = (u8, u8);
 
 /// Ways on, in the order of frames.
-fn ways(links: DlStatus, entry: u8) -> Vec<Way> {
+fn ways(links: DlStatus, entry: u8) -> Vec<PortPair> {
     let mut ways = Vec::new();
     let (mut port, mut before) = (NEXT[usize::from(entry)], entry);
     while port != entry {
@@ -133,7 +133,7 @@ impl Topology {
     pub(super) fn of(all: &[(DlStatus, u8)]) -> Result<Self, TopologyError> {
         let mut places: Vec<Place> = Vec::with_capacity(all.len());
         // Ways on that nobody has been found behind yet; the next one to be passed is last.
-        let mut open: Vec<(usize, Way)> = Vec::new();
+        let mut open: Vec<(usize, PortPair)> = Vec::new();
         for (at, (links, entry)) in all.iter().enumerate() {
             let position = at as u16;
             if links.port(*entry) != PortStatus::Open {

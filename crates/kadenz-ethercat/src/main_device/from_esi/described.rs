@@ -33,12 +33,12 @@ pub struct Described {
     pdos: Vec<Pdo>,
     start_up: StartUp,
     clocks: Vec<Clock>,
-    carried: Vec<Carried>,
+    carried: Vec<SyncManagerPdos>,
 }
 
 /// What a SyncManager of process data carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Carried {
+pub(super) struct SyncManagerPdos {
     pub(super) number: u8,
     pub(super) direction: Direction,
     /// Places of its PDOs among all.
@@ -173,8 +173,8 @@ impl Described {
     }
 
     /// Which SyncManager carries which of these PDOs: its own, or else the first of its direction.
-    fn carrying(&self, places: &[usize]) -> Vec<Carried> {
-        let mut carried: Vec<Carried> = self.process_managers().collect();
+    fn carrying(&self, places: &[usize]) -> Vec<SyncManagerPdos> {
+        let mut carried: Vec<SyncManagerPdos> = self.process_managers().collect();
         for place in places {
             let pdo = &self.pdos[*place];
             let mut fitting = carried
@@ -191,7 +191,7 @@ impl Described {
         carried
     }
 
-    fn process_managers(&self) -> impl Iterator<Item = Carried> {
+    fn process_managers(&self) -> impl Iterator<Item = SyncManagerPdos> {
         let numbered = (0_u8..).zip(&self.sync_managers);
         numbered.filter_map(|(number, it)| {
             let direction = match it.usage {
@@ -199,7 +199,7 @@ impl Described {
                 SyncManagerUse::Inputs => Direction::Inputs,
                 _ => return None,
             };
-            Some(Carried {
+            Some(SyncManagerPdos {
                 number,
                 direction,
                 pdos: Vec::new(),
@@ -207,7 +207,7 @@ impl Described {
         })
     }
 
-    pub(super) fn carried(&self) -> &[Carried] {
+    pub(super) fn carried(&self) -> &[SyncManagerPdos] {
         &self.carried
     }
 

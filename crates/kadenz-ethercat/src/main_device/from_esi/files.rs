@@ -67,13 +67,13 @@ pub enum DescriptionsError {
 /// Devices that files describe. Of two of the same identity the later one counts.
 #[derive(Debug, Default)]
 pub struct Descriptions {
-    devices: Vec<Known>,
+    devices: Vec<DescribedDevice>,
     passed_over: Vec<Arc<DescriptionsError>>,
 }
 
 /// A device of a file, or why it cannot be read.
 #[derive(Debug)]
-struct Known {
+struct DescribedDevice {
     identity: Identity,
     described: Result<Arc<Described>, Arc<DescriptionsError>>,
 }
@@ -132,7 +132,7 @@ impl Descriptions {
         for device in esi.in_order() {
             let faulty = match device {
                 Ok((device, start_up)) => {
-                    self.devices.push(Known {
+                    self.devices.push(DescribedDevice {
                         identity: device.fixed.identity,
                         described: Ok(Arc::new(Described::of(device, start_up))),
                     });
@@ -146,10 +146,11 @@ impl Descriptions {
                 source: faulty.error.clone(),
             });
             self.passed_over.push(Arc::clone(&error));
-            self.devices.extend(faulty.identity.map(|identity| Known {
-                identity,
-                described: Err(error),
-            }));
+            self.devices
+                .extend(faulty.identity.map(|identity| DescribedDevice {
+                    identity,
+                    described: Err(error),
+                }));
         }
     }
 
@@ -195,7 +196,7 @@ impl Descriptions {
         known.described.as_ref().ok().map(Arc::clone)
     }
 
-    fn known(&self, identity: &Identity) -> Option<&Known> {
+    fn known(&self, identity: &Identity) -> Option<&DescribedDevice> {
         let kin = self.devices.iter().filter(|it| {
             let its = it.identity;
             its.vendor == identity.vendor

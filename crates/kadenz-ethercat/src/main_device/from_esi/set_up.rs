@@ -7,7 +7,7 @@ use super::super::exchange::Registers;
 use super::super::mailbox::{Mail, MailError};
 use super::super::sdo::{self, SdoError};
 use super::Described;
-use super::described::Carried;
+use super::described::SyncManagerPdos;
 use crate::description::Pdo;
 use crate::esi::{InitCommand, Transition};
 use crate::wire::coe::{Address, object};
@@ -100,7 +100,11 @@ impl Writer<'_, '_, '_> {
     }
 
     /// Lets a SyncManager carry its PDOs, where it does not, and these hold what they should.
-    fn carry(&mut self, described: &Described, carried: &Carried) -> Result<(), SetUpError> {
+    fn carry(
+        &mut self,
+        described: &Described,
+        carried: &SyncManagerPdos,
+    ) -> Result<(), SetUpError> {
         let list = object::assignment(carried.number);
         let pdos = || carried.pdos.iter().map(|it| described.pdo(*it));
         let wanted: Vec<u16> = pdos().map(|it| it.index).collect();

@@ -108,7 +108,7 @@ mod tests {
     use crate::main_device::bring_up::find;
     use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
     use crate::main_device::link::Link;
-    use crate::motion::axis::{Stated, commission};
+    use crate::motion::axis::{UnitSettings, commission};
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
@@ -127,7 +127,7 @@ mod tests {
             &mut registers,
             drive,
             Control::Torque,
-            &Stated::default(),
+            &UnitSettings::default(),
             cycle,
         )
         .unwrap();

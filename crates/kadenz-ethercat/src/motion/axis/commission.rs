@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::mapping::{self, Mapping};
-use super::units::{Stated, Units};
+use super::units::{UnitSettings, Units};
 use super::{Axis, Control, Fields};
 use crate::main_device::assignment::entries;
 use crate::main_device::configure::{self, ConfigureError};
@@ -102,7 +102,7 @@ pub fn commission(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
     control: Control,
-    stated: &Stated,
+    stated: &UnitSettings,
     cycle: Duration,
 ) -> Result<Axis, CommissionError> {
     let target = target(control);

@@ -8,7 +8,7 @@ mod units;
 pub use again::DriveSetup;
 pub use commission::{CommissionError, commission, is_drive};
 pub use mapping::{Mapped, Mapping};
-pub use units::{Stated, Units};
+pub use units::{UnitSettings, Units};
 
 use std::f64::consts::TAU;
 

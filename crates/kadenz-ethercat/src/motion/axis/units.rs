@@ -15,7 +15,7 @@ const MIN: f64 = 36.0;
 
 /// What a user says of a drive and its joint, where the drive does not, or says something else.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Stated {
+pub struct UnitSettings {
     /// Units of position (object 0x6064) for a turn of the joint, whatever the drive tells.
     pub increments: Option<f64>,
     /// Units of velocity (object 0x606C) for a turn of the joint a second, whatever the drive tells.
@@ -137,7 +137,7 @@ impl Units {
     /// [`CommissionError`]: something is needed that neither the drive nor the user says, or makes no sense.
     pub(super) fn scale(
         &self,
-        stated: &Stated,
+        stated: &UnitSettings,
         control: Control,
     ) -> Result<Scale, CommissionError> {
         let gear = ratio(object::GEAR_RATIO, self.gear)?.unwrap_or(1.0);

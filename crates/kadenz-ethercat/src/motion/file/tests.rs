@@ -1,7 +1,7 @@
 use super::*;
 use crate::control::cyclic::{LoopMode, Overrun};
-use crate::motion::axis::{Control, Stated};
-use crate::motion::plan::Which;
+use crate::motion::axis::{Control, UnitSettings};
+use crate::motion::plan::DeviceRef;
 use crate::motion::trajectory::Trajectory;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -59,20 +59,20 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     let [knee, other] = &plan.axes[..] else {
         panic!("two axes")
     };
-    assert_eq!(knee.device, Which::Name("left knee".to_owned()));
+    assert_eq!(knee.device, DeviceRef::Name("left knee".to_owned()));
     assert_eq!(
         (knee.control, knee.limits.acceleration),
         (Control::Position, 8.0)
     );
     assert_eq!(knee.program.start(), 0.1);
     assert_eq!(knee.program.duration(), f64::INFINITY);
-    assert_eq!(other.device, Which::Position(9));
+    assert_eq!(other.device, DeviceRef::Position(9));
     assert_eq!(
         (other.control, other.gains.filter),
         (Control::Velocity, 0.002)
     );
-    assert_eq!(knee.stated, Stated::default());
-    let stated = Stated {
+    assert_eq!(knee.stated, UnitSettings::default());
+    let stated = UnitSettings {
         increments: Some(65_536.0),
         velocity: Some(60_000.0),
         gear: Some(50.0),

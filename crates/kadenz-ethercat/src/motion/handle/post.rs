@@ -22,8 +22,8 @@ const KNOWN: u32 = 1 << 16;
 
 /// What stays as it is, and the words of the process image.
 #[derive(Debug)]
-pub(super) struct Told {
-    seats: Box<[Seat]>,
+pub(super) struct HandleShared {
+    seats: Box<[AxisEntry]>,
     /// The error code of the axis that caused a stop, with [`KNOWN`], and the stop's number above: it stays when
     /// the drive has its fault no more.
     cause: AtomicU64,
@@ -32,7 +32,7 @@ pub(super) struct Told {
 
 /// An axis.
 #[derive(Debug)]
-struct Seat {
+struct AxisEntry {
     device: usize,
     name: String,
     control: String,
@@ -56,14 +56,14 @@ pub(in crate::motion) struct Report {
 
 /// The loop's side. Neither allocates, locks nor waits.
 #[derive(Debug)]
-pub(in crate::motion) struct Telling<'s> {
+pub(in crate::motion) struct HandleWriter<'s> {
     poster: ProcessImageWriter<'s>,
-    told: &'s Told,
+    told: &'s HandleShared,
     bytes: Vec<u8>,
 }
 
-impl<'s> Telling<'s> {
-    pub(super) fn new(poster: ProcessImageWriter<'s>, told: &'s Told) -> Self {
+impl<'s> HandleWriter<'s> {
+    pub(super) fn new(poster: ProcessImageWriter<'s>, told: &'s HandleShared) -> Self {
         Self {
             poster,
             told,
@@ -172,9 +172,9 @@ fn known(code: u32) -> Option<u16> {
     (code & KNOWN != 0).then_some(code as u16)
 }
 
-impl Told {
+impl HandleShared {
     pub(super) fn of(runners: &[AxisRunner]) -> Self {
-        let seat = |it: &AxisRunner| Seat {
+        let seat = |it: &AxisRunner| AxisEntry {
             device: it.axis().device(),
             name: it.name().to_owned(),
             control: it.axis().control().name().to_owned(),
@@ -303,7 +303,7 @@ impl Told {
     }
 }
 
-impl Seat {
+impl AxisEntry {
     fn code(&self) -> Option<u16> {
         known(self.code.load(Ordering::Relaxed))
     }
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_post_that_nobody_could_read_is_told_apart_from_none() {
-        let told = Told::of(&[]);
+        let told = HandleShared::of(&[]);
         let mut poster = ProcessImageWriter::begin(told.words(), told.bytes()).unwrap();
         assert!(!told.has_begun() && told.status(|_| None).is_none());
         poster.post(&[0; HEAD]).unwrap();

@@ -2,7 +2,7 @@
 
 use super::models::drive;
 use super::*;
-use crate::motion::axis::Stated;
+use crate::motion::axis::UnitSettings;
 use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
 use crate::sim::model::drive::{Motor, Parameters};
@@ -154,11 +154,11 @@ fn what_a_user_states_stands_in_the_place_of_what_a_drive_does_not_tell() {
     for control in ALL {
         let bench = bench(geared(), &without, |axis| {
             regulated(control)(axis);
-            axis.stated = Stated {
+            axis.stated = UnitSettings {
                 increments: Some(50.0 * 65_536.0),
                 gear: Some(50.0),
                 rated: Some(Motor::elbow().rated / 50.0),
-                ..Stated::default()
+                ..UnitSettings::default()
             };
         });
         let (runner, position, _) = play(bench.unwrap());

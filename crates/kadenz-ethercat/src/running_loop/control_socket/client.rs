@@ -142,7 +142,7 @@ fn has_hung_up(error: &io::Error) -> bool {
 
 /// What is heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ReceivedNotice {
     /// A notice.
     Notice(Notice),
     /// So many were lost up to now, since they were not read in time.
@@ -160,11 +160,11 @@ impl Hearing {
     ///
     /// # Errors
     /// [`ClientError`], for one when the loop has ended.
-    pub fn next_within(&mut self, span: Duration) -> Result<Option<Heard>, ClientError> {
+    pub fn next_within(&mut self, span: Duration) -> Result<Option<ReceivedNotice>, ClientError> {
         match self.client.hear(span)? {
             None => Ok(None),
-            Some(Reply::Notice(notice)) => Ok(Some(Heard::Notice(notice))),
-            Some(Reply::Lost(count)) => Ok(Some(Heard::Lost(count))),
+            Some(Reply::Notice(notice)) => Ok(Some(ReceivedNotice::Notice(notice))),
+            Some(Reply::Lost(count)) => Ok(Some(ReceivedNotice::Lost(count))),
             Some(Reply::Error(why)) => Err(ClientError::Refused(why)),
             Some(other) => Err(ClientError::Nonsense(format!("{other:?}"))),
         }

@@ -39,6 +39,7 @@
 
 mod axes;
 mod client;
+mod client_slots;
 mod exchange;
 mod inside;
 mod lines;
@@ -46,18 +47,17 @@ mod pending;
 mod place;
 mod question;
 mod requests;
-mod seats;
 mod server;
 mod shown;
 mod starting;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, ClientError, Heard, Hearing};
+pub use client::{Client, ClientError, Hearing, ReceivedNotice};
+pub use client_slots::MAX_CLIENTS;
 pub use exchange::{LoopExchange, LoopObjects};
 pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
 pub use question::{Answer, ProcessImageLayout, Question, Reply};
 pub use requests::Posted;
-pub use seats::MAX_CLIENTS;
 pub use server::{ControlServer, ControlServerError, ServerContext};
 pub use shown::{ProcessImage, Shown};

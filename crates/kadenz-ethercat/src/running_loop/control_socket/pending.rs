@@ -9,9 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use super::axes::Order;
+use super::client_slots::Limits;
 use super::lines::{Line, Lines};
 use super::question::{Answer, Question, Reply};
-use super::seats::Limits;
 use super::server::MAX_QUESTION;
 
 /// Clients that are heard so at one time.
@@ -32,7 +32,7 @@ struct Client {
 
 /// What came of a client.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum ClientMessage {
     /// A question.
     Asked(Question),
     /// A line that is no question.
@@ -131,23 +131,23 @@ impl Pending {
     pub(super) fn hear(
         &mut self,
         outcome: impl Fn(Order) -> Outcome,
-        mut answer: impl FnMut(&Heard) -> Next,
-        mut leave: impl FnMut(Lines, Heard),
+        mut answer: impl FnMut(&ClientMessage) -> Next,
+        mut leave: impl FnMut(Lines, ClientMessage),
     ) {
         let mut place = 0;
         while place < self.clients.len() {
             let client = &mut self.clients[place];
             let kept = client.look(&outcome, &self.limits, &mut answer);
             match kept {
-                Kept::Stays => place += 1,
-                Kept::Gone => drop(self.clients.swap_remove(place)),
-                Kept::Leaves(heard) => {
+                ClientState::Stays => place += 1,
+                ClientState::Gone => drop(self.clients.swap_remove(place)),
+                ClientState::Leaves(heard) => {
                     let client = self.clients.swap_remove(place);
                     if client.lines.set_waiting(true).is_ok() {
                         leave(client.lines, heard);
                     }
                 }
-                Kept::Silent => {
+                ClientState::Silent => {
                     let span = self.limits.of(client.has_asked);
                     let client = self.clients.swap_remove(place);
                     client.leave(&format!("nothing was asked for {span:?}"));
@@ -158,11 +158,11 @@ impl Pending {
 }
 
 /// What becomes of a client.
-enum Kept {
+enum ClientState {
     Stays,
     Gone,
     Silent,
-    Leaves(Heard),
+    Leaves(ClientMessage),
 }
 
 impl Client {
@@ -170,11 +170,11 @@ impl Client {
         &mut self,
         outcome: &impl Fn(Order) -> Outcome,
         limits: &Limits,
-        answer: &mut impl FnMut(&Heard) -> Next,
-    ) -> Kept {
+        answer: &mut impl FnMut(&ClientMessage) -> Next,
+    ) -> ClientState {
         if let Some(order) = self.order {
             return match outcome(order) {
-                None => Kept::Stays,
+                None => ClientState::Stays,
                 Some(outcome) => {
                     self.order = None;
                     self.answer(&outcome.map_or_else(Reply::Error, Reply::Ok))
@@ -183,32 +183,34 @@ impl Client {
         }
         let heard = match self.lines.next_now() {
             Ok(Line::Whole(line)) => match serde_json::from_slice(&line) {
-                Ok(question) => Heard::Asked(question),
-                Err(error) => Heard::Nonsense(format!("this is not a valid request: {error}")),
+                Ok(question) => ClientMessage::Asked(question),
+                Err(error) => {
+                    ClientMessage::Nonsense(format!("this is not a valid request: {error}"))
+                }
             },
-            Ok(Line::Nothing) if self.lines.is_longer_than(MAX_BYTES) => Heard::Long,
+            Ok(Line::Nothing) if self.lines.is_longer_than(MAX_BYTES) => ClientMessage::Long,
             Ok(Line::Nothing) if self.since.elapsed() >= limits.of(self.has_asked) => {
-                return Kept::Silent;
+                return ClientState::Silent;
             }
-            Ok(Line::Nothing) => return Kept::Stays,
-            Ok(Line::Ended | Line::TooLong) | Err(_) => return Kept::Gone,
+            Ok(Line::Nothing) => return ClientState::Stays,
+            Ok(Line::Ended | Line::TooLong) | Err(_) => return ClientState::Gone,
         };
         match answer(&heard) {
             Next::Answer(reply) => self.answer(&reply),
             Next::Order(order) => {
                 self.order = Some(order);
-                Kept::Stays
+                ClientState::Stays
             }
-            Next::Leave => Kept::Leaves(heard),
+            Next::Leave => ClientState::Leaves(heard),
         }
     }
 
     /// Sends a reply. Who does not take it at once, though it is short, is gone.
-    fn answer(&mut self, reply: &Reply) -> Kept {
+    fn answer(&mut self, reply: &Reply) -> ClientState {
         (self.since, self.has_asked) = (Instant::now(), true);
         match self.lines.send(reply) {
-            Ok(()) => Kept::Stays,
-            Err(_) => Kept::Gone,
+            Ok(()) => ClientState::Stays,
+            Err(_) => ClientState::Gone,
         }
     }
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use kadenz_rt::net::listener::is_exhausted;
 
 use super::axes;
+use super::client_slots::{ClientSlot, ClientSlots, Limits};
 use super::inside;
 use super::lines::{Line, Lines};
-use super::pending::{Heard, Next, Pending};
+use super::pending::{ClientMessage, Next, Pending};
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
-use super::seats::{Limits, Seat, Seats};
 use super::shown::{self, Shown};
 use crate::control::actuators::Actuators;
 use crate::control::health::Health;
@@ -151,7 +151,7 @@ impl ControlServer {
     /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client that asks for more than for
     /// what stops axes.
     pub fn serve(&self, context: &ServerContext<'_>, stop: &AtomicBool) {
-        let seats = &Seats::new(self.limits);
+        let seats = &ClientSlots::new(self.limits);
         let mut pending = Pending::new(self.limits);
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
@@ -164,7 +164,7 @@ impl ControlServer {
                 pause(accepted, &pending);
             }
             // Who waits for an order to be heard is told that the loop ends.
-            let none = |_: &Heard| Next::Leave;
+            let none = |_: &ClientMessage| Next::Leave;
             pending.hear(|order| order.outcome(context, stop), none, |_, _| ());
         });
     }
@@ -208,7 +208,7 @@ impl ControlServer {
     }
 
     /// What is answered without waiting for anything.
-    fn answer_at_once(&self, heard: &Heard, context: &ServerContext<'_>) -> Next {
+    fn answer_at_once(&self, heard: &ClientMessage, context: &ServerContext<'_>) -> Next {
         let reply =
             |it: Result<Answer, String>| Next::Answer(it.map_or_else(Reply::Error, Reply::Ok));
         let order = |it: Result<axes::Order, String>| match it {
@@ -216,12 +216,14 @@ impl ControlServer {
             Err(why) => Next::Answer(Reply::Error(why)),
         };
         match heard {
-            Heard::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
-            Heard::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(context)))),
-            Heard::Asked(Question::Axes {}) => reply(axes::tell(context)),
-            Heard::Asked(Question::Stop { by }) => order(axes::stop(context, by.as_deref())),
-            Heard::Asked(Question::Reset {}) => order(axes::reset(context)),
-            Heard::Asked(_) | Heard::Long => Next::Leave,
+            ClientMessage::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
+            ClientMessage::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(context)))),
+            ClientMessage::Asked(Question::Axes {}) => reply(axes::tell(context)),
+            ClientMessage::Asked(Question::Stop { by }) => {
+                order(axes::stop(context, by.as_deref()))
+            }
+            ClientMessage::Asked(Question::Reset {}) => order(axes::reset(context)),
+            ClientMessage::Asked(_) | ClientMessage::Long => Next::Leave,
         }
     }
 
@@ -238,8 +240,8 @@ impl ControlServer {
     fn seat<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        (lines, heard): (Lines, Heard),
-        seats: &'s Seats,
+        (lines, heard): (Lines, ClientMessage),
+        seats: &'s ClientSlots,
         context: &'s ServerContext<'_>,
         stop: &'s AtomicBool,
     ) {
@@ -270,14 +272,14 @@ impl ControlServer {
     fn attend(
         &self,
         mut lines: Lines,
-        heard: Heard,
+        heard: ClientMessage,
         context: &ServerContext<'_>,
         stop: &AtomicBool,
-        seat: &Seat<'_>,
+        seat: &ClientSlot<'_>,
     ) -> io::Result<()> {
         let mut next = match heard {
-            Heard::Asked(question) => Some(question),
-            Heard::Nonsense(_) | Heard::Long => None,
+            ClientMessage::Asked(question) => Some(question),
+            ClientMessage::Nonsense(_) | ClientMessage::Long => None,
         };
         let mut since = Instant::now();
         while !stop.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::pending::{Heard, Next, Pending};
+use super::pending::{ClientMessage, Next, Pending};
 use super::question::{Answer, Question, Reply};
 use super::server::{ControlServer, pause};
 use crate::motion::{StageName, Status};
@@ -47,17 +47,17 @@ struct BringUp<'d> {
 }
 
 impl BringUp<'_> {
-    fn answer(&mut self, heard: &Heard) -> Reply {
+    fn answer(&mut self, heard: &ClientMessage) -> Reply {
         match heard {
-            Heard::Asked(Question::Hello {}) => Reply::Ok(self.server.hello(None)),
-            Heard::Asked(Question::Axes {}) => self.status(),
-            Heard::Asked(Question::Stop { by }) => {
+            ClientMessage::Asked(Question::Hello {}) => Reply::Ok(self.server.hello(None)),
+            ClientMessage::Asked(Question::Axes {}) => self.status(),
+            ClientMessage::Asked(Question::Stop { by }) => {
                 (self.end)(by.as_deref().unwrap_or("a client of the server"));
                 self.is_ended = true;
                 self.status()
             }
-            Heard::Nonsense(why) => Reply::Error(why.clone()),
-            Heard::Asked(_) | Heard::Long => Reply::Error(format!(
+            ClientMessage::Nonsense(why) => Reply::Error(why.clone()),
+            ClientMessage::Asked(_) | ClientMessage::Long => Reply::Error(format!(
                 "{0} is bringing up its segment, and runs no cycle yet; ask again when it does, or end it by `kadenz \
                  ethercat stop --loop {0}`",
                 self.server.name()

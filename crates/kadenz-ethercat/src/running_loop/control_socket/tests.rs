@@ -25,7 +25,7 @@ mod shown;
 const LONG: Duration = Duration::from_secs(10);
 
 /// A control socket without devices, and what is done at it.
-fn at_a_desk(work: impl FnOnce(&Path, &Notices)) {
+fn at_a_control_socket(work: impl FnOnce(&Path, &Notices)) {
     at_a_desk_with(None, None, None, work);
 }
 
@@ -40,7 +40,7 @@ fn at_a_desk_with(
 }
 
 /// One with other limits.
-fn at_a_desk_of(limits: seats::Limits, work: impl FnOnce(&Path)) {
+fn at_a_control_socket_of(limits: client_slots::Limits, work: impl FnOnce(&Path)) {
     let set = |server: &mut ControlServer| server.limits = limits;
     open_a_desk(set, None, None, None, |path, _| work(path));
 }
@@ -89,7 +89,7 @@ fn hello(client: &mut Client) -> u32 {
 
 #[test]
 fn several_clients_are_answered_and_hear_the_same_notices() {
-    at_a_desk(|path, notices| {
+    at_a_control_socket(|path, notices| {
         let mut asking = Client::at(path).unwrap();
         let mut hearing: Vec<_> = (0..3)
             .map(|_| Client::at(path).unwrap().listen().unwrap())
@@ -98,7 +98,7 @@ fn several_clients_are_answered_and_hear_the_same_notices() {
         notices.publish(MonotonicTime::from_ns(1), None, Event::WireLost);
         for hearing in &mut hearing {
             match hearing.next_within(LONG).unwrap() {
-                Some(Heard::Notice(notice)) => assert_eq!(notice.event, Event::WireLost),
+                Some(ReceivedNotice::Notice(notice)) => assert_eq!(notice.event, Event::WireLost),
                 other => panic!("{other:?}"),
             }
         }
@@ -113,7 +113,7 @@ fn several_clients_are_answered_and_hear_the_same_notices() {
 
 #[test]
 fn what_cannot_be_done_is_said_with_a_remedy() {
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut client = Client::at(path).unwrap();
         let mut refusal = |question: &Question| match client.ask(question) {
             Err(ClientError::Refused(why)) => why,
@@ -131,7 +131,7 @@ fn what_cannot_be_done_is_said_with_a_remedy() {
 
 #[test]
 fn registers_that_a_device_lives_by_are_not_written_in_passing() {
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut client = Client::at(path).unwrap();
         let mut refusal = |question: &Question| match client.ask(question) {
             Err(ClientError::Refused(why)) => why,
@@ -162,7 +162,7 @@ fn registers_that_a_device_lives_by_are_not_written_in_passing() {
 
 #[test]
 fn hostile_lines_are_refused_and_others_go_on_being_served() {
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut good = Client::at(path).unwrap();
         let deep = format!("{}\n", "[".repeat(100_000));
         for line in [
@@ -202,7 +202,7 @@ fn full_house(path: &Path) -> Vec<Client> {
 
 #[test]
 fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut all = full_house(path);
         let mut late = Client::at(path).unwrap();
         // Whoever wants to stop the axes is heard all the same, however often.
@@ -255,11 +255,11 @@ fn who_watches_or_says_nothing_keeps_nobody_from_stopping() {
 
 #[test]
 fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
-    let limits = seats::Limits {
+    let limits = client_slots::Limits {
         idle: Duration::from_millis(100),
-        ..seats::Limits::default()
+        ..client_slots::Limits::default()
     };
-    at_a_desk_of(limits, |path| {
+    at_a_control_socket_of(limits, |path| {
         let mut all = full_house(path);
         std::thread::sleep(Duration::from_millis(300));
         let mut late = Client::at(path).unwrap();
@@ -278,12 +278,12 @@ fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
 
 #[test]
 fn a_client_for_whom_there_is_no_thread_is_told_so_and_the_desk_lives() {
-    let limits = seats::Limits {
+    let limits = client_slots::Limits {
         // More than any address space has room for.
         stack: usize::MAX >> 4,
-        ..seats::Limits::default()
+        ..client_slots::Limits::default()
     };
-    at_a_desk_of(limits, |path| {
+    at_a_control_socket_of(limits, |path| {
         // More often than there are seats, of which none is lost.
         for _ in 0..30 {
             let mut client = Client::at(path).unwrap();

@@ -116,7 +116,7 @@ impl CoeServer {
             Ok((header, data)) => {
                 self.counter = header.counter;
                 if header.protocol() == Some(Protocol::Coe) {
-                    let served = Served {
+                    let served = RequestContext {
                         server: self,
                         dictionary,
                         state,
@@ -149,14 +149,14 @@ impl CoeServer {
 }
 
 /// What a message needs while it is served.
-struct Served<'s> {
+struct RequestContext<'s> {
     server: &'s mut CoeServer,
     dictionary: &'s mut Dictionary,
     state: State,
     written: &'s mut Option<Address>,
 }
 
-impl Served<'_> {
+impl RequestContext<'_> {
     fn coe(
         mut self,
         counter: Counter,

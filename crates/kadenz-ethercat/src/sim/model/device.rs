@@ -91,7 +91,7 @@ impl Behaviour for Idle {}
 
 /// Process data of one SyncManager.
 #[derive(Debug)]
-struct Carried {
+struct SyncManagerMap {
     number: u8,
     direction: Direction,
     map: ProcessMap,
@@ -106,7 +106,7 @@ pub struct Device<B> {
     objects: Dictionary,
     behaviour: B,
     server: CoeServer,
-    carried: Vec<Carried>,
+    carried: Vec<SyncManagerMap>,
     emergencies: VecDeque<Emergency>,
     fresh: bool,
     next_run: Time,
@@ -221,7 +221,7 @@ impl<B: Behaviour> Device<B> {
                 });
             }
             if length > 0 {
-                self.carried.push(Carried {
+                self.carried.push(SyncManagerMap {
                     number,
                     direction,
                     map,

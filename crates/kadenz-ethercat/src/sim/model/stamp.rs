@@ -52,7 +52,7 @@ impl Default for StampSettings {
 
 /// What it tells each cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct StampOutput {
     /// Events so far; comes round.
     pub events: u16,
     /// System time of the last one, ns.
@@ -63,7 +63,7 @@ pub struct Told {
     pub command_ns: u64,
 }
 
-impl Told {
+impl StampOutput {
     /// Of the device's inputs; `None` for fewer than [`INPUTS`] bytes.
     #[must_use]
     pub fn read(inputs: &[u8]) -> Option<Self> {

@@ -200,7 +200,7 @@ fn every_model_s_description_is_whole() {
 
 #[test]
 fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
-    use super::stamp::{StampSettings, Told, stamp};
+    use super::stamp::{StampOutput, StampSettings, stamp};
     use crate::sim::Application as _;
     let settings = StampSettings {
         work_ns: 400_000,
@@ -213,7 +213,7 @@ fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
     bench.write_entry(Address::new(0x7000, 1), 7);
     bench.exchange();
     let woken = bench.fake.now;
-    let told = |bench: &Bench<_>| Told::read(bench.inputs(3)).unwrap();
+    let told = |bench: &Bench<_>| StampOutput::read(bench.inputs(3)).unwrap();
     assert_eq!(told(&bench).command, 0, "it works");
     bench.fake.now = woken.after(400_000);
     bench.device.run(&mut bench.fake);

@@ -4,7 +4,7 @@ use super::*;
 
 /// A register that the standard describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownRegister {
     /// Its first byte.
     pub address: u16,
     /// Its bytes.
@@ -15,8 +15,8 @@ pub struct Known {
     pub is_number: bool,
 }
 
-const fn is(address: u16, bytes: u16, name: &'static str) -> Known {
-    Known {
+const fn is(address: u16, bytes: u16, name: &'static str) -> KnownRegister {
+    KnownRegister {
         address,
         bytes,
         name,
@@ -24,8 +24,8 @@ const fn is(address: u16, bytes: u16, name: &'static str) -> Known {
     }
 }
 
-const fn several(address: u16, bytes: u16, name: &'static str) -> Known {
-    Known {
+const fn several(address: u16, bytes: u16, name: &'static str) -> KnownRegister {
+    KnownRegister {
         is_number: false,
         ..is(address, bytes, name)
     }
@@ -33,7 +33,7 @@ const fn several(address: u16, bytes: u16, name: &'static str) -> Known {
 
 /// Registers in the order of their addresses (ETG.1000.4, tables 31 to 61; Beckhoff's ESC data sheet, section
 /// II), except for FMMUs, SyncManagers, write protection and reset.
-pub(crate) const KNOWN: &[Known] = &[
+pub(crate) const KNOWN: &[KnownRegister] = &[
     is(TYPE, 1, "type"),
     is(REVISION, 1, "revision"),
     is(BUILD, 2, "build"),
@@ -101,7 +101,7 @@ pub(crate) const KNOWN: &[Known] = &[
 
 /// The register that begins at an address.
 #[must_use]
-pub fn known(address: u16) -> Option<&'static Known> {
+pub fn known(address: u16) -> Option<&'static KnownRegister> {
     KNOWN.iter().find(|it| it.address == address)
 }
 
@@ -213,7 +213,7 @@ mod tests {
     fn registers_are_found_by_where_they_begin_and_do_not_overlap() {
         assert_eq!(known(0x0130).map(|it| it.bytes), Some(2));
         assert_eq!(known(0x0131), None);
-        let behind = |it: &Known| it.address + it.bytes;
+        let behind = |it: &KnownRegister| it.address + it.bytes;
         assert!(
             KNOWN.windows(2).all(|it| behind(&it[0]) <= it[1].address),
             "they are in order"

@@ -9,7 +9,7 @@ const MIN: usize = FIXED + 2;
 
 /// A SubDevice with such an image would not be understood, or not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Doubt {
+pub enum SiiProblem {
     /// Its bytes are no whole words.
     #[error("{0} bytes are no whole words")]
     Odd(usize),
@@ -56,28 +56,28 @@ pub enum Doubt {
 /// ImageWriter::new(&mut bytes, &fixed)?.finish()?;
 /// assert!(doubts(&bytes).is_empty());
 /// bytes[8] ^= 1;
-/// assert!(matches!(doubts(&bytes)[..], [Doubt::Checksum { .. }]));
+/// assert!(matches!(doubts(&bytes)[..], [SiiProblem::Checksum { .. }]));
 /// # Ok::<(), kadenz_ethercat::wire::sii::SiiError>(())
 /// ```
 #[must_use]
-pub fn doubts(bytes: &[u8]) -> Vec<Doubt> {
+pub fn doubts(bytes: &[u8]) -> Vec<SiiProblem> {
     if bytes.len() < MIN {
-        return vec![Doubt::Short(bytes.len())];
+        return vec![SiiProblem::Short(bytes.len())];
     }
     let mut doubts = Vec::new();
     if !bytes.len().is_multiple_of(2) {
-        doubts.push(Doubt::Odd(bytes.len()));
+        doubts.push(SiiProblem::Odd(bytes.len()));
     }
     let told = (usize::from(word_at(bytes, word::SIZE.into()).unwrap_or(0)) + 1) * KIBIT;
     if bytes.len() > told {
         let bytes = bytes.len();
-        doubts.push(Doubt::Long { bytes, told });
+        doubts.push(SiiProblem::Long { bytes, told });
     }
     let mut first = [0; CHECKED];
     first.copy_from_slice(&bytes[..CHECKED]);
     let (has, wanted) = (bytes[CHECKED], checksum(&first));
     if has != wanted {
-        doubts.push(Doubt::Checksum { has, wanted });
+        doubts.push(SiiProblem::Checksum { has, wanted });
     }
     doubts.extend(of_categories(bytes));
     doubts
@@ -89,7 +89,7 @@ fn word_at(bytes: &[u8], word: usize) -> Option<u16> {
 }
 
 /// Whether one category follows the other up to the end mark.
-fn of_categories(bytes: &[u8]) -> Option<Doubt> {
+fn of_categories(bytes: &[u8]) -> Option<SiiProblem> {
     let mut word = usize::from(FIRST_CATEGORY);
     loop {
         match (word_at(bytes, word), word_at(bytes, word + 1)) {
@@ -99,11 +99,11 @@ fn of_categories(bytes: &[u8]) -> Option<Doubt> {
                 if 2 * next > bytes.len() {
                     // An address that has more bits is beyond what anybody's memory holds.
                     let word = u16::try_from(word).unwrap_or(u16::MAX);
-                    return Some(Doubt::Category(SiiError::Overrun { number, word }));
+                    return Some(SiiProblem::Category(SiiError::Overrun { number, word }));
                 }
                 word = next;
             }
-            _ => return Some(Doubt::NoEnd { word }),
+            _ => return Some(SiiProblem::NoEnd { word }),
         }
     }
 }
@@ -129,27 +129,27 @@ mod tests {
         let damaged = doubts(&golden("akd-null-strings.bin"));
         assert!(matches!(
             damaged[..],
-            [Doubt::Category(SiiError::Overrun { number: 256, .. })]
+            [SiiProblem::Category(SiiError::Overrun { number: 256, .. })]
         ));
     }
 
     #[test]
     fn whatever_is_wrong_is_found() {
         let good = golden("ek1100.bin");
-        assert_eq!(doubts(&good[..129]), [Doubt::Short(129)]);
-        assert_eq!(doubts(&good[..2047]), [Doubt::Odd(2047)]);
+        assert_eq!(doubts(&good[..129]), [SiiProblem::Short(129)]);
+        assert_eq!(doubts(&good[..2047]), [SiiProblem::Odd(2047)]);
         let long = [&good[..], &[0xFF, 0xFF]].concat();
         let (bytes, told) = (2050, 2048);
-        assert_eq!(doubts(&long), [Doubt::Long { bytes, told }]);
+        assert_eq!(doubts(&long), [SiiProblem::Long { bytes, told }]);
         let mut spoiled = good.clone();
         spoiled[14] ^= 0x10;
         let (has, wanted) = (good[14] ^ 0x10, good[14]);
-        assert_eq!(doubts(&spoiled), [Doubt::Checksum { has, wanted }]);
+        assert_eq!(doubts(&spoiled), [SiiProblem::Checksum { has, wanted }]);
         // The first category ends where the image does.
         let length = 2 * usize::from(word_at(&good, 0x41).unwrap());
         let cut = &good[..128 + 4 + length];
         let word = cut.len() / 2;
-        assert_eq!(doubts(cut), [Doubt::NoEnd { word }]);
+        assert_eq!(doubts(cut), [SiiProblem::NoEnd { word }]);
     }
 
     proptest! {

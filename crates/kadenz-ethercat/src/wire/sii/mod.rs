@@ -10,7 +10,7 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
-pub use doubt::{Doubt, doubts};
+pub use doubt::{SiiProblem, doubts};
 pub use image::{
     Categories, Category, Entries, Fmmus, Image, Pdos, Records, SiiPdo, Strings, Text,
 };

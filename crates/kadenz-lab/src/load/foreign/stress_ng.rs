@@ -80,12 +80,12 @@ fn disk_options(options: &LoadOptions, place: &Place) -> [String; 6] {
 
 /// What one stressor told.
 #[derive(Debug, Default, PartialEq)]
-struct Told<'a> {
+struct StressorFigures<'a> {
     stressor: &'a str,
     figures: Vec<(&'a str, f64)>,
 }
 
-impl Told<'_> {
+impl StressorFigures<'_> {
     fn figure(&self, name: &str) -> Option<f64> {
         let found = self.figures.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| *value)
@@ -113,12 +113,12 @@ impl Told<'_> {
 }
 
 /// Reads its YAML as far as it is needed: a list of `- stressor: NAME` with `key: number` below.
-fn parse(text: &str) -> Vec<Told<'_>> {
-    let mut told: Vec<Told<'_>> = Vec::new();
+fn parse(text: &str) -> Vec<StressorFigures<'_>> {
+    let mut told: Vec<StressorFigures<'_>> = Vec::new();
     for line in text.lines() {
         let line = line.trim();
         if let Some(stressor) = line.strip_prefix("- stressor:") {
-            told.push(Told {
+            told.push(StressorFigures {
                 stressor: stressor.trim(),
                 figures: Vec::new(),
             });
@@ -144,7 +144,7 @@ fn read(task: &Task, text: &str) -> Vec<LoadRates> {
             LoadRates {
                 kind: *kind,
                 asked: words.clone(),
-                rates: mine.flat_map(Told::rates).collect(),
+                rates: mine.flat_map(StressorFigures::rates).collect(),
                 trouble: None,
             }
         })

@@ -110,7 +110,10 @@ fn server(
     run: &mut RunWriter,
     plan: &LogPlan,
     port: UdpPort,
-    (requests, granted): (SyncSender<super::Request>, mpsc::Receiver<super::Granted>),
+    (requests, granted): (
+        SyncSender<super::Request>,
+        mpsc::Receiver<super::DeviceSeries>,
+    ),
 ) -> Result<Server, ExperimentError> {
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {

@@ -30,7 +30,7 @@ use kadenz_udp::record::{Batch, Cookies, ServerReply, server_reply};
 use kadenz_udp::wire::{self, Packet, Refused, Token};
 
 use crate::measuring_threads::LoopContext;
-use streams::{Entered, Streams, Taken};
+use streams::{Entered, MeasuredSample, Streams};
 
 pub use experiment::{LogPlan, log};
 
@@ -49,7 +49,7 @@ struct Request {
 
 /// The series of a device.
 #[derive(Debug)]
-struct Granted {
+struct DeviceSeries {
     place: usize,
     recorder: SeriesRecorder,
 }
@@ -58,7 +58,7 @@ struct Granted {
 fn serve(
     running: &RunningRun,
     requests: &Receiver<Request>,
-    granted: &SyncSender<Granted>,
+    granted: &SyncSender<DeviceSeries>,
     raw: bool,
 ) {
     for request in requests {
@@ -74,7 +74,7 @@ fn serve(
             Ok(recorder) => {
                 let place = request.place;
                 // Full only if the server has ended.
-                let _ = granted.try_send(Granted { place, recorder });
+                let _ = granted.try_send(DeviceSeries { place, recorder });
             }
             Err(error) => running.add_warning(Warning {
                 id: "series_refused".to_owned(),
@@ -131,7 +131,7 @@ struct Responder {
     each: Vec<Option<SeriesRecorder>>,
     waiting: Vec<(usize, Sample)>,
     requests: SyncSender<Request>,
-    granted: Receiver<Granted>,
+    granted: Receiver<DeviceSeries>,
     counts: Counts,
 }
 
@@ -249,7 +249,7 @@ impl Responder {
         Some(ServerReply::Kept)
     }
 
-    fn record(&mut self, taken: &Taken) {
+    fn record(&mut self, taken: &MeasuredSample) {
         self.counts.measurements += 1;
         let [response, rtt] = &mut self.all;
         response.record(taken.response);
@@ -281,7 +281,7 @@ impl Responder {
 
     /// Takes the series that were made meanwhile, and gives them what waited for them.
     fn welcome(&mut self) {
-        while let Ok(Granted {
+        while let Ok(DeviceSeries {
             place,
             mut recorder,
         }) = self.granted.try_recv()

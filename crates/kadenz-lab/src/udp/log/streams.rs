@@ -46,7 +46,7 @@ struct Stream {
 
 /// A device of a stream.
 #[derive(Debug)]
-struct Seen {
+struct DeviceStream {
     address: DeviceKey,
     stream: StreamKey,
     /// The number of its stream among those that have devices.
@@ -56,7 +56,7 @@ struct Seen {
 
 /// What a measurement gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct MeasuredSample {
     /// The device's place; `None` where there was no more room for one.
     pub(super) place: Option<usize>,
     /// Whether the device has not been heard before.
@@ -82,7 +82,7 @@ pub(super) struct Streams {
     /// Streams that made room for others.
     set_aside: BTreeMap<StreamKey, Stream>,
     places: BTreeMap<(StreamKey, DeviceKey), usize>,
-    devices: Vec<Seen>,
+    devices: Vec<DeviceStream>,
     /// Streams that have devices.
     with_devices: usize,
     /// Streams that have told their end.
@@ -221,7 +221,7 @@ impl Streams {
     }
 
     /// Enters a measurement of a batch.
-    pub(super) fn take(&mut self, place: Place, measured: &Measurement) -> Option<Taken> {
+    pub(super) fn take(&mut self, place: Place, measured: &Measurement) -> Option<MeasuredSample> {
         let Outcome::Answered { received_ns, .. } = measured.outcome else {
             return None;
         };
@@ -237,7 +237,7 @@ impl Streams {
             actual_ns: received_ns.saturating_add(place.offset_ns),
             value_ns: received_ns.saturating_sub(begin_ns.cast_signed()),
         };
-        Some(Taken {
+        Some(MeasuredSample {
             place: device,
             new,
             rtt: since(measured.sent_ns),
@@ -259,7 +259,7 @@ impl Streams {
         let number = brother.map_or(self.with_devices, |seen| seen.number);
         self.with_devices = self.with_devices.max(number + 1);
         self.places.insert((stream, address), place);
-        self.devices.push(Seen {
+        self.devices.push(DeviceStream {
             address,
             stream,
             number,
@@ -294,7 +294,7 @@ impl Streams {
 
     /// What became of the packets of each device, as far as it was told.
     pub(super) fn flows(&self) -> Vec<Flow> {
-        let flow = |(place, seen): (usize, &Seen)| {
+        let flow = |(place, seen): (usize, &DeviceStream)| {
             let counts = seen.tracker.clone().finish();
             Flow {
                 device: self.name(place),
@@ -314,7 +314,7 @@ impl Streams {
     }
 }
 
-impl Seen {
+impl DeviceStream {
     /// Numbers between the last and this one were sent as well; they are lost unless they follow.
     fn heard(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
         let sent = self.tracker.counts().sent;

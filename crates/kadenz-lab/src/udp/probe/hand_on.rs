@@ -7,7 +7,7 @@ use kadenz_rt::clock;
 use kadenz_rt::net::port::{Inbox, UdpPort, Wait};
 use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::record::{
-    Batcher, DEFAULT_BATCH_BYTES, Heard, Introduction, Measurement, Outcome, Position,
+    Batcher, DEFAULT_BATCH_BYTES, HandshakeEvent, Introduction, Measurement, Outcome, Position,
 };
 use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
 
@@ -167,11 +167,11 @@ impl HandOn {
         }
         for datagram in self.inbox.datagrams() {
             match self.introduction.heard(datagram.bytes) {
-                Heard::Nothing => {}
-                Heard::AskedAgain => (asked, self.welcome) = (true, false),
-                Heard::Welcome => self.welcome = true,
-                Heard::Refused => self.so_far.refused += 1,
-                Heard::Kept(number) => {
+                HandshakeEvent::Nothing => {}
+                HandshakeEvent::AskedAgain => (asked, self.welcome) = (true, false),
+                HandshakeEvent::Welcome => self.welcome = true,
+                HandshakeEvent::Refused => self.so_far.refused += 1,
+                HandshakeEvent::Kept(number) => {
                     self.so_far.kept += 1;
                     kept = Some(number);
                 }

@@ -73,7 +73,7 @@ impl Drop for Exchanges {
 
 /// An exchange that waits to be settled.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct PendingExchange {
     device: usize,
     sequence: u32,
     exchange: Exchange,
@@ -110,7 +110,7 @@ pub(super) struct OneWayEstimator {
     synchronised: Option<Synchronised>,
     /// Devices whose clocks are not as claimed.
     refuted: Vec<bool>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingExchange>,
     /// The first half of an exchange.
     half: Option<Sample>,
     there: SeriesRecorder,
@@ -224,7 +224,7 @@ impl OneWayEstimator {
             self.facts.unsettled += 1;
             return;
         }
-        self.waiting.push(Waiting {
+        self.waiting.push(PendingExchange {
             device,
             sequence: (first.sequence & u64::from(u32::MAX)) as u32,
             exchange,
@@ -284,13 +284,13 @@ impl OneWayEstimator {
     }
 
     /// How long each way took by clocks that are said to be synchronised.
-    fn by_claim(&self, it: &Waiting, fitted: Option<&Bounds>) -> Option<OneWay> {
+    fn by_claim(&self, it: &PendingExchange, fitted: Option<&Bounds>) -> Option<OneWay> {
         let claim = it.claim.filter(|_| !self.refuted[it.device])?;
         let claim = Agreement::new(claim, self.options);
         claim.one_way(&it.exchange, fitted).ok()
     }
 
-    fn record(&mut self, it: &Waiting, ways: OneWay) {
+    fn record(&mut self, it: &PendingExchange, ways: OneWay) {
         let sample = |value_ns: i64| Sample {
             sequence: it.sequence.into(),
             intended_ns: it.exchange.sent_ns.cast_signed(),

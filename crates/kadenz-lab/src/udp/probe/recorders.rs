@@ -52,7 +52,7 @@ impl Series {
         plan: &ProbePlan,
         port: &UdpPort,
     ) -> Result<Self, ExperimentError> {
-        let mut maker = Maker {
+        let mut maker = ProbeSeriesBuilder {
             measuring,
             run,
             plan,
@@ -181,14 +181,14 @@ enum Judged {
     Not,
 }
 
-struct Maker<'a> {
+struct ProbeSeriesBuilder<'a> {
     measuring: &'a Measuring,
     run: &'a mut RunWriter,
     plan: &'a ProbePlan,
     made: Vec<String>,
 }
 
-impl Maker<'_> {
+impl ProbeSeriesBuilder<'_> {
     fn series(
         &mut self,
         name: &str,

@@ -40,7 +40,7 @@ struct Keys {
 
 /// An answer whose packet's stamp has not come yet.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct PendingReply {
     reply: ProbeReply,
     came: Came,
 }
@@ -63,7 +63,7 @@ pub(super) struct Stack {
     each: bool,
     keys: Vec<Keys>,
     left: Vec<Left>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingReply>,
     /// Answers of which no parts can be told.
     pub(super) unsplit: u64,
     /// The largest error of a stamp on the sleep clock.
@@ -130,7 +130,7 @@ impl Stack {
             self.waiting.swap_remove(0);
             self.unsplit += 1;
         }
-        self.waiting.push(Waiting { reply, came });
+        self.waiting.push(PendingReply { reply, came });
         Some(software)
     }
 
@@ -154,7 +154,7 @@ impl Stack {
         Some(bridged.at)
     }
 
-    fn parts(&self, waiting: &Waiting) -> Option<Parts> {
+    fn parts(&self, waiting: &PendingReply) -> Option<Parts> {
         let reply = &waiting.reply;
         let keys = self.keys[reply.sequence as usize % REMEMBERED];
         let device = if self.each { reply.device as u32 } else { 0 };

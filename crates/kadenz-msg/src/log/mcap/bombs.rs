@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use allocation_counter::measure;
 
-use super::records::Put as _;
+use super::records::PutRecord as _;
 use super::{MAGIC, McapReader, op};
 use crate::log::compression::Compression;
 use crate::log::{Damage, Entry, Limits, LogError, LogReader as _, MAX_CHUNK_BYTES, Source};

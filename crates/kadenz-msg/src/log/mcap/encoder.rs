@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::index::{ChunkIndex, ChunkPlace};
-use super::records::Put as _;
+use super::records::PutRecord as _;
 use super::{MAGIC, McapOptions, op};
 use crate::log::compression::Compression;
 use crate::log::limits::TOO_LONG;

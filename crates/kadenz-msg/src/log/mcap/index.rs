@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::records::{Fields, Put as _};
+use super::records::{Fields, PutRecord as _};
 use super::{RECORD_HEAD, op};
 use crate::log::Amount;
 use crate::log::compression::Compression;

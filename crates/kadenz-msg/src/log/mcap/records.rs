@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Writes records behind what a vector holds.
-pub(super) trait Put {
+pub(super) trait PutRecord {
     /// A record, whose content `fields` puts.
     fn record(&mut self, op: u8, fields: impl FnOnce(&mut Vec<u8>));
     fn put_u16(&mut self, value: u16);
@@ -82,7 +82,7 @@ pub(super) trait Put {
     fn put_map<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>);
 }
 
-impl Put for Vec<u8> {
+impl PutRecord for Vec<u8> {
     fn record(&mut self, op: u8, fields: impl FnOnce(&mut Vec<u8>)) {
         self.push(op);
         let place = self.len();

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::encoder::{Encoder, Indexed};
-use super::records::Put as _;
+use super::records::PutRecord as _;
 use super::{MAGIC, op};
 use crate::log::file::Appender;
 

@@ -1,6 +1,6 @@
 //! The ring between recording and writing under every interleaving that loom finds.
 
-use super::ring::{Consumer, Head, Producer, ring};
+use super::ring::{Consumer, MessageHeader, Producer, ring};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
 /// The bytes of a ring of eight words: one message and a half of those that are pushed here.
@@ -12,8 +12,8 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
-fn head(n: u32) -> Head {
-    Head {
+fn head(n: u32) -> MessageHeader {
+    MessageHeader {
         length: payload(n).len() as u32,
         slot: n + 7,
         sequence: n,

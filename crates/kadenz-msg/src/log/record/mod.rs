@@ -25,7 +25,7 @@ pub use counts::{ChannelCounts, FurtherCounts};
 use files::Files;
 pub use files::{MakeFile, Naming, Split};
 use log_clock::{LogClock, Reading};
-use ring::{Head, Producer};
+use ring::{MessageHeader, Producer};
 
 use super::compression::Compression;
 use super::{Format, LogError, LoggedChannel};
@@ -283,7 +283,7 @@ impl Recorder {
         let name = writing::name_bytes(channel);
         let begin: &[[u8; 8]] = if own.is_none() { &name } else { &[] };
         let length = begin.len() * 8 + payload.len();
-        let head = Head {
+        let head = MessageHeader {
             length: u32::try_from(length).unwrap_or(u32::MAX),
             slot: place as u32,
             // What counts all further channels numbers none of them.

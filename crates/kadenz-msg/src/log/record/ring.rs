@@ -10,7 +10,7 @@ use crate::sync::{Arc, AtomicU64, Ordering};
 
 /// What stands before a message's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct MessageHeader {
     pub(super) length: u32,
     pub(super) slot: u32,
     pub(super) sequence: u32,
@@ -21,14 +21,14 @@ pub(super) struct Head {
 /// How many words a head takes.
 const HEAD_WORDS: u64 = 4;
 
-struct Words {
+struct WordRing {
     words: Box<[AtomicU64]>,
     /// How many words have ever been read and written.
     begin: AtomicU64,
     end: AtomicU64,
 }
 
-impl Words {
+impl WordRing {
     fn at(&self, place: u64) -> &AtomicU64 {
         let mask = self.words.len() as u64 - 1;
         &self.words[(place & mask) as usize]
@@ -36,10 +36,10 @@ impl Words {
 }
 
 /// The end that messages are put into.
-pub(super) struct Producer(Arc<Words>);
+pub(super) struct Producer(Arc<WordRing>);
 
 /// The end that messages are taken from.
-pub(super) struct Consumer(Arc<Words>);
+pub(super) struct Consumer(Arc<WordRing>);
 
 /// The fewest words of a ring; in a model each word is one more thing to interleave.
 const MIN_WORDS: usize = if cfg!(loom) { 8 } else { 64 };
@@ -47,7 +47,7 @@ const MIN_WORDS: usize = if cfg!(loom) { 8 } else { 64 };
 /// A ring of at least so many bytes, all of which are taken and touched now.
 pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
     let count = bytes.div_ceil(8).max(MIN_WORDS).next_power_of_two();
-    let words = Arc::new(Words {
+    let words = Arc::new(WordRing {
         words: (0..count).map(|_| AtomicU64::new(u64::MAX)).collect(),
         begin: AtomicU64::new(0),
         end: AtomicU64::new(0),
@@ -58,7 +58,7 @@ pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
 impl Producer {
     /// Puts a message in, of two parts whose lengths together stand in its head; `false` where there is
     /// no room. Wait-free, allocates nothing.
-    pub(super) fn push(&mut self, head: &Head, begin: &[[u8; 8]], payload: &[u8]) -> bool {
+    pub(super) fn push(&mut self, head: &MessageHeader, begin: &[[u8; 8]], payload: &[u8]) -> bool {
         let ring = &self.0;
         let needed = HEAD_WORDS + (begin.len() + payload.len().div_ceil(8)) as u64;
         let end = ring.end.load(Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Producer {
 
 impl Consumer {
     /// Takes the oldest message out, its bytes over what the vector holds.
-    pub(super) fn pop(&mut self, payload: &mut Vec<u8>) -> Option<Head> {
+    pub(super) fn pop(&mut self, payload: &mut Vec<u8>) -> Option<MessageHeader> {
         let ring = &self.0;
         let begin = ring.begin.load(Ordering::Relaxed);
         if begin == ring.end.load(Ordering::Acquire) {
@@ -105,7 +105,7 @@ impl Consumer {
         }
         let word = |place: u64| ring.at(begin + place).load(Ordering::Relaxed);
         let first = word(0);
-        let head = Head {
+        let head = MessageHeader {
             length: first as u32,
             slot: (first >> 32) as u32,
             sequence: word(1) as u32,
@@ -128,8 +128,8 @@ impl Consumer {
 mod tests {
     use super::*;
 
-    fn head(n: u32, length: usize) -> Head {
-        Head {
+    fn head(n: u32, length: usize) -> MessageHeader {
+        MessageHeader {
             length: length as u32,
             slot: n ^ 0xffff,
             sequence: n,

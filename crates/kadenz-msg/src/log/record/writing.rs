@@ -9,7 +9,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 use super::files::{Files, Opened};
-use super::ring::{Consumer, Head};
+use super::ring::{Consumer, MessageHeader};
 use super::{Describe, RecordOptions, Shared, lock};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::log::{Entry, LCM_ENCODING, LogError, LoggedChannel};
@@ -111,7 +111,7 @@ impl Writing {
         taken
     }
 
-    fn write(&mut self, head: &Head, now: MonotonicTime) {
+    fn write(&mut self, head: &MessageHeader, now: MonotonicTime) {
         self.fill(head);
         let written = self.refused_until.is_none_or(|until| now >= until) && self.try_write(now);
         let Some(slot) = self.shared.counts.slot(head.slot as usize) else {
@@ -193,7 +193,7 @@ impl Writing {
         Ok(())
     }
 
-    fn fill(&mut self, head: &Head) {
+    fn fill(&mut self, head: &MessageHeader) {
         let counts = &self.shared.counts;
         let name = if head.slot as usize == counts.further() {
             take_name(&mut self.entry.payload)

@@ -165,7 +165,7 @@ impl Tables {
 
     fn table(&mut self, entry: &Entry, decoded: &Decoded) -> Result<Table, LogError> {
         let file = (self.make)(&entry.channel.name, &decoded.name.to_string())?;
-        let file = Counted {
+        let file = CountedFile {
             file,
             written: Arc::clone(&self.written),
         };
@@ -248,12 +248,12 @@ fn made<T>(file: io::Result<T>) -> Result<T, LogError> {
 }
 
 /// A file, and how many bytes went into all of them.
-struct Counted {
+struct CountedFile {
     file: Box<dyn Write + Send>,
     written: Arc<AtomicU64>,
 }
 
-impl Write for Counted {
+impl Write for CountedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.file.write(bytes)?;
         self.written.fetch_add(count as u64, Ordering::Relaxed);
@@ -268,12 +268,12 @@ impl Write for Counted {
 // Comma-separated values (RFC 4180): what holds a comma, a quote or a line's end is quoted.
 
 struct Csv {
-    file: BufWriter<Counted>,
+    file: BufWriter<CountedFile>,
     line: String,
 }
 
 impl Csv {
-    fn new(file: Counted, columns: &[Column]) -> io::Result<Self> {
+    fn new(file: CountedFile, columns: &[Column]) -> io::Result<Self> {
         let mut csv = Self {
             file: BufWriter::new(file),
             line: String::new(),

@@ -13,12 +13,12 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
 use super::columns::{Cell, Column, Kind, Scalar};
-use super::{Counted, TableFile};
+use super::{CountedFile, TableFile};
 use crate::types::{Elements, Value};
 
 pub(super) struct Parquet {
-    file: SerializedFileWriter<Counted>,
-    columns: Vec<Waiting>,
+    file: SerializedFileWriter<CountedFile>,
+    columns: Vec<PendingCells>,
     rows: usize,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Parquet {
 const MAX_ROWS: usize = 1 << 17;
 
 /// The cells of a column that are not written yet.
-struct Waiting {
+struct PendingCells {
     is_list: bool,
     values: Values,
     definitions: Vec<i16>,
@@ -43,7 +43,7 @@ enum Values {
 }
 
 impl Parquet {
-    pub(super) fn new(file: Counted, columns: &[Column]) -> io::Result<Self> {
+    pub(super) fn new(file: CountedFile, columns: &[Column]) -> io::Result<Self> {
         let fields = columns.iter().map(|it| field(it).map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let schema = Type::group_type_builder("messages").with_fields(fields);
@@ -55,7 +55,7 @@ impl Parquet {
         let file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
         Ok(Self {
             file: file.map_err(failed)?,
-            columns: columns.iter().map(Waiting::of).collect(),
+            columns: columns.iter().map(PendingCells::of).collect(),
             rows: 0,
         })
     }
@@ -128,7 +128,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     }
 }
 
-impl Waiting {
+impl PendingCells {
     fn of(column: &Column) -> Self {
         let (is_list, scalar) = match column.kind {
             Kind::One(of) => (false, of),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::wire::{self, METHOD, Method, PROTOCOL, Reader, Writer};
 use crate::provider::stream::Broken;
+use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::peer_set::Peer;
-use crate::provider::stream::seats::Standing;
 use crate::sync::Lock;
 
 /// Frames are no longer than this, as RabbitMQ offers by itself.
@@ -34,7 +34,7 @@ pub(in crate::provider) enum Status {
 
 /// What the broker said.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::provider) enum Said<'a> {
+pub(in crate::provider) enum BrokerMessage<'a> {
     /// Something that was answered or needs no answer.
     Nothing,
     /// The exchange is there.
@@ -79,7 +79,7 @@ impl Session {
         &mut self,
         payload: &'a [u8],
         words: &mut Vec<u8>,
-    ) -> Result<Said<'a>, Broken> {
+    ) -> Result<BrokerMessage<'a>, Broken> {
         let mut reader = Reader(payload);
         match reader.method()? {
             Method::START => self.start(words),
@@ -93,7 +93,7 @@ impl Session {
                 // Neither passive, durable, deleted nor internal; its arguments are none.
                 writer.u8(0).u32(0).end();
             }
-            Method::EXCHANGE_DECLARE_OK => return Ok(Said::Ready),
+            Method::EXCHANGE_DECLARE_OK => return Ok(BrokerMessage::Ready),
             Method::CLOSE | Method::CHANNEL_CLOSE => {
                 let code = reader.u16()?;
                 let reason = String::from_utf8_lossy(reader.short()?).into_owned();
@@ -101,9 +101,9 @@ impl Session {
                 Writer::method(words, Method::CLOSE_OK).end();
                 return Err(Broken);
             }
-            method => return Ok(Said::Method(method, reader.0)),
+            method => return Ok(BrokerMessage::Method(method, reader.0)),
         }
-        Ok(Said::Nothing)
+        Ok(BrokerMessage::Nothing)
     }
 
     fn start(&self, words: &mut Vec<u8>) {
@@ -171,7 +171,8 @@ impl Peer for Broker {
         let Some(frame) = wire::frame(bytes, self.session.frame)? else {
             return Ok(0);
         };
-        if frame.kind == METHOD && self.session.obey(frame.payload, reply)? == Said::Ready {
+        if frame.kind == METHOD && self.session.obey(frame.payload, reply)? == BrokerMessage::Ready
+        {
             self.is_ready = true;
             self.session.tell(Status::Ready);
         }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::session::{Account, Said, Session, Status};
+use super::session::{Account, BrokerMessage, Session, Status};
 use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
 use crate::arrival::{SenderId, Sequence};
 use crate::channel::{MAX_CHANNEL, Pattern};
+use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::note::read_note;
-use crate::provider::stream::peer_receiver::Talk;
-use crate::provider::stream::seats::Standing;
-use crate::provider::stream::{Broken, Heard, Read};
+use crate::provider::stream::peer_receiver::PeerProtocol;
+use crate::provider::stream::{Broken, Read, StreamMessage};
 use crate::sync::Lock;
 
 /// A broker that is subscribed at.
@@ -61,16 +61,16 @@ impl Broker {
         words: &mut Vec<u8>,
     ) -> Result<(), Broken> {
         match self.session.obey(payload, words)? {
-            Said::Nothing => {}
-            Said::Ready => self.declare(words),
-            Said::Method(Method::QUEUE_DECLARE_OK, fields) => {
+            BrokerMessage::Nothing => {}
+            BrokerMessage::Ready => self.declare(words),
+            BrokerMessage::Method(Method::QUEUE_DECLARE_OK, fields) => {
                 self.queue = Some(Reader(fields).short()?.to_vec());
                 self.want(wanted, words);
                 self.consume(words);
             }
-            Said::Method(Method::CONSUME_OK, _) => self.session.tell(Status::Ready),
-            Said::Method(Method::DELIVER, fields) => self.begin(fields)?,
-            Said::Method(..) => {}
+            BrokerMessage::Method(Method::CONSUME_OK, _) => self.session.tell(Status::Ready),
+            BrokerMessage::Method(Method::DELIVER, fields) => self.begin(fields)?,
+            BrokerMessage::Method(..) => {}
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Coming {
             Some((sender, sequence)) => (sender, Some(sequence)),
             None => (SenderId::default(), None),
         };
-        let heard = Heard {
+        let heard = StreamMessage {
             channel: &self.channel,
             payload: body,
             sender,
@@ -177,7 +177,7 @@ impl Coming {
     }
 }
 
-impl Talk for Broker {
+impl PeerProtocol for Broker {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         if self.queue.is_none() {
             return;

@@ -22,7 +22,7 @@ pub(in crate::provider) enum Order {
 
 /// A message as it arrived.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::provider) struct Heard<'a> {
+pub(in crate::provider) struct DdsMessage<'a> {
     pub(in crate::provider) channel: &'a str,
     pub(in crate::provider) payload: &'a [u8],
 }
@@ -49,7 +49,7 @@ fn payload_at(name: usize) -> usize {
 }
 
 /// Reads a message; `None` for what is none. Allocates nothing.
-pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<Heard<'_>> {
+pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<DdsMessage<'_>> {
     let named = length_at(bytes, 0, order)?;
     if !(2..=MAX_CHANNEL + 1).contains(&named) {
         return None;
@@ -60,7 +60,7 @@ pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<Heard<'_>>
     }
     let at = payload_at(name.len());
     let length = length_at(bytes, at - LENGTH, order)?;
-    Some(Heard {
+    Some(DdsMessage {
         channel: std::str::from_utf8(name).ok()?,
         payload: bytes.get(at..)?.get(..length)?,
     })

@@ -9,7 +9,7 @@ use kadenz_rt::net::watch::{Interest, Watch};
 use super::http::{Incoming, PATIENCE, response};
 use super::xmlrpc::{Call, Value};
 use crate::provider::stream::acceptor::Acceptor;
-use crate::provider::stream::seats::{Budget, Seat, Seats, Share};
+use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
 use crate::provider::stream::socket::{Door, Socket};
 
 /// Callers at once.
@@ -24,7 +24,7 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub(super) struct Callers {
     acceptor: Acceptor,
-    seats: Seats,
+    seats: ConnectionSlots,
     memory: Arc<Budget>,
     callers: Vec<Caller>,
     room: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Callers {
 
 #[derive(Debug)]
 struct Caller {
-    seat: Seat,
+    seat: ConnectionId,
     socket: Socket,
     incoming: Incoming,
     memory: Share,
@@ -48,7 +48,7 @@ impl Callers {
         Self {
             acceptor: Acceptor::new(door),
             // Nobody is known better before it was answered, and then it goes.
-            seats: Seats::new(MAX_CALLERS, PATIENCE),
+            seats: ConnectionSlots::new(MAX_CALLERS, PATIENCE),
             memory: Budget::new(MEMORY),
             callers: Vec::new(),
             room: vec![0; 16 << 10],

@@ -4,12 +4,12 @@
 use std::io;
 use std::sync::Arc;
 
+use super::super::stream::connection_slots::Standing;
 use super::super::stream::note::{NOTE, read_note};
 use super::super::stream::outgoing::PARTS;
-use super::super::stream::peer_receiver::Talk;
+use super::super::stream::peer_receiver::PeerProtocol;
 use super::super::stream::peer_set::{Peer, Say};
-use super::super::stream::seats::Standing;
-use super::super::stream::{Broken, Heard, Read};
+use super::super::stream::{Broken, Read, StreamMessage};
 use super::topics::Topics;
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
@@ -248,7 +248,7 @@ impl Publisher {
     }
 }
 
-impl Talk for Publisher {
+impl PeerProtocol for Publisher {
     fn want(&mut self, _wanted: &[Pattern], _words: &mut Vec<u8>) {}
 
     fn read<'a>(
@@ -284,7 +284,7 @@ impl Talk for Publisher {
         if self.channel.len() > MAX_CHANNEL {
             return Ok(Read::Malformed(used));
         }
-        let heard = Heard {
+        let heard = StreamMessage {
             channel: &self.channel,
             payload,
             sender,

@@ -12,10 +12,10 @@ use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{CallbackProgression, EventId};
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{Bus, Header, Service, WAKE, Waiting, bytes_of, read_header};
+use super::{Bus, Header, Service, WAKE, WaitMode, bytes_of, read_header};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
-use crate::loss::{LossMeter, Seen};
+use crate::loss::{LossMeter, SequenceStatus};
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -55,7 +55,7 @@ impl ShmInlet {
             bus.address.failed(format!("no inlet: {error:?}"), remedy)
         };
         // Before the subscriber, so that no message comes without its event.
-        let (listener, notifier) = if bus.settings.waiting == Waiting::Event {
+        let (listener, notifier) = if bus.settings.waiting == WaitMode::Event {
             let listener = bus.events.listener_builder().create();
             let listener = listener.map_err(|error| failed(&error))?;
             let notifier = bus.events.notifier_builder().create();
@@ -126,8 +126,8 @@ impl ShmInlet {
     }
 
     /// Only an overrun makes a gap: shared memory loses nothing else and keeps the order.
-    fn count(&mut self, seen: Seen) {
-        if let Seen::Gap { lost } = seen {
+    fn count(&mut self, seen: SequenceStatus) {
+        if let SequenceStatus::Gap { lost } = seen {
             self.counters.overrun += u64::from(lost);
             self.counters.lost += u64::from(lost);
         }

@@ -72,7 +72,7 @@ type Messages = publish_subscribe::PortFactory<Service, [u8], Header>;
 
 /// How an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum WaitMode {
     /// Asleep.
     Event,
     /// Spinning.
@@ -81,7 +81,7 @@ enum Waiting {
 
 #[derive(Debug, Clone, Copy)]
 struct Settings {
-    waiting: Waiting,
+    waiting: WaitMode,
     queue: usize,
     inlets: usize,
     outlets: usize,
@@ -268,7 +268,7 @@ fn settings(address: &Address) -> Result<Settings, ProviderError> {
         return Err(address.failed("it has no name", remedy));
     }
     let mut parameters = address.parameters();
-    let words = [("event", Waiting::Event), ("poll", Waiting::Poll)];
+    let words = [("event", WaitMode::Event), ("poll", WaitMode::Poll)];
     let waiting = parameters.choice("wait", &words)?;
     let queue = parameters.number("queue", 1..=4096)?.unwrap_or(64);
     let inlets = parameters.number("inlets", 1..=1024)?.unwrap_or(64);
@@ -276,7 +276,7 @@ fn settings(address: &Address) -> Result<Settings, ProviderError> {
     let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
     parameters.finish()?;
     Ok(Settings {
-        waiting: waiting.unwrap_or(Waiting::Event),
+        waiting: waiting.unwrap_or(WaitMode::Event),
         queue: queue as usize,
         inlets: inlets as usize,
         outlets: outlets as usize,

@@ -2,12 +2,12 @@
 //! many peers, and a receiver that hears many peers. What is said on them is the provider's, sans-IO.
 
 pub(super) mod acceptor;
+pub(super) mod connection_slots;
 pub(super) mod note;
 pub(super) mod outgoing;
 pub(super) mod page_buffer;
 pub(super) mod peer_receiver;
 pub(super) mod peer_set;
-pub(super) mod seats;
 pub(super) mod socket;
 pub(super) mod turns;
 
@@ -28,14 +28,14 @@ pub(super) struct Broken;
 
 /// A message as it stands in what a peer has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Heard<'a> {
+pub(super) struct StreamMessage<'a> {
     pub(super) channel: &'a str,
     pub(super) payload: &'a [u8],
     pub(super) sender: SenderId,
     pub(super) sequence: Option<Sequence>,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> StreamMessage<'a> {
     /// As it is handed over, now.
     fn arrival(self) -> Arrival<'a> {
         Arrival {
@@ -58,7 +58,7 @@ pub(super) enum Read<'a> {
     /// Something that should be a message and is none, of that many bytes.
     Malformed(usize),
     /// A message, of that many bytes.
-    Message(usize, Heard<'a>),
+    Message(usize, StreamMessage<'a>),
 }
 
 // What outlets do about lengths, and about payloads that are written in place.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::peer_receiver::{PeerReceiver, ReceiverWaker, Talk};
+use super::peer_receiver::{PeerProtocol, PeerReceiver, ReceiverWaker};
 use crate::arrival::{Arrival, Scope, SenderId, Sequence, random_number};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
@@ -112,7 +112,7 @@ pub(in crate::provider) struct PeerInlet<T> {
     pub(in crate::provider) expected: Option<Expected>,
 }
 
-impl<T: Talk + Debug> Inlet for PeerInlet<T> {
+impl<T: PeerProtocol + Debug> Inlet for PeerInlet<T> {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         self.receiver.want(patterns);
         self.expected.iter_mut().for_each(Expected::clear);
@@ -149,7 +149,7 @@ impl<T: Talk + Debug> Inlet for PeerInlet<T> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Heard;
+    use super::super::StreamMessage;
     use super::*;
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         let mut expected = Expected::default();
         let mut gap = |number| {
             let (sender, sequence) = read_note(&note(7, number)).unwrap();
-            let heard = Heard {
+            let heard = StreamMessage {
                 channel: "A",
                 payload: &[],
                 sender,

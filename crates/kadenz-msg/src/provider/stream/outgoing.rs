@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 
-use super::seats::Share;
+use super::connection_slots::Share;
 use super::socket::Socket;
 
 /// Most parts of a message.
@@ -153,7 +153,7 @@ impl Outgoing {
 mod tests {
     use std::os::unix::net::UnixStream;
 
-    use super::super::seats::Budget;
+    use super::super::connection_slots::Budget;
     use super::*;
 
     fn full() -> (Socket, UnixStream) {

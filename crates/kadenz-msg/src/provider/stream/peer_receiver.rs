@@ -11,7 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
-use super::seats::{Budget, GREETING, Seats, Standing};
+use super::connection_slots::{Budget, ConnectionSlots, GREETING, Standing};
 use super::socket::{Door, Place};
 use super::{Broken, RETRY, Read};
 use crate::arrival::Arrival;
@@ -36,7 +36,7 @@ const UNFINISHED: Duration = Duration::from_secs(30);
 const BATCH: usize = 16;
 
 /// What a receiver says and hears on one connection, sans-IO.
-pub(in crate::provider) trait Talk: Send {
+pub(in crate::provider) trait PeerProtocol: Send {
     /// Says that these are wanted from now on, where it can be said already.
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
 
@@ -53,24 +53,24 @@ pub(in crate::provider) trait Talk: Send {
 }
 
 /// Makes the talk with a new peer, and says what is said first.
-type Make<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
+type MakeProtocol<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 
 /// Where a peer is, and what to say to it.
 struct Target<T> {
     /// By which whoever asked for it knows it.
     id: u64,
     place: Place,
-    make: Make<T>,
+    make: MakeProtocol<T>,
     /// `None` while it is connected.
     next_try: Option<MonotonicTime>,
 }
 
 pub(in crate::provider) struct PeerReceiver<T> {
     watch: Watch,
-    door: Option<(Acceptor, Make<T>)>,
+    door: Option<(Acceptor, MakeProtocol<T>)>,
     targets: Vec<Target<T>>,
     connections: Vec<Connection<T>>,
-    seats: Seats,
+    seats: ConnectionSlots,
     memory: Arc<Budget>,
     wanted: Vec<Pattern>,
     /// The longest message, with all that is around it.
@@ -99,14 +99,14 @@ impl Wake for ReceiverWaker {
     }
 }
 
-impl<T: Talk> PeerReceiver<T> {
+impl<T: PeerProtocol> PeerReceiver<T> {
     pub(in crate::provider) fn new(longest: usize) -> io::Result<Self> {
         Ok(Self {
             watch: Watch::new()?,
             door: None,
             targets: Vec::new(),
             connections: Vec::new(),
-            seats: Seats::new(MAX_PEERS, GREETING),
+            seats: ConnectionSlots::new(MAX_PEERS, GREETING),
             memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
             wanted: Vec::new(),
             longest,
@@ -116,12 +116,12 @@ impl<T: Talk> PeerReceiver<T> {
     }
 
     /// Lets peers in.
-    pub(in crate::provider) fn open(&mut self, door: Door, make: Make<T>) {
+    pub(in crate::provider) fn open(&mut self, door: Door, make: MakeProtocol<T>) {
         self.door = Some((Acceptor::new(door), make));
     }
 
     /// Connects there, and again whenever it is lost.
-    pub(in crate::provider) fn connect(&mut self, id: u64, place: Place, make: Make<T>) {
+    pub(in crate::provider) fn connect(&mut self, id: u64, place: Place, make: MakeProtocol<T>) {
         self.targets.push(Target {
             id,
             place,

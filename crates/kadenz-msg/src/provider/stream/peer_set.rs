@@ -17,8 +17,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::acceptor::Acceptor;
+use super::connection_slots::{Budget, ConnectionId, ConnectionSlots, GREETING, IDLE, Standing};
 use super::outgoing::{Outgoing, PARTS};
-use super::seats::{Budget, GREETING, IDLE, Seat, Seats, Standing};
 use super::socket::{Place, Socket};
 use super::{Broken, RETRY};
 use crate::provider::Wait;
@@ -87,7 +87,7 @@ pub(in crate::provider) struct Sent {
 }
 
 /// Makes the talk with a new peer, and says what is said first.
-type Make<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
+type MakePeer<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 
 pub(in crate::provider) struct PeerSet<P> {
     shared: Arc<Shared<P>>,
@@ -108,20 +108,24 @@ impl<P> fmt::Debug for PeerSet<P> {
 
 impl<P: Peer> PeerSet<P> {
     /// Begins. At most `limit` bytes wait for one peer.
-    pub(in crate::provider) fn start(side: Side, limit: usize, make: Make<P>) -> io::Result<Self> {
+    pub(in crate::provider) fn start(
+        side: Side,
+        limit: usize,
+        make: MakePeer<P>,
+    ) -> io::Result<Self> {
         let watch = Watch::new()?;
         let shared = Arc::new(Shared {
             connections: Lock::new(Vec::new()),
             waker: watch.waker(),
             ends: AtomicBool::new(false),
         });
-        let keeper = Keeper {
+        let keeper = PeerSetThread {
             shared: Arc::clone(&shared),
             watch,
             side,
             limit,
             make,
-            seats: Seats::new(MAX_PEERS, GREETING),
+            seats: ConnectionSlots::new(MAX_PEERS, GREETING),
             memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
         };
         let thread = thread::Builder::new()
@@ -208,17 +212,17 @@ impl<P> Drop for PeerSet<P> {
 
 /// The peers's thread. It alone adds and removes connections, so that places stay what they are while
 /// it waits.
-struct Keeper<P> {
+struct PeerSetThread<P> {
     shared: Arc<Shared<P>>,
     watch: Watch,
     side: Side,
     limit: usize,
-    make: Make<P>,
-    seats: Seats,
+    make: MakePeer<P>,
+    seats: ConnectionSlots,
     memory: Arc<Budget>,
 }
 
-impl<P: Peer> Keeper<P> {
+impl<P: Peer> PeerSetThread<P> {
     fn keep(mut self) {
         let mut room = vec![0; 1 << 16];
         while !self.shared.ends.load(Ordering::Acquire) {
@@ -357,7 +361,7 @@ impl<P: Peer> Keeper<P> {
     }
 
     /// The peer that has been idle for the longest, where that is long enough.
-    fn idle(&self, now: MonotonicTime) -> Option<Seat> {
+    fn idle(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.shared.connections.with(|connections| {
             let longest_idle = connections.iter().min_by_key(|it| it.last);
             let idle = longest_idle.filter(|it| now > it.last + IDLE);
@@ -365,7 +369,7 @@ impl<P: Peer> Keeper<P> {
         })
     }
 
-    fn lose(&mut self, seat: Seat) {
+    fn lose(&mut self, seat: ConnectionId) {
         self.shared.connections.with(|connections| {
             connections.retain(|connection| connection.seat != seat);
         });

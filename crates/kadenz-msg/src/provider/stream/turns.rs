@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::seats::Seat;
+use super::connection_slots::ConnectionId;
 
 /// So many turns of others come before one of those whose last turn was not enough.
 const QUICK_TURNS: u32 = 4;
@@ -15,8 +15,8 @@ pub(in crate::provider) struct Waits(bool);
 /// the same, and every fifth turn at least is of them.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Turns {
-    quick: VecDeque<Seat>,
-    long: VecDeque<Seat>,
+    quick: VecDeque<ConnectionId>,
+    long: VecDeque<ConnectionId>,
     /// Since the last turn of a long one.
     quick_turns: u32,
 }
@@ -27,7 +27,7 @@ impl Turns {
     }
 
     /// Something has come for it.
-    pub(in crate::provider) fn wait(&mut self, seat: Seat, waits: &mut Waits) {
+    pub(in crate::provider) fn wait(&mut self, seat: ConnectionId, waits: &mut Waits) {
         if !waits.0 {
             waits.0 = true;
             self.quick.push_back(seat);
@@ -35,7 +35,7 @@ impl Turns {
     }
 
     /// Who is next; it may have gone. Of one that has not, [`Turns::done`] is to be told.
-    pub(in crate::provider) fn next(&mut self) -> Option<Seat> {
+    pub(in crate::provider) fn next(&mut self) -> Option<ConnectionId> {
         let is_long = self.quick.is_empty() || self.quick_turns >= QUICK_TURNS;
         if is_long && let Some(seat) = self.long.pop_front() {
             self.quick_turns = 0;
@@ -46,7 +46,12 @@ impl Turns {
     }
 
     /// It had its turn, which was enough or not.
-    pub(in crate::provider) fn done(&mut self, seat: Seat, waits: &mut Waits, enough: bool) {
+    pub(in crate::provider) fn done(
+        &mut self,
+        seat: ConnectionId,
+        waits: &mut Waits,
+        enough: bool,
+    ) {
         waits.0 = !enough;
         if !enough {
             self.long.push_back(seat);
@@ -64,9 +69,9 @@ mod tests {
         let mut greedy: Vec<Waits> = (0..10_000).map(|_| Waits::default()).collect();
         let mut modest = Waits::default();
         for (seat, waits) in (0..).zip(&mut greedy) {
-            turns.wait(Seat(seat), waits);
+            turns.wait(ConnectionId(seat), waits);
         }
-        let mut serve_greedy = |turns: &mut Turns, seat: Seat| {
+        let mut serve_greedy = |turns: &mut Turns, seat: ConnectionId| {
             turns.done(seat, &mut greedy[seat.0 as usize], false);
         };
         // Until all have had a turn, and wait for another.
@@ -75,14 +80,14 @@ mod tests {
             serve_greedy(&mut turns, seat);
         }
         for round in 0..1000 {
-            turns.wait(Seat(99_999), &mut modest);
+            turns.wait(ConnectionId(99_999), &mut modest);
             let mut before = 0;
-            while let Some(seat) = turns.next().filter(|seat| *seat != Seat(99_999)) {
+            while let Some(seat) = turns.next().filter(|seat| *seat != ConnectionId(99_999)) {
                 serve_greedy(&mut turns, seat);
                 before += 1;
             }
             assert!(before <= 1, "{before} in round {round}");
-            turns.done(Seat(99_999), &mut modest, true);
+            turns.done(ConnectionId(99_999), &mut modest, true);
         }
     }
 
@@ -93,10 +98,10 @@ mod tests {
         let mut quick = Waits::default();
         let mut count = [0_u32; 3];
         for (seat, waits) in (0..).zip(&mut long) {
-            turns.wait(Seat(seat), waits);
+            turns.wait(ConnectionId(seat), waits);
         }
         for _ in 0..1000 {
-            turns.wait(Seat(2), &mut quick);
+            turns.wait(ConnectionId(2), &mut quick);
             let seat = turns.next().unwrap();
             count[seat.0 as usize] += 1;
             match seat.0 {
@@ -114,12 +119,12 @@ mod tests {
     fn what_comes_while_it_waits_gives_no_second_turn() {
         let mut turns = Turns::default();
         let mut waits = Waits::default();
-        turns.wait(Seat(1), &mut waits);
-        turns.wait(Seat(1), &mut waits);
-        assert_eq!((turns.next(), turns.next()), (Some(Seat(1)), None));
-        turns.done(Seat(1), &mut waits, false);
-        turns.wait(Seat(1), &mut waits);
-        assert_eq!((turns.next(), turns.next()), (Some(Seat(1)), None));
+        turns.wait(ConnectionId(1), &mut waits);
+        turns.wait(ConnectionId(1), &mut waits);
+        assert_eq!((turns.next(), turns.next()), (Some(ConnectionId(1)), None));
+        turns.done(ConnectionId(1), &mut waits, false);
+        turns.wait(ConnectionId(1), &mut waits);
+        assert_eq!((turns.next(), turns.next()), (Some(ConnectionId(1)), None));
         assert!(turns.is_empty());
     }
 }

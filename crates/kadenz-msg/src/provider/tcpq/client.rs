@@ -14,11 +14,11 @@ use super::queue::{Message, Queue};
 use super::routes::{Kind, Routes, Service};
 use crate::arrival::SenderId;
 use crate::channel::Pattern;
-use crate::provider::stream::peer_receiver::Talk;
-use crate::provider::stream::seats::{Seat, Share, Standing};
+use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
+use crate::provider::stream::peer_receiver::PeerProtocol;
 use crate::provider::stream::socket::Socket;
 use crate::provider::stream::turns::Waits;
-use crate::provider::stream::{Broken, Heard, Read};
+use crate::provider::stream::{Broken, Read, StreamMessage};
 use crate::wire::tcpq::{
     Decoder, Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
 };
@@ -41,7 +41,7 @@ pub(super) struct Client {
     pub(super) decoder: Decoder,
     pub(super) queue: Queue,
     /// By pattern, as it came.
-    pub(super) wanted: HashMap<Box<str>, Wanted>,
+    pub(super) wanted: HashMap<Box<str>, WantedPattern>,
     pub(super) service: Service,
     names: usize,
     expressions: usize,
@@ -65,7 +65,7 @@ pub(super) struct Client {
 
 /// A pattern of a client.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct WantedPattern {
     /// Subscribed as often, less the times that it was unsubscribed.
     times: u64,
     kind: Kind,
@@ -170,7 +170,7 @@ impl Client {
             self.counters.skip(routes.messages(pattern));
         }
         self.wanted
-            .insert(pattern.into(), Wanted { times: 1, kind });
+            .insert(pattern.into(), WantedPattern { times: 1, kind });
         self.patterns += cost(pattern, kind);
         match kind {
             Kind::Names(names) => self.names += names,
@@ -199,16 +199,16 @@ impl Client {
     }
 
     /// Leaves it out of what is passed on.
-    pub(super) fn skip(&mut self, seat: Seat, routes: &mut Routes) {
+    pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut Routes) {
         self.change(seat, routes, Service::Skipped);
     }
 
     /// It is served again.
-    pub(super) fn resume(&mut self, seat: Seat, routes: &mut Routes) {
+    pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut Routes) {
         self.change(seat, routes, Service::Served);
     }
 
-    fn change(&mut self, seat: Seat, routes: &mut Routes, to: Service) {
+    fn change(&mut self, seat: ConnectionId, routes: &mut Routes, to: Service) {
         let from = mem::replace(&mut self.service, to);
         if from != to {
             for pattern in self.wanted.keys() {
@@ -266,7 +266,7 @@ impl Listening {
     }
 }
 
-impl Talk for Listening {
+impl PeerProtocol for Listening {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         let is_wanted = |told: &String| wanted.iter().any(|it| it.as_str() == told);
         // New ones first, so that what both the old and the new want has no gap. A pattern that the
@@ -302,7 +302,7 @@ impl Talk for Listening {
         match read_frame(bytes, Peer::Server, self.longest).map_err(|_| Broken)? {
             None => Ok(Read::Short),
             Some((length, Frame::Publish { channel, payload })) => {
-                let heard = Heard {
+                let heard = StreamMessage {
                     channel,
                     payload,
                     sender: SenderId::default(),

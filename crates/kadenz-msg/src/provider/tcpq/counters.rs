@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::provider::stream::seats::Seat;
+use crate::provider::stream::connection_slots::ConnectionId;
 use crate::sync::lock;
 
 /// What a server did until now.
@@ -99,11 +99,15 @@ pub(super) struct AtomicServerCounters {
     dropped: AtomicU64,
     pub(super) refused: AtomicU64,
     /// Locked for a client that comes or goes, not for a message.
-    clients: Mutex<BTreeMap<Seat, Arc<AtomicClientCounters>>>,
+    clients: Mutex<BTreeMap<ConnectionId, Arc<AtomicClientCounters>>>,
 }
 
 impl AtomicServerCounters {
-    pub(super) fn remember(&self, seat: Seat, address: String) -> Arc<AtomicClientCounters> {
+    pub(super) fn remember(
+        &self,
+        seat: ConnectionId,
+        address: String,
+    ) -> Arc<AtomicClientCounters> {
         let client = Arc::new(AtomicClientCounters {
             address,
             ..AtomicClientCounters::default()
@@ -112,7 +116,7 @@ impl AtomicServerCounters {
         client
     }
 
-    pub(super) fn forget(&self, gone: Seat) {
+    pub(super) fn forget(&self, gone: ConnectionId) {
         lock(&self.clients).remove(&gone);
         count(&self.left);
     }

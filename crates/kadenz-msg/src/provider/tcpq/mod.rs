@@ -27,9 +27,9 @@ use std::time::Duration;
 
 use super::parameters::Address;
 use super::stream::Buffered;
+use super::stream::connection_slots::{GREETING, IDLE};
 use super::stream::note::PeerInlet;
 use super::stream::peer_receiver::PeerReceiver;
-use super::stream::seats::{GREETING, IDLE};
 use super::stream::socket::Place;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,

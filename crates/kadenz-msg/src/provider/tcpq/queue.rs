@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use crate::provider::stream::seats::Share;
+use crate::provider::stream::connection_slots::Share;
 
 /// What a message costs beside its bytes.
 const AROUND: usize = 128;
@@ -119,7 +119,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::stream::seats::Budget;
+    use crate::provider::stream::connection_slots::Budget;
 
     #[test]
     fn a_message_is_held_once_for_all_that_wait_for_it() {

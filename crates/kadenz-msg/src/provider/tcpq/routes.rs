@@ -12,7 +12,7 @@ use regex::bytes::Regex;
 
 use super::filter::{Name, compile, names};
 use crate::channel::{Channel, MAX_CHANNEL};
-use crate::provider::stream::seats::Seat;
+use crate::provider::stream::connection_slots::ConnectionId;
 
 /// Different expressions of all clients together: a bit each.
 pub(super) const MAX_EXPRESSIONS: usize = 64;
@@ -68,7 +68,7 @@ struct Expression {
 #[derive(Debug, Default)]
 struct Subscribers {
     /// Who is served, each with how often it stands in its patterns.
-    served: BTreeMap<Seat, u32>,
+    served: BTreeMap<ConnectionId, u32>,
     /// How often it stands in patterns of clients that are skipped.
     skipped: usize,
     /// Messages so far, for the counters of those that are skipped.
@@ -76,14 +76,14 @@ struct Subscribers {
 }
 
 impl Subscribers {
-    fn add(&mut self, seat: Seat, service: Service) {
+    fn add(&mut self, seat: ConnectionId, service: Service) {
         match service {
             Service::Served => *self.served.entry(seat).or_default() += 1,
             Service::Skipped => self.skipped += 1,
         }
     }
 
-    fn remove(&mut self, seat: Seat, service: Service) {
+    fn remove(&mut self, seat: ConnectionId, service: Service) {
         match service {
             Service::Skipped => self.skipped = self.skipped.saturating_sub(1),
             Service::Served => {
@@ -104,14 +104,14 @@ impl Subscribers {
 
 /// Who gets a message.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Recipients {
     /// In the order of coming, each once.
-    pub(super) seats: Vec<Seat>,
+    pub(super) seats: Vec<ConnectionId>,
     /// For how many names, prefixes and expressions of others it is not passed on.
     pub(super) skipped: usize,
 }
 
-impl Found {
+impl Recipients {
     fn take(&mut self, subscribers: &mut Subscribers) {
         subscribers.messages.fetch_add(1, Ordering::Relaxed);
         self.skipped += subscribers.skipped;
@@ -133,7 +133,7 @@ impl Routes {
     /// A client wants what matches from now on. To be told once of each of its patterns.
     pub(super) fn subscribe(
         &mut self,
-        seat: Seat,
+        seat: ConnectionId,
         pattern: &str,
         service: Service,
     ) -> Result<Kind, Refusal> {
@@ -182,7 +182,7 @@ impl Routes {
     }
 
     /// A client wants what matches no more.
-    pub(super) fn unsubscribe(&mut self, seat: Seat, pattern: &str, service: Service) {
+    pub(super) fn unsubscribe(&mut self, seat: ConnectionId, pattern: &str, service: Service) {
         self.each(pattern, |subscribers| subscribers.remove(seat, service));
         let Some(parts) = names(pattern) else {
             for place in &mut self.expressions {
@@ -202,7 +202,7 @@ impl Routes {
     }
 
     /// From now on a client that wants what matches is served, or skipped.
-    pub(super) fn change(&mut self, seat: Seat, pattern: &str, from: Service, to: Service) {
+    pub(super) fn change(&mut self, seat: ConnectionId, pattern: &str, from: Service, to: Service) {
         self.each(pattern, |subscribers| {
             subscribers.remove(seat, from);
             subscribers.add(seat, to);
@@ -251,7 +251,7 @@ impl Routes {
     }
 
     /// Who gets a message on the channel. Counts it.
-    pub(super) fn route(&mut self, channel: &Channel, found: &mut Found) {
+    pub(super) fn route(&mut self, channel: &Channel, found: &mut Recipients) {
         found.seats.clear();
         found.skipped = 0;
         let name = channel.as_str();
@@ -277,7 +277,7 @@ impl Routes {
         }
     }
 
-    fn route_by_expressions(&mut self, channel: &Channel, found: &mut Found) {
+    fn route_by_expressions(&mut self, channel: &Channel, found: &mut Recipients) {
         let name = channel.as_str();
         let known = self.remembered.of(channel);
         for (at, expression) in self.expressions.iter_mut().enumerate() {
@@ -299,12 +299,12 @@ impl Expression {
 
 /// Which expressions match a channel, as far as that was asked.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct KnownMatches {
     asked: u64,
     matching: u64,
 }
 
-impl Known {
+impl KnownMatches {
     fn matches(&mut self, bit: u64, ask: impl FnOnce() -> bool) -> bool {
         if self.asked & bit == 0 {
             self.asked |= bit;
@@ -320,12 +320,12 @@ impl Known {
 /// What is known of channels. Those that nobody publishes to any more are forgotten.
 #[derive(Debug, Default)]
 struct Remembered {
-    new: HashMap<Channel, Known>,
-    old: HashMap<Channel, Known>,
+    new: HashMap<Channel, KnownMatches>,
+    old: HashMap<Channel, KnownMatches>,
 }
 
 impl Remembered {
-    fn of(&mut self, channel: &Channel) -> &mut Known {
+    fn of(&mut self, channel: &Channel) -> &mut KnownMatches {
         if self.new.len() >= MAX_REMEMBERED && !self.new.contains_key(channel) {
             self.old = mem::take(&mut self.new);
         }
@@ -349,17 +349,17 @@ mod tests {
     use crate::channel::Pattern;
 
     fn route(routes: &mut Routes, channel: &str) -> Vec<u64> {
-        let mut found = Found::default();
+        let mut found = Recipients::default();
         routes.route(&channel.parse().unwrap(), &mut found);
         found.seats.into_iter().map(|seat| seat.0).collect()
     }
 
     fn subscribe(routes: &mut Routes, seat: u64, pattern: &str) -> Result<Kind, Refusal> {
-        routes.subscribe(Seat(seat), pattern, Service::Served)
+        routes.subscribe(ConnectionId(seat), pattern, Service::Served)
     }
 
     fn unsubscribe(routes: &mut Routes, seat: u64, pattern: &str) {
-        routes.unsubscribe(Seat(seat), pattern, Service::Served);
+        routes.unsubscribe(ConnectionId(seat), pattern, Service::Served);
     }
 
     #[test]
@@ -402,15 +402,15 @@ mod tests {
             subscribe(&mut routes, 1, pattern).unwrap();
             subscribe(&mut routes, 2, pattern).unwrap();
             let [served, skipped] = [Service::Served, Service::Skipped];
-            routes.change(Seat(1), pattern, served, skipped);
+            routes.change(ConnectionId(1), pattern, served, skipped);
             let messages = routes.messages(pattern);
-            let mut found = Found::default();
+            let mut found = Recipients::default();
             routes.route(&"ARM".parse().unwrap(), &mut found);
-            assert_eq!((found.seats, found.skipped), (vec![Seat(2)], 1));
+            assert_eq!((found.seats, found.skipped), (vec![ConnectionId(2)], 1));
             assert_eq!(messages.len(), 1);
             assert_eq!(messages[0].load(Ordering::Relaxed), 1);
             unsubscribe(&mut routes, 2, pattern);
-            routes.change(Seat(1), pattern, skipped, served);
+            routes.change(ConnectionId(1), pattern, skipped, served);
             assert_eq!(route(&mut routes, "ARM"), [1]);
         }
     }

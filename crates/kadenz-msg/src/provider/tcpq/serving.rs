@@ -20,8 +20,10 @@ use kadenz_rt::net::watch::Waker;
 use super::ServerOptions;
 use super::client::Client;
 use super::counters::{AtomicServerCounters, count};
-use super::routes::{Found, Routes};
-use crate::provider::stream::seats::{Budget, Seat, Seats, Share, Standing};
+use super::routes::{Recipients, Routes};
+use crate::provider::stream::connection_slots::{
+    Budget, ConnectionId, ConnectionSlots, Share, Standing,
+};
 use crate::provider::stream::socket::{Door, Place, Socket};
 use crate::provider::stream::turns::Turns;
 use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, Peer, greeting};
@@ -44,8 +46,8 @@ pub(super) struct Serving {
     counters: Arc<AtomicServerCounters>,
     door: Door,
     poller: Poller,
-    clients: HashMap<Seat, Client>,
-    seats: Seats,
+    clients: HashMap<ConnectionId, Client>,
+    seats: ConnectionSlots,
     turns: Turns,
     routes: Routes,
     memory: Arc<Budget>,
@@ -53,10 +55,10 @@ pub(super) struct Serving {
     room: Vec<u8>,
     room_memory: Share,
     /// Who gets the message that is passed on, and for whom others wait already.
-    found: Found,
-    behind: Vec<Seat>,
+    found: Recipients,
+    behind: Vec<ConnectionId>,
     /// Whose connection failed while a message was passed on.
-    lost: Vec<Seat>,
+    lost: Vec<ConnectionId>,
     /// Somebody may stand at the door.
     knocks: bool,
     /// The system refuses connections until then.
@@ -98,13 +100,13 @@ impl Serving {
             door,
             poller,
             clients: HashMap::new(),
-            seats: Seats::new(options.clients, options.greeting),
+            seats: ConnectionSlots::new(options.clients, options.greeting),
             turns: Turns::default(),
             routes: Routes::new(),
             room: Vec::new(),
             room_memory: memory.share(),
             memory,
-            found: Found::default(),
+            found: Recipients::default(),
             behind: Vec::new(),
             lost: Vec::new(),
             knocks: true,
@@ -161,19 +163,19 @@ impl Serving {
             let Readiness { token, .. } = change;
             if token == DOOR {
                 *knocks = true;
-            } else if let Some(client) = clients.get_mut(&Seat(token)) {
+            } else if let Some(client) = clients.get_mut(&ConnectionId(token)) {
                 client.readable |= change.readable;
                 client.writable |= change.writable;
                 client.ended |= change.ended;
                 if client.has_work() {
-                    turns.wait(Seat(token), &mut client.waits);
+                    turns.wait(ConnectionId(token), &mut client.waits);
                 }
             }
         }
     }
 
     /// Gives a client its turn.
-    fn serve(&mut self, seat: Seat) {
+    fn serve(&mut self, seat: ConnectionId) {
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };
@@ -190,7 +192,7 @@ impl Serving {
         }
     }
 
-    fn end_turn(&mut self, seat: Seat, mut decoder: Decoder) {
+    fn end_turn(&mut self, seat: ConnectionId, mut decoder: Decoder) {
         decoder.give_back(&mut self.room);
         // First, so that a buffer which the decoder keeps counts once.
         if !self.room_memory.resize(self.room.len()) {
@@ -211,7 +213,7 @@ impl Serving {
     /// Sends to a client, and hears it, for a turn from now.
     fn hear(
         &mut self,
-        seat: Seat,
+        seat: ConnectionId,
         decoder: &mut Decoder,
         now: MonotonicTime,
     ) -> Result<(), Leaves> {
@@ -258,7 +260,7 @@ impl Serving {
         Ok(())
     }
 
-    fn obey(&mut self, seat: Seat, frame: Frame<'_>) -> Result<(), Leaves> {
+    fn obey(&mut self, seat: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
         match frame {
             Frame::Publish { channel, payload } => {
                 let channel = channel.parse().map_err(|_| Broken::Name)?;
@@ -283,7 +285,7 @@ impl Serving {
     }
 
     /// Takes memory for a client whose decoder holds so much; whether it was there.
-    fn claim(&mut self, seat: Seat, decoder: usize) -> bool {
+    fn claim(&mut self, seat: ConnectionId, decoder: usize) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(&seat) else {
                 return true;
@@ -351,9 +353,9 @@ impl Serving {
     }
 
     /// Whose seat a newcomer gets where there is no other.
-    fn least_needed(&mut self, now: MonotonicTime) -> Option<Seat> {
+    fn least_needed(&mut self, now: MonotonicTime) -> Option<ConnectionId> {
         let Self { seats, clients, .. } = self;
-        let last = |seat: Seat| clients.get(&seat).map_or(now, |it| it.progress.last());
+        let last = |seat: ConnectionId| clients.get(&seat).map_or(now, |it| it.progress.last());
         let longest_idle = seats.longest_idle(last);
         let idle = longest_idle.filter(|(_, last)| now > *last + self.options.idle);
         seats.least_needed(now, idle.map(|(seat, _)| seat))
@@ -394,14 +396,14 @@ impl Serving {
         }
     }
 
-    fn refuse(&mut self, seat: Seat) {
+    fn refuse(&mut self, seat: ConnectionId) {
         if self.clients.contains_key(&seat) {
             count(&self.counters.refused);
             self.leave(seat);
         }
     }
 
-    fn leave(&mut self, seat: Seat) {
+    fn leave(&mut self, seat: ConnectionId) {
         let Some(client) = self.clients.remove(&seat) else {
             return;
         };

@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use super::zmtp::{self, Command, GREETING, Stage};
 use crate::provider::stream::Broken;
+use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::peer_set::Peer;
-use crate::provider::stream::seats::Standing;
 
 /// A subscription is no longer, and one peer has no more different ones.
 const MAX_TOPIC: usize = 4096;

@@ -3,10 +3,10 @@
 use super::zmtp::{self, Command, Frame, GREETING, Stage};
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
+use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::note::read_note;
-use crate::provider::stream::peer_receiver::Talk;
-use crate::provider::stream::seats::Standing;
-use crate::provider::stream::{Broken, Heard, Read};
+use crate::provider::stream::peer_receiver::PeerProtocol;
+use crate::provider::stream::{Broken, Read, StreamMessage};
 
 /// Frames of one message, which are all looked at whenever more of it comes. Two are a message, three of
 /// a program of ours; any more are somebody else's, and malformed here.
@@ -88,7 +88,7 @@ impl Publisher {
     }
 
     /// What frames say: channel and payload, and from our own programs who sent it as which.
-    fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<Heard<'a>> {
+    fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<StreamMessage<'a>> {
         let [channel, payload, note] = bodies;
         let channel = std::str::from_utf8(channel).ok()?;
         let is_name = (1..=MAX_CHANNEL).contains(&channel.len());
@@ -102,7 +102,7 @@ impl Publisher {
                 (sender, Some(sequence))
             }
         };
-        Some(Heard {
+        Some(StreamMessage {
             channel,
             payload,
             sender,
@@ -111,7 +111,7 @@ impl Publisher {
     }
 }
 
-impl Talk for Publisher {
+impl PeerProtocol for Publisher {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         if self.stage != Stage::Ready {
             return;
@@ -243,7 +243,7 @@ mod tests {
         let (publisher, _) = ready(&[]);
         let read =
             |bytes: &'static [u8]| publisher.message(bytes).map(|it| it.unwrap_or(Read::Short));
-        let heard = Heard {
+        let heard = StreamMessage {
             channel: "A",
             payload: b"xy",
             sender: SenderId(7),

@@ -1,7 +1,7 @@
 //! ZMTP 3.0, the wire of ZeroMQ (RFC 23), as far as publishing and subscribing need it. Sans-IO.
 
 use crate::provider::stream::Broken;
-use crate::provider::stream::seats::Standing;
+use crate::provider::stream::connection_slots::Standing;
 
 /// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
 pub(in crate::provider) const GREETING: [u8; 64] = {

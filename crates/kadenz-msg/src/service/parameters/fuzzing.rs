@@ -5,7 +5,7 @@ use super::book::answer;
 use crate::message::Message;
 use crate::service::fuzzing::said;
 use crate::service::messages::{ParameterAnswer, ParameterQuery, Request};
-use crate::service::request::fuzzing::Served;
+use crate::service::request::fuzzing::FuzzedServer;
 
 /// Messages of anybody to a program's parameters: each is answered, refused or counted, and whatever is
 /// set, all of them can still be told and keep their bounds.
@@ -22,7 +22,7 @@ pub fn parameters(bytes: &[u8]) {
         unreachable!("they can be");
     };
     let entries = parameters.entries();
-    let mut served = Served::new(1000, |query: &ParameterQuery, _: &_| {
+    let mut served = FuzzedServer::new(1000, |query: &ParameterQuery, _: &_| {
         answer(entries, query, || ())
     });
     for said in said(bytes) {

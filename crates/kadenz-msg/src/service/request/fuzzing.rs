@@ -12,13 +12,13 @@ use crate::provider::{Outlet, PublishError};
 use crate::service::messages::{Reply, Request};
 
 /// Answers whatever is said to it.
-pub(in crate::service) struct Served<Req, F> {
+pub(in crate::service) struct FuzzedServer<Req, F> {
     server: RequestServer<Req, F>,
     counts: Arc<Counts>,
     heard: u64,
 }
 
-impl<Req: Message + Default, F> Served<Req, F> {
+impl<Req: Message + Default, F> FuzzedServer<Req, F> {
     /// With that longest request and answer.
     pub(in crate::service) fn new(longest: usize, handler: F) -> Self {
         let counts = Arc::new(Counts::default());

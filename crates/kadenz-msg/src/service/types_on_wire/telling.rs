@@ -10,8 +10,8 @@ use kadenz_rt::tuning::Tuning;
 
 use super::{ASK, MAX_TEXT, TELL};
 use crate::bus::{
-    AdvertiseError, Aggregator, Bus, Publisher, RecvError, SubscribeError, SubscriptionOptions,
-    Told, TunedThread,
+    AdvertiseError, Aggregator, Bus, PublishedType, Publisher, RecvError, SubscribeError,
+    SubscriptionOptions, TunedThread,
 };
 use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
@@ -79,7 +79,7 @@ impl Bus {
             let length = text.len();
             return Err(AnnounceError::TooLong { name, length });
         }
-        self.published().add_told(Told {
+        self.published().add_told(PublishedType {
             fingerprint,
             name: Cow::Owned(name),
             text: Cow::Owned(text),
@@ -101,7 +101,7 @@ impl Bus {
         let mut heard = self.beside().aggregator_with(ASK, &queue)?;
         heard.add(TELL)?;
         let told = Arc::new(AtomicU64::new(0));
-        let mut telling = Telling {
+        let mut telling = TypeAnswerThread {
             publisher: self.publisher(TELL).map_err(AnnounceError::Advertise)?,
             bus: self.clone(),
             heard,
@@ -127,7 +127,7 @@ impl TypeResponder {
 }
 
 /// What the thread holds.
-struct Telling {
+struct TypeAnswerThread {
     bus: Bus,
     heard: Aggregator,
     publisher: Publisher<TypeAnswer>,
@@ -135,7 +135,7 @@ struct Telling {
     told: Arc<AtomicU64>,
 }
 
-impl Telling {
+impl TypeAnswerThread {
     /// Hears and tells for a while; `false` where nothing will come any more.
     fn go_on(&mut self) -> bool {
         let now = clock::now();

@@ -153,7 +153,7 @@ impl<'a> Read<'a> {
     fn gather(
         &mut self,
         member: &Member,
-        shape: &[Stated<'_>],
+        shape: &[StatedLength<'_>],
         json: &'a Json,
         flat: &mut Vec<&'a Json>,
     ) -> Result<()> {
@@ -297,21 +297,21 @@ impl<'a> Read<'a> {
 }
 
 /// How long an array is said to be, and by what.
-struct Stated<'a> {
+struct StatedLength<'a> {
     length: i64,
     by: &'a str,
 }
 
-fn stated<'a>(dimension: &'a Dimension, before: &Record) -> Stated<'a> {
+fn stated<'a>(dimension: &'a Dimension, before: &Record) -> StatedLength<'a> {
     match dimension {
-        Dimension::Fixed { size, .. } => Stated {
+        Dimension::Fixed { size, .. } => StatedLength {
             length: i64::try_from(*size).unwrap_or(i64::MAX),
             by: "its description",
         },
         Dimension::Variable { member } => {
             let at = before.of.index(member);
             let value = at.and_then(|it| before.members.get(it));
-            Stated {
+            StatedLength {
                 length: value.and_then(Value::integer).unwrap_or(0),
                 by: member,
             }

@@ -5,7 +5,7 @@ use crate::modes::{ModeKind, Point};
 use crate::statistics::random::Random;
 
 /// Makes one sample after the other.
-pub(super) struct Maker<'a> {
+pub(super) struct SampleGenerator<'a> {
     recipe: &'a Recipe,
     noise: Random,
     /// Which of [`Noise::Stretches`] is drawn from; none before the first sample.
@@ -35,7 +35,7 @@ struct Disturbing {
     level: f64,
 }
 
-impl<'a> Maker<'a> {
+impl<'a> SampleGenerator<'a> {
     pub(super) fn new(recipe: &'a Recipe) -> Self {
         let stream = |number: usize| Random::new(recipe.seed, number as u64);
         let recurring = |(index, &planted): (usize, &Planted)| {

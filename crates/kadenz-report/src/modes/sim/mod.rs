@@ -4,7 +4,7 @@
 mod maker;
 
 use super::{ModeKind, Point};
-use maker::Maker;
+use maker::SampleGenerator;
 
 /// What every sample differs from the level by.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,7 +161,7 @@ impl Recipe {
 
     /// The samples, in order of time; those that are lost are not there.
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
-        let mut maker = Maker::new(self);
+        let mut maker = SampleGenerator::new(self);
         (0..self.samples).filter_map(move |index| maker.point(index))
     }
 }

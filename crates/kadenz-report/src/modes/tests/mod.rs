@@ -9,10 +9,10 @@ use kadenz_record::run::model::Kind;
 use serde_json::Value;
 
 use super::sim::{Disturbance, Noise, Planted, Recipe};
-use super::{Finder, Found, Mode, ModeKind, ModesOutput, SeriesModes, Source};
+use super::{Finder, FoundModes, Mode, ModeKind, ModesOutput, SeriesModes, Source};
 use crate::json::tests::complaints_by;
 
-fn search(recipe: &Recipe) -> Found {
+fn search(recipe: &Recipe) -> FoundModes {
     let mut finder = Finder::new(Some(recipe.interval_ns.cast_unsigned()));
     recipe.points().for_each(|point| finder.take(point));
     finder.finish()
@@ -216,7 +216,7 @@ fn a_record_at_a_kilohertz_is_no_other() {
 
 #[test]
 fn a_record_of_nothing_has_no_mode() {
-    assert_eq!(Finder::new(None).finish(), Found::default());
+    assert_eq!(Finder::new(None).finish(), FoundModes::default());
     let recipe = Recipe {
         samples: 3,
         ..Recipe::blog()
@@ -231,7 +231,7 @@ fn the_output_keeps_to_its_schema() {
         modes: vec![planted(ModeKind::Spike, 7.0, 0.01, 30_000.0)],
         ..Recipe::blog()
     };
-    let Found {
+    let FoundModes {
         count,
         span_s,
         modes,

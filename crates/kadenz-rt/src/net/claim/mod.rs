@@ -57,7 +57,7 @@ pub enum ClaimError {
 
 /// A claim that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundClaim {
     /// What it says, where that can be read.
     pub record: Option<Record>,
     /// Whether its owner lives.
@@ -127,7 +127,7 @@ impl Drop for Claim {
 ///
 /// # Errors
 /// It is there and this user may not read it.
-pub fn find() -> Result<Option<Found>, ClaimError> {
+pub fn find() -> Result<Option<FoundClaim>, ClaimError> {
     find_in(&journal_folder())
 }
 
@@ -135,14 +135,14 @@ pub fn find() -> Result<Option<Found>, ClaimError> {
 ///
 /// # Errors
 /// As [`find`].
-pub(crate) fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
+pub(crate) fn find_in(folder: &Path) -> Result<Option<FoundClaim>, ClaimError> {
     let path = folder.join(FILE_NAME);
     let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
         return Ok(None);
     };
     let alive = !own_file::try_lock(&file).map_err(refused("lock", &path))?;
     let record = read(&mut file, &path)?;
-    Ok(Some(Found { record, alive }))
+    Ok(Some(FoundClaim { record, alive }))
 }
 
 /// How the testbed that stands says that it stands; nothing where it has not said so yet.
@@ -172,11 +172,11 @@ pub fn restore() -> Result<Vec<String>, ClaimError> {
 pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
     match find_in(folder)? {
         None => Ok(Vec::new()),
-        Some(Found {
+        Some(FoundClaim {
             record,
             alive: true,
         }) => Err(held(record)),
-        Some(Found { record, .. }) => {
+        Some(FoundClaim { record, .. }) => {
             let mut done = clear(record.as_ref());
             let path = folder.join(FILE_NAME);
             let _ = std::fs::remove_file(folder.join(STATUS_NAME));

@@ -170,7 +170,7 @@ fn queues(root: &Root, folder: &str) -> Queues {
 
 /// What only the driver says.
 #[derive(Default)]
-struct Asked {
+struct DriverFacts {
     driver: Option<String>,
     coalescing: Option<Coalescing>,
     hardware_stamps: HardwareStamps,
@@ -178,24 +178,24 @@ struct Asked {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask(_root: &Root, _name: &str) -> Asked {
-    Asked::default()
+fn ask(_root: &Root, _name: &str) -> DriverFacts {
+    DriverFacts::default()
 }
 
 #[cfg(target_os = "linux")]
-fn ask(root: &Root, name: &str) -> Asked {
+fn ask(root: &Root, name: &str) -> DriverFacts {
     use crate::os::linux::ethtool::{Interface, command};
 
     if !root.is_live() {
-        return Asked::default();
+        return DriverFacts::default();
     }
     let Some(interface) = Interface::open(name) else {
-        return Asked::default();
+        return DriverFacts::default();
     };
     let mut stamping = [0; command::STAMPING_WORDS];
     stamping[0] = command::GET_TS_INFO;
     let stamping = interface.ask(&mut stamping).then_some(stamping);
-    Asked {
+    DriverFacts {
         driver: interface.driver(),
         coalescing: coalescing(&interface),
         hardware_stamps: stamping.map_or(HardwareStamps::Unknown, hardware_stamps),

@@ -2,11 +2,11 @@
 //!
 //! A [`UdpPort`] takes many datagrams by one system call into an [`Inbox`] that was made before the
 //! loop, waits for them until a deadline on the sleep clock, and tells for each when the kernel or
-//! the network card saw it. What was asked of the kernel and refused stands in [`Granted`], with the
+//! the network card saw it. What was asked of the kernel and refused stands in [`GrantedPort`], with the
 //! command that mends it.
 //!
 //! On systems other than Linux the port is an ordinary socket of the standard library: it gives no
-//! stamps, and [`Granted`] says so.
+//! stamps, and [`GrantedPort`] says so.
 //!
 //! ```
 //! use std::time::Duration;
@@ -47,7 +47,7 @@ use std::time::Duration;
 
 pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
 pub use inbox::{Datagram, Inbox};
-pub use options::{Fragmentation, Granted, Multicast, PortOptions, Stamping, Standing};
+pub use options::{Fragmentation, GrantedPort, Multicast, PortOptions, Stamping, Standing};
 pub use outbox::{Departures, Outbox, OutboxFull};
 
 use crate::clock::{MonotonicTime, PhcTime, WallTime};
@@ -65,7 +65,7 @@ pub struct UdpPort {
     system: system::Port,
     local: SocketAddr,
     peer: Option<SocketAddr>,
-    granted: Granted,
+    granted: GrantedPort,
 }
 
 impl UdpPort {
@@ -102,7 +102,7 @@ impl UdpPort {
 
     /// What the kernel granted of what was asked.
     #[must_use]
-    pub fn granted(&self) -> &Granted {
+    pub fn granted(&self) -> &GrantedPort {
         &self.granted
     }
 

@@ -96,7 +96,7 @@ pub enum Stamping {
     /// handed to the driver.
     Software,
     /// The network card, and the kernel as well. Where the card cannot, the kernel alone, and
-    /// [`Granted`] says why. Turning the card's stamps on needs `CAP_NET_ADMIN` and
+    /// [`GrantedPort`] says why. Turning the card's stamps on needs `CAP_NET_ADMIN` and
     /// holds for the whole interface; it is put back when the port is dropped.
     Hardware,
 }
@@ -167,7 +167,7 @@ pub enum Standing {
 
 /// What a port was granted, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Granted {
+pub struct GrantedPort {
     /// Room for datagrams that wait to be read, in bytes, as asked for; Linux keeps as much again for
     /// its bookkeeping (socket(7)). `None` where the system does not tell.
     pub receive_buffer: Option<usize>,
@@ -184,7 +184,7 @@ pub struct Granted {
     pub measures: Vec<Measure>,
 }
 
-impl Granted {
+impl GrantedPort {
     /// Whether everything asked for was granted.
     #[must_use]
     pub fn all_granted(&self) -> bool {

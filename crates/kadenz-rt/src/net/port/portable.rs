@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::inbox::{About, MAX_DATAGRAM};
 use super::{
-    Fragmentation, Granted, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
+    Fragmentation, GrantedPort, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
     PortWaker, ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey,
     TransmitStamp, Wait,
 };
@@ -37,7 +37,7 @@ impl WakerParts {
 }
 
 impl Port {
-    pub(super) fn open(options: &PortOptions) -> Result<(Self, Granted), OpenPortError> {
+    pub(super) fn open(options: &PortOptions) -> Result<(Self, GrantedPort), OpenPortError> {
         let local = options.local;
         let socket = UdpSocket::bind(local).map_err(|error| OpenPortError::Address {
             address: local,
@@ -59,9 +59,9 @@ impl Port {
         if options.broadcast {
             measures.push(broadcast(&socket));
         }
-        let granted = Granted {
+        let granted = GrantedPort {
             measures,
-            ..Granted::default()
+            ..GrantedPort::default()
         };
         Ok((Self::around(socket), granted))
     }

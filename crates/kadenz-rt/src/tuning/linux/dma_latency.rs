@@ -9,11 +9,11 @@ use crate::host::idle::{LIMIT as DEVICE, nothing_to_hold_off};
 
 /// The request holds for as long as the device is open.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LatencyRequest {
     _device: File,
 }
 
-pub(crate) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
+pub(crate) fn apply(latency_us: u32) -> (Measure, Option<LatencyRequest>) {
     let requested = format!("{latency_us} us");
     // Asked before, for afterwards it is this process that holds the limit.
     let moot = nothing_to_hold_off(&Root::system());
@@ -29,7 +29,7 @@ pub(crate) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
                 reason: moot.map(|why| format!("it changes nothing: {why}")),
                 remedy: None,
             };
-            (measure, Some(Held { _device: device }))
+            (measure, Some(LatencyRequest { _device: device }))
         }
         Err(error) => (refused(requested, &error), None),
     }

@@ -17,7 +17,7 @@ pub(super) struct Restore {
     _timer_slack: Option<timer_slack::Previous>,
     _policy: Option<scheduling::Previous>,
     _affinity: Option<affinity::Previous>,
-    _dma_latency: Option<dma_latency::Held>,
+    _dma_latency: Option<dma_latency::LatencyRequest>,
     _memory: Option<crate::memory::LockedMemory>,
 }
 

@@ -73,7 +73,7 @@ fn a_stream_is_opened_by_three_questions() {
     assert!(
         matches!(
             event,
-            Some(RtspEvent::SetUp(Granted {
+            Some(RtspEvent::SetUp(GrantedTransport {
                 channels: (4, 5),
                 ..
             }))

@@ -12,7 +12,7 @@ use kadenz::ethercat::control::catalogue::{Direction, Item};
 use kadenz::ethercat::running_loop::control_socket::ProcessImageLayout;
 use kadenz::rt::beat::Rate;
 
-use super::device::Which;
+use super::device::DeviceSelector;
 use super::running_loop::RunningLoop;
 use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
@@ -47,11 +47,11 @@ pub(crate) struct Options {
 
     /// Target: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Only entries of this object, or with these words in their name: 0x6064, 0x6000:1, position
     #[arg(long = "name", value_name = "ENTRY")]
-    entry: Option<Named>,
+    entry: Option<EntrySelector>,
 
     /// Outputs, too: what the loop tells its actuators
     #[arg(long)]
@@ -85,13 +85,13 @@ pub(crate) struct Options {
 
 /// Which entries are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Named {
+enum EntrySelector {
     Object(ObjectAddress),
     /// In lower case.
     Words(String),
 }
 
-impl FromStr for Named {
+impl FromStr for EntrySelector {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -105,7 +105,7 @@ impl FromStr for Named {
     }
 }
 
-impl Named {
+impl EntrySelector {
     fn is(&self, item: &Item) -> bool {
         match self {
             Self::Object(address) => {
@@ -231,11 +231,11 @@ mod tests {
             ("ACTUAL Value", [true, false]),
             ("a", [true, true]),
         ] {
-            let named: Named = named.parse().unwrap();
+            let named: EntrySelector = named.parse().unwrap();
             assert_eq!([named.is(&position), named.is(&axis)], is, "{named:?}");
         }
         for none in ["", " ", "0x", "0x1:2:3"] {
-            assert!(none.parse::<Named>().is_err(), "{none}");
+            assert!(none.parse::<EntrySelector>().is_err(), "{none}");
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Posts {
 }
 
 /// A post that was read.
-pub(super) struct Seen<'p> {
+pub(super) struct ImageSnapshot<'p> {
     pub(super) heading: Heading,
     pub(super) age: Duration,
     /// The whole of it.
@@ -79,7 +79,7 @@ impl Posts {
     }
 
     /// What the loop posted last; `None` where it has ended. An error when that is old.
-    pub(super) fn next(&mut self) -> anyhow::Result<Option<Seen<'_>>> {
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<ImageSnapshot<'_>>> {
         let end = Instant::now() + RETRY_POLICY;
         loop {
             if self.has_ended() {
@@ -104,7 +104,7 @@ impl Posts {
             anyhow::ensure!(self.has_ended(), self.stale(&heading, age));
             return Ok(None);
         }
-        Ok(Some(Seen {
+        Ok(Some(ImageSnapshot {
             heading,
             age,
             bytes: &self.bytes,

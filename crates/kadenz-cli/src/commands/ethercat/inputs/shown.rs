@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::posts::Seen;
+use super::posts::ImageSnapshot;
 use crate::commands::ethercat::device::Device;
 use crate::commands::ethercat::running_loop::RunningLoop;
 use crate::commands::ethercat::value::ValueType;
@@ -159,7 +159,7 @@ impl Printer {
     }
 
     /// Shows one; whether somebody still reads.
-    pub(super) fn print(&self, seen: &Seen<'_>) -> anyhow::Result<bool> {
+    pub(super) fn print(&self, seen: &ImageSnapshot<'_>) -> anyhow::Result<bool> {
         let entries = self.entries.iter().map(|it| it.value(seen.bytes));
         let report = InputReport {
             version: Version,

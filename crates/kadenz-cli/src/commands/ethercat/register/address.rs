@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kadenz::ethercat::wire::register::{self, Known};
+use kadenz::ethercat::wire::register::{self, KnownRegister};
 
 use crate::commands::ethercat::value::ValueType;
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for RegisterAddress {
 
 impl RegisterAddress {
     /// What the standard says of it.
-    pub(super) fn known(self) -> Option<&'static Known> {
+    pub(super) fn known(self) -> Option<&'static KnownRegister> {
         register::known(self.0)
     }
 

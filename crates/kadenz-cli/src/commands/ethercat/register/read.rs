@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::address::RegisterAddress;
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, Which};
+use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
@@ -36,7 +36,7 @@ Examples:
 pub(crate) struct Read {
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Where they begin: 0x0130
     #[arg(value_name = "ADDRESS")]

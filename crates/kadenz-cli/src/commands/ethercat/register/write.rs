@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::address::RegisterAddress;
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, Which};
+use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct Write {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Where it is written: 0x0420
     #[arg(value_name = "ADDRESS")]

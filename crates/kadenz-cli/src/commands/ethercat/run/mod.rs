@@ -23,7 +23,7 @@ use kadenz::rt::tuning::Policy;
 
 use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
-use crate::commands::outcome::{self, Telling};
+use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
 use bring_up::BringUpOptions;
@@ -205,9 +205,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::say(&table.unwrap_or_default());
         output::say(&format!("{report}\n"));
     }
-    let outcome = outcome::tell(&Telling {
+    let outcome = outcome::tell(&OutcomeOptions {
         deciding: Some(&[CycleSeries::WAKE_UP]),
-        ..Telling::of(&folder, &options.measure)
+        ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     Ok(match (&report.axes.stopped, outcome) {
         (Some(why), Outcome::Kept | Outcome::Missed) => {

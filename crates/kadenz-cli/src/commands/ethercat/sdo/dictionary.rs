@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::address::ObjectAddress;
-use super::objects::{Answered, with_objects};
-use crate::commands::ethercat::device::{Device, Which};
+use super::objects::{AnsweringDevice, with_objects};
+use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::ValueType;
 use crate::output::{self, Outcome};
@@ -27,7 +27,7 @@ Examples:
 pub(crate) struct List {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     #[command(flatten)]
     devices: DevicesOptions,
@@ -43,7 +43,7 @@ Examples:
 pub(crate) struct Information {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Which object, or one entry of it: 0x1018, 0x1018:1
     #[arg(value_name = "INDEX[:SUB]")]
@@ -113,7 +113,7 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
     answer(answered, vec![object])
 }
 
-fn answer(answered: Answered, objects: Vec<ObjectReport>) -> anyhow::Result<Outcome> {
+fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Result<Outcome> {
     output::answer(&Dictionary {
         version: Version,
         segment: answered.segment,

@@ -9,14 +9,14 @@ use kadenz::ethercat::running_loop::control_socket::LoopObjects;
 use kadenz::ethercat::wire::State;
 
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, Which, whose};
+use crate::commands::ethercat::device::{Device, DeviceSelector, whose};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::operate;
 use crate::commands::ethercat::segment::Segment;
 use crate::output;
 
 /// The device that answered, and its segment.
-pub(super) struct Answered {
+pub(super) struct AnsweringDevice {
     pub(super) segment: String,
     pub(super) device: Device,
 }
@@ -25,9 +25,9 @@ pub(super) struct Answered {
 /// yet is brought to PREOP first, as that file says.
 pub(super) fn with_objects<R>(
     options: &DevicesOptions,
-    which: &Which,
+    which: &DeviceSelector,
     work: impl FnOnce(&mut dyn Objects, Option<&Described>) -> anyhow::Result<R>,
-) -> anyhow::Result<(Answered, R)> {
+) -> anyhow::Result<(AnsweringDevice, R)> {
     let mut access = options.open()?;
     let (device, done) = match &mut access {
         DeviceAccess::Segment(segment) => by_mailbox(segment, options, which, work)?,
@@ -40,13 +40,13 @@ pub(super) fn with_objects<R>(
         }
     };
     let segment = access.name();
-    Ok((Answered { segment, device }, done))
+    Ok((AnsweringDevice { segment, device }, done))
 }
 
 fn by_mailbox<R>(
     segment: &mut Segment,
     options: &DevicesOptions,
-    which: &Which,
+    which: &DeviceSelector,
     work: impl FnOnce(&mut dyn Objects, Option<&Described>) -> anyhow::Result<R>,
 ) -> anyhow::Result<(Device, R)> {
     let descriptions = options.esi.read()?;

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::address::ObjectAddress;
-use super::objects::{Answered, with_objects};
-use crate::commands::ethercat::device::{Device, Which};
+use super::objects::{AnsweringDevice, with_objects};
+use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
@@ -31,14 +31,14 @@ Examples:
 pub(crate) struct Read {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Which entry: 0x6041, 0x1018:1
     #[arg(value_name = "INDEX[:SUB]")]
     object: ObjectAddress,
 
     #[command(flatten)]
-    how: How,
+    how: TransferOptions,
 }
 
 /// Write an object
@@ -55,7 +55,7 @@ Examples:
 pub(crate) struct Write {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// Which entry: 0x6060, 0x1C12:1
     #[arg(value_name = "INDEX[:SUB]")]
@@ -66,12 +66,12 @@ pub(crate) struct Write {
     value: String,
 
     #[command(flatten)]
-    how: How,
+    how: TransferOptions,
 }
 
 /// Where the device is, and how the value is understood.
 #[derive(Debug, Args)]
-struct How {
+struct TransferOptions {
     #[command(flatten)]
     devices: DevicesOptions,
 
@@ -173,7 +173,7 @@ fn is_damaged(error: &AccessError) -> bool {
     matches!(error, AccessError::Dictionary(DictionaryError::Damaged))
 }
 
-fn answer(answered: Answered, entry: Address, done: Transferred) -> anyhow::Result<Outcome> {
+fn answer(answered: AnsweringDevice, entry: Address, done: Transferred) -> anyhow::Result<Outcome> {
     output::answer(&Transfer {
         version: Version,
         segment: answered.segment,

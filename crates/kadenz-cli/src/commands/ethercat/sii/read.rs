@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, Which};
+use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::scan::protocols;
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value;
@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct Read {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     #[command(flatten)]
     place: SegmentOrLoop,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, Which, weigh};
+use crate::commands::ethercat::device::{Device, DeviceSelector, weigh};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::options::Steps;
@@ -47,7 +47,7 @@ Examples:
 pub(crate) struct Write {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
-    device: Which,
+    device: DeviceSelector,
 
     /// The bytes, from word 0 on; `-` is standard input
     #[arg(value_name = "FILE")]

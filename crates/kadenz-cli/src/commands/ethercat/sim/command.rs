@@ -136,7 +136,7 @@ DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; num
 /// Understands a line; `None` for an empty one or a comment.
 pub(super) fn parse(line: &str, names: &Names) -> Result<Option<Command>, String> {
     let words = words(line)?;
-    let mut words = Words(&words);
+    let mut words = Arguments(&words);
     let Some(first) = words.next() else {
         return Ok(None);
     };
@@ -174,9 +174,9 @@ fn words(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// The words that are left.
-struct Words<'w>(&'w [String]);
+struct Arguments<'w>(&'w [String]);
 
-impl<'w> Words<'w> {
+impl<'w> Arguments<'w> {
     fn next(&mut self) -> Option<&'w str> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;

@@ -8,13 +8,13 @@ use kadenz::ethercat::sim::{CableId, DeviceId, End, Segment};
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// In the order of positions; those that only the second interface reaches come last.
-    devices: Vec<Named>,
+    devices: Vec<NamedDevice>,
     /// The cable at the second interface.
     ring: Option<CableId>,
 }
 
 #[derive(Debug)]
-struct Named {
+struct NamedDevice {
     name: String,
     id: DeviceId,
     cable: CableId,
@@ -28,7 +28,7 @@ impl Names {
         let others: Vec<_> = all.filter(|it| !positions.contains(it)).collect();
         positions.extend(others);
         let named = |id: DeviceId| {
-            Some(Named {
+            Some(NamedDevice {
                 name: plan.devices.get(usize::from(id.0))?.name.clone(),
                 id,
                 cable: segment.cable_at(End::Device(id, 0))?,

@@ -10,7 +10,7 @@ pub(super) struct Contestant {
     pub(super) name: &'static str,
     /// What it is, in words.
     pub(super) what: &'static str,
-    way: Way,
+    way: ContestantKind,
     /// Of ours: the clients of others that speak the same wire, or move messages the same way.
     pub(super) beside: &'static [&'static str],
     /// What was measured of it on another machine, 200 B at 1 kHz, ordinary and at FIFO 80: p50/p90/p99/p99.9/max in us.
@@ -18,7 +18,7 @@ pub(super) struct Contestant {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum ContestantKind {
     /// One of our providers, by its URL.
     Ours {
         url: &'static str,
@@ -42,7 +42,7 @@ const fn ours(name: &'static str, what: &'static str, url: &'static str) -> Cont
     Contestant {
         name,
         what,
-        way: Way::Ours { url, server: None },
+        way: ContestantKind::Ours { url, server: None },
         beside: &[],
         published: None,
     }
@@ -50,7 +50,7 @@ const fn ours(name: &'static str, what: &'static str, url: &'static str) -> Cont
 
 const fn probe(name: &'static str, what: &'static str) -> Contestant {
     Contestant {
-        way: Way::Probe,
+        way: ContestantKind::Probe,
         ..ours(name, what, "")
     }
 }
@@ -63,19 +63,19 @@ const fn probe_at(
     server: Option<ServerKind>,
 ) -> Contestant {
     Contestant {
-        way: Way::ProbeAt { probe, url, server },
+        way: ContestantKind::ProbeAt { probe, url, server },
         ..ours(name, what, "")
     }
 }
 
 impl Contestant {
     const fn at(self, server: ServerKind) -> Self {
-        let Way::Ours { url, .. } = self.way else {
+        let ContestantKind::Ours { url, .. } = self.way else {
             return self;
         };
         let server = Some(server);
         Self {
-            way: Way::Ours { url, server },
+            way: ContestantKind::Ours { url, server },
             ..self
         }
     }
@@ -94,19 +94,19 @@ impl Contestant {
     /// The options of `kadenz msg latency` that mean it.
     pub(super) fn options(&self) -> String {
         match self.way {
-            Way::Probe => format!("--with {}", self.name),
-            Way::ProbeAt {
+            ContestantKind::Probe => format!("--with {}", self.name),
+            ContestantKind::ProbeAt {
                 probe,
                 url,
                 server: None,
             } => format!("--with {probe} --url {url}"),
-            Way::ProbeAt {
+            ContestantKind::ProbeAt {
                 probe,
                 url,
                 server: Some(server),
             } => format!("--with {probe} --url {url} --serve {server}"),
-            Way::Ours { url, server: None } => format!("--url {url}"),
-            Way::Ours {
+            ContestantKind::Ours { url, server: None } => format!("--url {url}"),
+            ContestantKind::Ours {
                 url,
                 server: Some(server),
             } => format!("--url {url} --serve {server}"),
@@ -116,7 +116,7 @@ impl Contestant {
     /// Why it cannot be measured here; it is built on the way.
     pub(super) fn missing(&self) -> Option<String> {
         let server = match self.way {
-            Way::Ours { url, server } => {
+            ContestantKind::Ours { url, server } => {
                 let scheme = url.split(':').next().unwrap_or_default();
                 if !SCHEMES.contains(&scheme) {
                     return Some(format!(
@@ -125,14 +125,14 @@ impl Contestant {
                 }
                 server
             }
-            Way::Probe => {
+            ContestantKind::Probe => {
                 let probe = probes::probe(self.name)?;
                 if let Some(why) = unbuilt(probe) {
                     return Some(why);
                 }
                 probe.server
             }
-            Way::ProbeAt { probe, server, .. } => {
+            ContestantKind::ProbeAt { probe, server, .. } => {
                 if let Some(why) = unbuilt(probes::probe(probe)?) {
                     return Some(why);
                 }
@@ -149,7 +149,7 @@ impl Contestant {
     /// Whether it can carry such messages to so many subscribers.
     pub(super) fn fits(&self, bytes: u64, subscribers: u16) -> bool {
         match (self.way, probes::probe(self.name)) {
-            (Way::Probe, Some(probe)) => {
+            (ContestantKind::Probe, Some(probe)) => {
                 bytes <= probe.max_bytes as u64 && subscribers <= probe.max_subscribers
             }
             _ => true,
@@ -277,11 +277,13 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         for it in ALL {
             match it.way {
-                Way::Probe => assert!(probes::probe(it.name).is_some(), "{}", it.name),
-                Way::ProbeAt { probe, .. } => {
+                ContestantKind::Probe => assert!(probes::probe(it.name).is_some(), "{}", it.name),
+                ContestantKind::ProbeAt { probe, .. } => {
                     assert!(probes::probe(probe).is_some(), "{}", it.name);
                 }
-                Way::Ours { .. } => assert!(it.name.starts_with("kadenz-"), "{}", it.name),
+                ContestantKind::Ours { .. } => {
+                    assert!(it.name.starts_with("kadenz-"), "{}", it.name)
+                }
             }
             assert!(
                 it.beside.iter().all(|name| names.contains(name)),

@@ -111,7 +111,7 @@ const P50: usize = 0;
 const P99: usize = 2;
 
 /// One run of a contestant.
-struct Seen {
+struct ContestantRun {
     round: usize,
     percentiles: [Option<i64>; 4],
     max_ns: Option<i64>,
@@ -132,7 +132,7 @@ impl Roster {
     }
 
     fn of_load(&self, runs: &[Summary], at: usize, load: &Load) -> Option<OfLoad> {
-        let seen: Vec<Vec<Seen>> = self
+        let seen: Vec<Vec<ContestantRun>> = self
             .contestants
             .iter()
             .map(|it| self.seen(runs, it, at))
@@ -175,11 +175,11 @@ impl Roster {
         })
     }
 
-    fn seen(&self, runs: &[Summary], contestant: &Contestant, load: usize) -> Vec<Seen> {
+    fn seen(&self, runs: &[Summary], contestant: &Contestant, load: usize) -> Vec<ContestantRun> {
         let meant = |it: &&Measured| it.contestant == contestant.name && it.load == load;
         let of = |it: &Measured| {
             let run = runs.iter().find(|run| run.folder.ends_with(&it.folder))?;
-            Seen::of(run, it.round)
+            ContestantRun::of(run, it.round)
         };
         self.measured.iter().filter(meant).filter_map(of).collect()
     }
@@ -189,7 +189,12 @@ impl Roster {
     }
 }
 
-fn row(contestant: &Contestant, load: &Load, seen: &[Seen], to_floor: Option<Ratios>) -> Row {
+fn row(
+    contestant: &Contestant,
+    load: &Load,
+    seen: &[ContestantRun],
+    to_floor: Option<Ratios>,
+) -> Row {
     let of = |view: usize| median(seen.iter().filter_map(|it| it.percentiles[view]));
     let [p50_ns, p90_ns, p99_ns, p99_9_ns] = [0, 1, 2, 3].map(of);
     Row {
@@ -236,7 +241,7 @@ impl Load {
     }
 }
 
-impl Seen {
+impl ContestantRun {
     /// Nothing of a run in which a side failed.
     fn of(run: &Summary, round: usize) -> Option<Self> {
         if run.run.ended_by == Some(EndedBy::Failed) {
@@ -269,9 +274,9 @@ fn slowest(series: &[&SeriesSummary], view: Percent) -> Option<i64> {
 
 impl Ratios {
     /// By the rounds that both were measured in.
-    fn of(ours: &[Seen], theirs: &[Seen]) -> Self {
+    fn of(ours: &[ContestantRun], theirs: &[ContestantRun]) -> Self {
         let ratio = |view: usize| {
-            let of_round = |it: &Seen| {
+            let of_round = |it: &ContestantRun| {
                 let other = theirs.iter().find(|other| other.round == it.round)?;
                 Some(it.percentiles[view]? as f64 / other.percentiles[view]? as f64)
             };
@@ -387,8 +392,8 @@ mod tests {
         assert_eq!(median(std::iter::empty()), None);
     }
 
-    fn seen(round: usize, p50: i64) -> Seen {
-        Seen {
+    fn seen(round: usize, p50: i64) -> ContestantRun {
+        ContestantRun {
             round,
             percentiles: [Some(p50), None, None, None],
             max_ns: None,

@@ -14,7 +14,7 @@ use self::contestants::{Contestant, FLOOR};
 pub(crate) use self::figures::MessageFigures;
 use self::figures::{Absent, Measured, Roster};
 use super::steps::Step;
-use super::{Output, Plan, Told};
+use super::{ExperimentSummary, Output, Plan};
 use crate::options::{Size, Span, waiting};
 use crate::output;
 
@@ -191,7 +191,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
         groups,
         tables: Box::new(move |runs| {
             let figures = roster.figures(runs);
-            Told {
+            ExperimentSummary {
                 document: figures.document(),
                 messages: Some(figures),
             }

@@ -1,7 +1,7 @@
 //! `kadenz msg bridge`: what is said on one bus is said on another, too.
 
 mod meeting;
-mod way;
+mod one_way;
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 use meeting::Shore;
-use way::{Carried, Way};
+use one_way::{Carried, OneWayBridge};
 
 /// Say on another bus what is said on this one.
 ///
@@ -111,7 +111,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn way(&self, from: &Shore, to: &Shore, stop: &Stop) -> anyhow::Result<Way> {
+    fn way(&self, from: &Shore, to: &Shore, stop: &Stop) -> anyhow::Result<OneWayBridge> {
         let ears = Ears::until(
             from.bus.clone(),
             &self.channels,
@@ -127,7 +127,9 @@ impl Options {
             ),
         };
         let interval = self.rate_limit.map(|rate| rate.interval().as_duration());
-        Ok(Way::new(ears, from, to, outlet, interval, self.both))
+        Ok(OneWayBridge::new(
+            ears, from, to, outlet, interval, self.both,
+        ))
     }
 }
 

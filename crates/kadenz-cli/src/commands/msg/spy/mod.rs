@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::bus::{BusOption, Came, Ears};
 use super::stamp;
 use super::table::{self, HeardChannel};
-use super::types::{Known, TypesOption};
+use super::types::{KnownTypes, TypesOption};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
 use fields::Fields;
@@ -124,7 +124,7 @@ impl Answer for Spied {
 
 struct Spy {
     ears: Ears,
-    known: Known,
+    known: KnownTypes,
     url: String,
     watcher: Watcher,
     long: Throttle,
@@ -133,7 +133,7 @@ struct Spy {
 /// Notes a message, and the fields of it where its channel is looked at.
 fn hear(
     raw: &Raw<'_>,
-    known: &mut Known,
+    known: &mut KnownTypes,
     watcher: &mut Watcher,
     long: &mut Throttle,
     fields: Option<&mut Fields>,
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn without_types_only_what_is_too_short_is_undecodable_also_where_fields_are_shown() {
         let (now, channel) = (MonotonicTime::from_ns(1), Channel::new("A").unwrap());
-        let mut known = Known::default();
+        let mut known = KnownTypes::default();
         let mut long = Throttle::new(Duration::from_millis(100), 1000);
         let mut undecodable = |payload: &[u8], fields: Option<&mut Fields>| {
             let mut watcher = Watcher::new(WatchOptions::default());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::report::document::{Answer, Document, Version};
-use kadenz::rt::net::claim::{self, Found};
+use kadenz::rt::net::claim::{self, FoundClaim};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,8 +34,8 @@ pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let mut told = EndedOrCleared::default();
     match claim::find()? {
         None => {}
-        Some(Found { alive: false, .. }) => told.cleared = claim::restore()?,
-        Some(Found { record, .. }) => {
+        Some(FoundClaim { alive: false, .. }) => told.cleared = claim::restore()?,
+        Some(FoundClaim { record, .. }) => {
             let record = super::standing().ok().or(record);
             if let Some(record) = record {
                 if claim::ask_to_end(&record) {

@@ -14,7 +14,7 @@ const GEARED: Units = Units {
 };
 
 fn scale(units: &Units, control: Control) -> Scale {
-    units.scale(&Stated::default(), control).unwrap()
+    units.scale(&UnitSettings::default(), control).unwrap()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn units_of_si_are_understood_or_refused() {
         position_unit: Some(0xFD01_0000),
         ..GEARED
     };
-    let refused = metres.scale(&Stated::default(), Control::Position);
+    let refused = metres.scale(&UnitSettings::default(), Control::Position);
     assert!(
         matches!(refused, Err(CommissionError::Unit { object: 0x60A8, .. })),
         "{refused:?}"
@@ -65,29 +65,29 @@ fn units_of_si_are_understood_or_refused() {
         velocity_unit: Some(0x00B4_5700),
         ..GEARED
     };
-    let refused = accelerations.scale(&Stated::default(), Control::Velocity);
+    let refused = accelerations.scale(&UnitSettings::default(), Control::Velocity);
     let words = refused.unwrap_err().to_string();
     assert!(
         words.contains("0x60A9") && words.contains("velocity_per_turn"),
         "{words}"
     );
     // Who is not asked for a velocity needs no unit of it.
-    let read = accelerations.scale(&Stated::default(), Control::Position);
+    let read = accelerations.scale(&UnitSettings::default(), Control::Position);
     assert_eq!(read.unwrap().velocity, None);
 }
 
 #[test]
 fn what_a_drive_does_not_tell_a_user_may_state() {
     let nothing = Units::default();
-    let refused = nothing.scale(&Stated::default(), Control::Position);
+    let refused = nothing.scale(&UnitSettings::default(), Control::Position);
     let words = refused.unwrap_err().to_string();
     assert!(
         words.contains("0x608F") && words.contains("increments_per_turn"),
         "{words}"
     );
-    let mut stated = Stated {
+    let mut stated = UnitSettings {
         increments: Some(10_000.0),
-        ..Stated::default()
+        ..UnitSettings::default()
     };
     let scale = nothing.scale(&stated, Control::Position).unwrap();
     assert_eq!((scale.increments, scale.rated), (10_000.0, None));
@@ -101,9 +101,9 @@ fn what_a_drive_does_not_tell_a_user_may_state() {
     let scale = nothing.scale(&stated, Control::Torque).unwrap();
     // Increments are the joint's already; the motor's torque is not.
     assert_eq!((scale.increments, scale.rated), (10_000.0, Some(50.0)));
-    let outside = Stated {
+    let outside = UnitSettings {
         gear: Some(2.0),
-        ..Stated::default()
+        ..UnitSettings::default()
     };
     let scale = GEARED.scale(&outside, Control::Position).unwrap();
     assert_eq!(
@@ -152,7 +152,7 @@ fn zeros_and_a_unit_a_turn_are_refused() {
             0x6092,
         ),
     ] {
-        let refused = units.scale(&Stated::default(), Control::Position);
+        let refused = units.scale(&UnitSettings::default(), Control::Position);
         let Err(CommissionError::Senseless { object, .. }) = refused else {
             panic!("{refused:?}")
         };
@@ -174,9 +174,9 @@ fn everything_turns_with_the_position_whatever_the_drive_inverts() {
             ..GEARED
         };
         for reverse in [false, true] {
-            let stated = Stated {
+            let stated = UnitSettings {
                 reverse,
-                ..Stated::default()
+                ..UnitSettings::default()
             };
             let joint = if reverse { -1.0 } else { 1.0 };
             let scale = units.scale(&stated, Control::Torque).unwrap();
@@ -211,7 +211,7 @@ proptest! {
     ) {
         let units =
             Units { encoder, gear, feed, polarity, rated, most, position_unit, velocity_unit };
-        if let Ok(scale) = units.scale(&Stated::default(), Control::Torque) {
+        if let Ok(scale) = units.scale(&UnitSettings::default(), Control::Torque) {
             prop_assert!(scale.increments.is_finite() && scale.increments != 0.0);
             prop_assert!(scale.velocity.is_none_or(|it| it.is_finite() && it != 0.0));
             prop_assert!(scale.rated.is_some_and(|it| it.is_finite() && it != 0.0));

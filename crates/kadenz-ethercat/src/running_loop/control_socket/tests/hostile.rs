@@ -63,11 +63,11 @@ fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
 
 #[test]
 fn who_says_nothing_is_closed_and_told_so() {
-    let limits = seats::Limits {
+    let limits = client_slots::Limits {
         silent: Duration::from_millis(50),
-        ..seats::Limits::default()
+        ..client_slots::Limits::default()
     };
-    at_a_desk_of(limits, |path| {
+    at_a_control_socket_of(limits, |path| {
         let half = UnixStream::connect(path).unwrap();
         (&half).write_all(b"{\"ask\":").unwrap();
         for stream in [UnixStream::connect(path).unwrap(), half] {
@@ -86,7 +86,7 @@ fn who_says_nothing_is_closed_and_told_so() {
 
 #[test]
 fn of_too_many_who_never_asked_goes_first() {
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut asked = Client::at(path).unwrap();
         hello(&mut asked);
         let mut silent: Vec<_> = (0..2 * MAX_PENDING)

@@ -79,7 +79,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
         assert_eq!(layout.interval_ns, 2_000_000);
         assert_eq!(layout.catalogue, catalogue);
     });
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut client = Client::at(path).unwrap();
         for question in [Question::Post {}, Question::Layout {}] {
             let refused = client.ask(&question).unwrap_err().to_string();
@@ -145,7 +145,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
         Question::Reset {},
         Question::Stop { by: None },
     ];
-    at_a_desk(|path, _| {
+    at_a_control_socket(|path, _| {
         let mut client = Client::at(path).unwrap();
         for question in &asked {
             let refused = client.ask(question).unwrap_err().to_string();

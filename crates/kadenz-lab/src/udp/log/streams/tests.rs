@@ -24,7 +24,11 @@ fn measured(device: u8, sequence: u32) -> Measurement {
 const NOW_NS: i64 = 7_000_000;
 
 /// Feeds the only batch, of these measurements, of a stream that was welcomed; what was taken of it.
-fn feed(streams: &mut Streams, batcher: &mut Batcher<Vec<u8>>, all: &[Measurement]) -> Vec<Taken> {
+fn feed(
+    streams: &mut Streams,
+    batcher: &mut Batcher<Vec<u8>>,
+    all: &[Measurement],
+) -> Vec<MeasuredSample> {
     feed_at(streams, batcher, all, Position::Last)
 }
 
@@ -33,7 +37,7 @@ fn feed_at(
     batcher: &mut Batcher<Vec<u8>>,
     all: &[Measurement],
     position: Position,
-) -> Vec<Taken> {
+) -> Vec<MeasuredSample> {
     for one in all {
         batcher.push(one).unwrap();
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Watch};
 
-use super::talk::{Said, Talk, write_answer};
+use super::talk::{ClientInput, ClientSession, write_answer};
 use crate::provider::stream::Broken;
-use crate::provider::stream::seats::{Seat, Share, Standing};
+use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::socket::Socket;
 
 /// A client that has begun a request, or does not take its answer, goes on within that span.
@@ -16,9 +16,9 @@ const STALLED: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct ClientConnection {
-    pub(super) seat: Seat,
+    pub(super) seat: ConnectionId,
     socket: Socket,
-    talk: Talk,
+    talk: ClientSession,
     heard: Vec<u8>,
     memory: Share,
     reply: Vec<u8>,
@@ -35,7 +35,12 @@ pub(super) struct ClientConnection {
 }
 
 impl ClientConnection {
-    pub(super) fn new(seat: Seat, socket: Socket, talk: Talk, memory: Share) -> Self {
+    pub(super) fn new(
+        seat: ConnectionId,
+        socket: Socket,
+        talk: ClientSession,
+        memory: Share,
+    ) -> Self {
         Self {
             seat,
             socket,
@@ -131,14 +136,14 @@ impl ClientConnection {
             }
             let said = self.talk.hear(&self.heard, &mut self.reply);
             let used = match said.map_err(|Broken| ErrorKind::InvalidData)? {
-                Said::Short => return Ok(None),
-                Said::Last => {
+                ClientInput::Short => return Ok(None),
+                ClientInput::Last => {
                     self.is_last = true;
                     self.heard = Vec::new();
                     continue;
                 }
-                Said::Header(used) => used,
-                Said::Request(used, request) => {
+                ClientInput::Header(used) => used,
+                ClientInput::Request(used, request) => {
                     let request = request.to_vec();
                     self.is_busy = true;
                     self.forget(used);

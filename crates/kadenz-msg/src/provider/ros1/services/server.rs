@@ -17,11 +17,13 @@ use kadenz_rt::net::watch::{Waker, Watch};
 use super::super::http::place;
 use super::super::node::Node;
 use super::connection::ClientConnection;
-use super::talk::{Offer, Talk};
+use super::talk::{ClientSession, Offer};
 use crate::provider::Wait;
 use crate::provider::stream::RETRY;
 use crate::provider::stream::acceptor::Acceptor;
-use crate::provider::stream::seats::{Budget, GREETING, IDLE, Seat, Seats, Share};
+use crate::provider::stream::connection_slots::{
+    Budget, ConnectionId, ConnectionSlots, GREETING, IDLE, Share,
+};
 use crate::provider::stream::socket::{Door, Socket};
 use crate::sync::lock;
 
@@ -58,7 +60,7 @@ impl fmt::Debug for ServiceServer {
 
 /// A request on its way to a thread that answers.
 struct Job {
-    seat: Seat,
+    seat: ConnectionId,
     request: Vec<u8>,
     _memory: Share,
 }
@@ -82,7 +84,7 @@ impl ServiceServer {
             waker: watch.waker(),
             threads: Vec::new(),
         };
-        let keeper = Keeper::new(&server, watch, door, Arc::clone(&offer), jobs, answered);
+        let keeper = ServerThread::new(&server, watch, door, Arc::clone(&offer), jobs, answered);
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let keeps = named("kadenz-service").spawn(move || keeper.keep())?;
         server.threads.push(keeps);
@@ -123,7 +125,7 @@ struct Worker {
     ends: Arc<AtomicBool>,
     waker: Waker,
     waiting: Mutex<Receiver<Job>>,
-    answers: SyncSender<(Seat, Outcome)>,
+    answers: SyncSender<(ConnectionId, Outcome)>,
 }
 
 impl Worker {
@@ -159,26 +161,26 @@ impl Worker {
 }
 
 /// The thread that lets clients in.
-struct Keeper {
+struct ServerThread {
     ends: Arc<AtomicBool>,
     watch: Watch,
     acceptor: Acceptor,
     offer: Arc<Offer>,
-    seats: Seats,
+    seats: ConnectionSlots,
     memory: Arc<Budget>,
     connections: Vec<ClientConnection>,
     jobs: SyncSender<Job>,
-    answered: Receiver<(Seat, Outcome)>,
+    answered: Receiver<(ConnectionId, Outcome)>,
 }
 
-impl Keeper {
+impl ServerThread {
     fn new(
         server: &ServiceServer,
         watch: Watch,
         door: Door,
         offer: Arc<Offer>,
         jobs: SyncSender<Job>,
-        answered: Receiver<(Seat, Outcome)>,
+        answered: Receiver<(ConnectionId, Outcome)>,
     ) -> Self {
         Self {
             ends: Arc::clone(&server.ends),
@@ -186,7 +188,7 @@ impl Keeper {
             acceptor: Acceptor::new(door),
             memory: Budget::new(MEMORY.max(offer.longest.saturating_mul(4))),
             offer,
-            seats: Seats::new(MAX_CLIENTS, GREETING),
+            seats: ConnectionSlots::new(MAX_CLIENTS, GREETING),
             connections: Vec::new(),
             jobs,
             answered,
@@ -259,7 +261,7 @@ impl Keeper {
     }
 
     /// Whether there was room for a request.
-    fn pass(&self, seat: Seat, request: Vec<u8>) -> bool {
+    fn pass(&self, seat: ConnectionId, request: Vec<u8>) -> bool {
         let Some(memory) = self.memory.take(request.len()) else {
             return false;
         };
@@ -302,7 +304,10 @@ impl Keeper {
     }
 
     fn add(&mut self, now: MonotonicTime, socket: Socket) {
-        let (seat, talk) = (self.seats.take(now), Talk::new(Arc::clone(&self.offer)));
+        let (seat, talk) = (
+            self.seats.take(now),
+            ClientSession::new(Arc::clone(&self.offer)),
+        );
         let connection = ClientConnection::new(seat, socket, talk, self.memory.share());
         self.connections.push(connection);
     }

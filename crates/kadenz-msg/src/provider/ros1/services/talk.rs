@@ -22,7 +22,7 @@ pub(in crate::provider) struct Offer {
 
 /// What stands at the front of what a client has sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::provider) enum Said<'a> {
+pub(in crate::provider) enum ClientInput<'a> {
     /// Not all of it yet.
     Short,
     /// Its header, of that many bytes.
@@ -35,13 +35,13 @@ pub(in crate::provider) enum Said<'a> {
 
 /// A client, as its server hears it.
 #[derive(Debug)]
-pub(in crate::provider) struct Talk {
+pub(in crate::provider) struct ClientSession {
     offer: Arc<Offer>,
     has_greeted: bool,
     is_persistent: bool,
 }
 
-impl Talk {
+impl ClientSession {
     pub(in crate::provider) fn new(offer: Arc<Offer>) -> Self {
         Self {
             offer,
@@ -64,35 +64,37 @@ impl Talk {
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
-    ) -> Result<Said<'a>, Broken> {
+    ) -> Result<ClientInput<'a>, Broken> {
         if !self.has_greeted {
             return self.hear_header(bytes, reply);
         }
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
-            return Ok(Said::Short);
+            return Ok(ClientInput::Short);
         };
         let (length, longest) = (u32::from_le_bytes(*length) as usize, self.offer.longest);
         if length > longest {
             let reason = format!("a request of {length} bytes is longer than {longest}");
             write_answer(reply, false, reason.as_bytes());
-            return Ok(Said::Last);
+            return Ok(ClientInput::Last);
         }
         let request = rest.get(..length);
-        Ok(request.map_or(Said::Short, |request| Said::Request(4 + length, request)))
+        Ok(request.map_or(ClientInput::Short, |request| {
+            ClientInput::Request(4 + length, request)
+        }))
     }
 
     fn hear_header<'a>(
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
-    ) -> Result<Said<'a>, Broken> {
+    ) -> Result<ClientInput<'a>, Broken> {
         let Some((fields, length)) = read_header(bytes)? else {
-            return Ok(Said::Short);
+            return Ok(ClientInput::Short);
         };
         let is_set = |name| ["1", "true", "True"].contains(&field(&fields, name));
         if let Some(refusal) = self.refusal(&fields) {
             write_header(reply, &[("error", &refusal)]);
-            return Ok(Said::Last);
+            return Ok(ClientInput::Last);
         }
         let Offer { kind, caller, .. } = &*self.offer;
         let (request, response) = (
@@ -110,8 +112,8 @@ impl Talk {
         self.has_greeted = true;
         self.is_persistent = is_set("persistent");
         match is_set("probe") {
-            true => Ok(Said::Last),
-            false => Ok(Said::Header(length)),
+            true => Ok(ClientInput::Last),
+            false => Ok(ClientInput::Header(length)),
         }
     }
 
@@ -154,8 +156,8 @@ pub(super) fn header_length(length: [u8; 4]) -> Result<usize, Broken> {
 mod tests {
     use super::*;
 
-    fn talk() -> Talk {
-        Talk::new(Arc::new(Offer {
+    fn talk() -> ClientSession {
+        ClientSession::new(Arc::new(Offer {
             service: "/add".to_owned(),
             kind: ServiceType::new("a/Add", "abc"),
             caller: "/us".into(),
@@ -173,19 +175,22 @@ mod tests {
     fn a_client_is_answered_with_the_type_and_its_requests_are_read() {
         let (mut talk, mut reply) = (talk(), Vec::new());
         let words = greeting(&[("service", "/add"), ("md5sum", "abc"), ("persistent", "1")]);
-        assert_eq!(talk.hear(&words[..9], &mut reply), Ok(Said::Short));
+        assert_eq!(talk.hear(&words[..9], &mut reply), Ok(ClientInput::Short));
         let said = talk.hear(&words, &mut reply);
-        assert_eq!(said, Ok(Said::Header(words.len())));
+        assert_eq!(said, Ok(ClientInput::Header(words.len())));
         assert!(talk.is_persistent() && talk.has_greeted());
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "type"), "a/Add");
         assert_eq!(field(&fields, "response_type"), "a/AddResponse");
         let request = [2, 0, 0, 0, 7, 8, 9];
         for cut in 0..6 {
-            assert_eq!(talk.hear(&request[..cut], &mut reply), Ok(Said::Short));
+            assert_eq!(
+                talk.hear(&request[..cut], &mut reply),
+                Ok(ClientInput::Short)
+            );
         }
         let said = talk.hear(&request, &mut reply);
-        assert_eq!(said, Ok(Said::Request(6, &[7, 8])));
+        assert_eq!(said, Ok(ClientInput::Request(6, &[7, 8])));
     }
 
     #[test]
@@ -195,7 +200,7 @@ mod tests {
         for (fields, reason) in [(other, "no other service"), (wrong, "md5sum abc here")] {
             let (mut talk, mut reply) = (talk(), Vec::new());
             let words = greeting(&fields);
-            assert_eq!(talk.hear(&words, &mut reply), Ok(Said::Last));
+            assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));
             let (fields, _) = read_header(&reply).unwrap().unwrap();
             assert!(field(&fields, "error").contains(reason), "{fields:?}");
         }
@@ -205,7 +210,7 @@ mod tests {
     fn a_probe_is_told_the_type_and_asked_for_nothing_more() {
         let (mut talk, mut reply) = (talk(), Vec::new());
         let words = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
-        assert_eq!(talk.hear(&words, &mut reply), Ok(Said::Last));
+        assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "md5sum"), "abc");
     }
@@ -216,7 +221,7 @@ mod tests {
         let words = greeting(&[("service", "/add"), ("md5sum", "*")]);
         talk.hear(&words, &mut reply).unwrap();
         reply.clear();
-        assert_eq!(talk.hear(&[255; 4], &mut reply), Ok(Said::Last));
+        assert_eq!(talk.hear(&[255; 4], &mut reply), Ok(ClientInput::Last));
         let (is_success, length) = read_answer_head(*reply.first_chunk().unwrap());
         assert!(!is_success && length == reply.len() - ANSWER_HEAD);
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::MonotonicTime;
 
+use super::super::connection_slots::{Budget, ConnectionId, Share};
 use super::super::outgoing::Outgoing;
 use super::super::page_buffer::PageBuffer;
-use super::super::seats::{Budget, Seat, Share};
 use super::super::socket::Socket;
-use super::{FIRST_ROOM, Make, Talk};
+use super::{FIRST_ROOM, MakeProtocol, PeerProtocol};
 
 pub(super) struct Connection<T> {
-    pub(super) seat: Seat,
+    pub(super) seat: ConnectionId,
     pub(super) socket: Socket,
     pub(super) talk: T,
     pub(super) outgoing: Outgoing,
@@ -28,13 +28,13 @@ pub(super) struct Connection<T> {
     pub(super) stalled_since: Option<MonotonicTime>,
 }
 
-impl<T: Talk> Connection<T> {
+impl<T: PeerProtocol> Connection<T> {
     /// Says the first words; `None` where it is lost already.
     pub(super) fn greet(
         socket: Socket,
-        make: &mut Make<T>,
+        make: &mut MakeProtocol<T>,
         target: Option<u64>,
-        seat: Seat,
+        seat: ConnectionId,
         memory: &Arc<Budget>,
     ) -> Option<Self> {
         let mut words = Vec::new();

@@ -3,12 +3,12 @@ use std::net::TcpStream;
 
 use super::*;
 use crate::arrival::{SenderId, Sequence};
-use crate::provider::stream::Heard;
+use crate::provider::stream::StreamMessage;
 
 /// A message is its length and so many bytes; `?` is a question, answered by a thousand bytes.
 struct Words(Standing);
 
-impl Talk for Words {
+impl PeerProtocol for Words {
     fn want(&mut self, _: &[Pattern], _: &mut Vec<u8>) {}
 
     fn read<'a>(
@@ -29,7 +29,7 @@ impl Talk for Words {
         let Some(payload) = rest.get(..length) else {
             return Ok(Read::Short);
         };
-        let heard = Heard {
+        let heard = StreamMessage {
             channel: "A",
             payload,
             sender: SenderId(1),

@@ -6,8 +6,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::Peer;
 use crate::provider::stream::Broken;
+use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::outgoing::Outgoing;
-use crate::provider::stream::seats::{Seat, Share, Standing};
 use crate::provider::stream::socket::Socket;
 
 /// What a peer says is heard in turns of so many frames: publishing waits for one at most.
@@ -15,7 +15,7 @@ pub(super) const TURN: usize = 64;
 
 /// A peer of a set.
 pub(super) struct Connection<P> {
-    pub(super) seat: Seat,
+    pub(super) seat: ConnectionId,
     pub(super) socket: Socket,
     pub(super) peer: P,
     pub(super) outgoing: Outgoing,

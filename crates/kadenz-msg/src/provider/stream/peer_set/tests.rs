@@ -33,7 +33,7 @@ fn connection(seat: u64, memory: &Arc<Budget>) -> (Connection<Bytes>, UnixStream
     let (near, far) = UnixStream::pair().unwrap();
     near.set_nonblocking(true).unwrap();
     let connection = Connection {
-        seat: Seat(seat),
+        seat: ConnectionId(seat),
         socket: Socket::Unix(near),
         peer: Bytes::default(),
         outgoing: Outgoing::new(1000, Some(memory.share())),
@@ -111,7 +111,7 @@ fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
     let (mut second, _far) = connection(1, &memory);
     let start = clock::now();
     (first.last, second.last) = (start + IDLE, start);
-    let keeper = Keeper {
+    let keeper = PeerSetThread {
         shared: Arc::new(Shared {
             connections: Lock::new(vec![first, second]),
             waker: watch.waker(),
@@ -121,9 +121,9 @@ fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
         side: Side::Place(Place::of("127.0.0.1:1")),
         limit: 1000,
         make: Box::new(|_: &mut Vec<u8>| Bytes::default()),
-        seats: Seats::new(2, GREETING),
+        seats: ConnectionSlots::new(2, GREETING),
         memory,
     };
     assert_eq!(keeper.idle(start + IDLE), None);
-    assert_eq!(keeper.idle(start + IDLE + IDLE), Some(Seat(1)));
+    assert_eq!(keeper.idle(start + IDLE + IDLE), Some(ConnectionId(1)));
 }

@@ -8,7 +8,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{Leaves, Serving};
 use crate::channel::Channel;
-use crate::provider::stream::seats::Seat;
+use crate::provider::stream::connection_slots::ConnectionId;
 use crate::provider::tcpq::queue::Message;
 use crate::wire::tcpq::message_header;
 
@@ -34,7 +34,7 @@ impl Passing<'_> {
 }
 
 impl Serving {
-    pub(super) fn subscribe(&mut self, seat: Seat, pattern: &str) -> Result<(), Leaves> {
+    pub(super) fn subscribe(&mut self, seat: ConnectionId, pattern: &str) -> Result<(), Leaves> {
         let client = self.clients.get_mut(&seat).ok_or(Leaves::Gone)?;
         if client.wants_again(pattern) {
             return Ok(());
@@ -47,7 +47,7 @@ impl Serving {
         }
     }
 
-    pub(super) fn unsubscribe(&mut self, seat: Seat, pattern: &str) {
+    pub(super) fn unsubscribe(&mut self, seat: ConnectionId, pattern: &str) {
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };
@@ -83,7 +83,7 @@ impl Serving {
         (self.found, self.behind) = (found, behind);
     }
 
-    fn deliver(&mut self, seat: Seat, passing: &mut Passing<'_>) {
+    fn deliver(&mut self, seat: ConnectionId, passing: &mut Passing<'_>) {
         // A frame behind a part of another one would be taken for its end.
         if self.lost.contains(&seat) {
             return;
@@ -125,7 +125,7 @@ impl Serving {
     }
 
     /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
-    fn keep(&mut self, seat: Seat, passing: &mut Passing<'_>, written: usize) -> bool {
+    fn keep(&mut self, seat: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
         if matches!(passing.copy, Copy::NotMade) {
             passing.copy = match self.take_memory(Message::cost(passing.length())) {
                 Some(memory) => Copy::Made(Message::new(&passing.parts, memory)),

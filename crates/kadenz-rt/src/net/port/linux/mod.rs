@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(super) use receiving::WakerParts;
 
 use super::{
-    Granted, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker, SendError, Stamps,
+    GrantedPort, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker, SendError, Stamps,
     Standing, TransmitKey, TransmitStamp,
 };
 use crate::clock::{PhcTime, WallTime};
@@ -50,7 +50,7 @@ pub(super) struct Port {
 const MAX_UNREAD: usize = 64;
 
 impl Port {
-    pub(super) fn open(options: &PortOptions) -> Result<(Self, Granted), OpenPortError> {
+    pub(super) fn open(options: &PortOptions) -> Result<(Self, GrantedPort), OpenPortError> {
         open::open(options)
     }
 

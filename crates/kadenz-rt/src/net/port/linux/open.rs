@@ -10,13 +10,13 @@ use super::receiving::ReorderLimits;
 use super::rights::{self, Buffer};
 use super::stamping::{self, Enabled};
 use super::{Drops, Port, WakerParts};
-use crate::net::port::{Fragmentation, Granted, OpenPortError, PortOptions};
+use crate::net::port::{Fragmentation, GrantedPort, OpenPortError, PortOptions};
 use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::Measure;
 
-pub(super) fn open(options: &PortOptions) -> Result<(Port, Granted), OpenPortError> {
+pub(super) fn open(options: &PortOptions) -> Result<(Port, GrantedPort), OpenPortError> {
     let socket = bare_socket(options)?;
-    let mut granted = Granted::default();
+    let mut granted = GrantedPort::default();
     buffers(&socket, options, &mut granted);
     granted.busy_poll = busy_poll(&socket, options.busy_poll, &mut granted.measures);
     granted.measures.extend(choices(&socket, options));
@@ -100,7 +100,7 @@ fn around(
     })
 }
 
-fn buffers(socket: &Socket, options: &PortOptions, granted: &mut Granted) {
+fn buffers(socket: &Socket, options: &PortOptions, granted: &mut GrantedPort) {
     let wanted = [
         (Buffer::Receive, options.receive_buffer),
         (Buffer::Send, options.send_buffer),

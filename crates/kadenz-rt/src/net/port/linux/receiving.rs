@@ -81,7 +81,7 @@ enum Step {
 
 /// What the kernel was asked last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum LastQuery {
     Nothing,
     WhatIsThere,
     WhetherSomethingComes,
@@ -93,7 +93,7 @@ impl Port {
         inbox: &mut Inbox,
         wait: Wait,
     ) -> Result<Reception, ReceiveError> {
-        let mut asked = Asked::Nothing;
+        let mut asked = LastQuery::Nothing;
         let mut waited = false;
         loop {
             // Before the look at the flag: a wake by the last waker must not be missed.
@@ -111,7 +111,7 @@ impl Port {
                         return Ok(Reception::Interrupted);
                     }
                     waited = true;
-                    asked = Asked::WhetherSomethingComes;
+                    asked = LastQuery::WhetherSomethingComes;
                     continue;
                 }
             };
@@ -119,20 +119,20 @@ impl Port {
                 self.patience.had_to_wait = waited;
                 return Ok(taken);
             }
-            asked = Asked::WhatIsThere;
+            asked = LastQuery::WhatIsThere;
         }
     }
 
-    fn step(&self, wait: Wait, asked: Asked, undisturbed: bool) -> Step {
+    fn step(&self, wait: Wait, asked: LastQuery, undisturbed: bool) -> Step {
         let left_ns = match wait {
             Wait::Poll => Some(0),
             Wait::Forever => None,
             Wait::Until(deadline) => Some(u64::try_from(deadline.since(now())).unwrap_or(0)),
         };
         match (left_ns, asked) {
-            (Some(0), Asked::WhatIsThere) => Step::Over,
-            (Some(0), _) | (_, Asked::WhetherSomethingComes) => Step::Look,
-            (_, Asked::Nothing) if !self.patience.had_to_wait => Step::Look,
+            (Some(0), LastQuery::WhatIsThere) => Step::Over,
+            (Some(0), _) | (_, LastQuery::WhetherSomethingComes) => Step::Look,
+            (_, LastQuery::Nothing) if !self.patience.had_to_wait => Step::Look,
             (left_ns, _) if undisturbed && self.patience.allows_a_slice(left_ns) => Step::Slice,
             (left_ns, _) => Step::Await(left_ns),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::rights;
 use crate::net::interface;
-use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey};
+use crate::net::port::{GrantedPort, PortOptions, StampSource, Stamping, TransmitKey};
 use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
 use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::{Family, Socket};
@@ -72,7 +72,7 @@ fn set(socket: &Socket, flags: u32) -> Result<(), i32> {
 }
 
 /// Turns on what the options want and the system gives.
-pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Granted) -> Enabled {
+pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut GrantedPort) -> Enabled {
     let wishes = [
         (options.receive_stamps, RECEIVE_SOFTWARE, RECEIVE_HARDWARE),
         (

@@ -9,9 +9,9 @@ use libc::user_regs_struct as Registers;
 use super::aarch64 as processor;
 #[cfg(target_arch = "x86_64")]
 use super::x86_64 as processor;
-use super::{CallError, Held, errno};
+use super::{CallError, HeldProcess, errno};
 
-impl Held {
+impl HeldProcess {
     /// Makes a system call in the name of the process and returns the kernel's answer, an error
     /// number negated. The process is afterwards as it was before.
     pub(crate) fn call(&mut self, number: libc::c_long, argument: u64) -> Result<i64, CallError> {

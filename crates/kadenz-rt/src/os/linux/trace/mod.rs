@@ -25,14 +25,14 @@ pub(crate) fn ask_to_be_traced() -> Result<(), i32> {
 
 /// A process that is held. It goes on, with the mask it was given, when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldProcess {
     pid: libc::pid_t,
     mask: Mask,
     /// A signal that came meanwhile and is handed over when the process goes on.
     pending: i32,
 }
 
-impl Held {
+impl HeldProcess {
     /// Waits until the process, whose `exec` has succeeded, is held. `None` when it has ended.
     ///
     /// To be called by the thread that started the process: no other may act on it.
@@ -66,7 +66,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldProcess {
     fn drop(&mut self) {
         let mask = self.mask.bits();
         // SAFETY: the process is held by this thread; the mask is live and as long as is said.
@@ -132,7 +132,7 @@ pub(crate) enum CallError {
 
 /// Processors for which nobody has written how a system call is made.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-impl Held {
+impl HeldProcess {
     /// Refuses.
     pub(crate) fn call(&mut self, _number: libc::c_long, _argument: u64) -> Result<i64, CallError> {
         Err(CallError::Unsupported)

@@ -1,13 +1,13 @@
 use super::*;
-use crate::commands::msg::types::Known;
-use kadenz::msg::watch::{ChannelFigures, Heard, WatchOptions, Watcher};
+use crate::commands::msg::types::KnownTypes;
+use kadenz::msg::watch::{ChannelFigures, HeardMessage, WatchOptions, Watcher};
 use kadenz::rt::clock::MonotonicTime;
 
 fn figures(names: &[&str]) -> Vec<ChannelFigures> {
     let mut watcher = Watcher::new(WatchOptions::default());
     let at = MonotonicTime::from_ns(1);
     for name in names {
-        watcher.hear(&Heard::at(at, Channel::new(name).unwrap(), 8));
+        watcher.hear(&HeardMessage::at(at, Channel::new(name).unwrap(), 8));
     }
     watcher.figures(at)
 }
@@ -17,7 +17,7 @@ fn heard(names: &[&str]) -> Vec<HeardChannel> {
 }
 
 fn rows(figures: &[ChannelFigures]) -> Vec<HeardChannel> {
-    let known = Known::default();
+    let known = KnownTypes::default();
     let rows = figures.iter();
     rows.map(|it| HeardChannel::of(it, &known, "memq://"))
         .collect()
@@ -139,7 +139,7 @@ fn channels_are_sorted_by_what_is_large() {
         let names: &[&str] = if ms % 4 == 0 { &["A", "B"] } else { &["B"] };
         for name in names {
             let bytes = if *name == "A" { 1000 } else { 8 };
-            watcher.hear(&Heard::at(at, Channel::new(name).unwrap(), bytes));
+            watcher.hear(&HeardMessage::at(at, Channel::new(name).unwrap(), bytes));
         }
     }
     let figures = watcher.figures(MonotonicTime::from_ns(40_000_000));

@@ -39,7 +39,7 @@ pub(super) struct Carried {
 }
 
 /// From one bus to another.
-pub(super) struct Way {
+pub(super) struct OneWayBridge {
     ears: Ears,
     outlet: Arc<Mutex<Box<dyn Outlet>>>,
     own: Option<SenderId>,
@@ -51,7 +51,7 @@ pub(super) struct Way {
     carried: Carried,
 }
 
-impl Way {
+impl OneWayBridge {
     pub(super) fn new(
         ears: Ears,
         from: &Shore,

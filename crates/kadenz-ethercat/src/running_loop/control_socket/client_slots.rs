@@ -39,7 +39,7 @@ impl Limits {
 
 /// All seats of a control socket.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct ClientSlots {
     limits: Limits,
     taken: AtomicUsize,
     /// Somebody was refused for want of one.
@@ -48,11 +48,11 @@ pub(super) struct Seats {
 
 /// A client's seat, free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Seat<'s> {
-    seats: &'s Seats,
+pub(super) struct ClientSlot<'s> {
+    seats: &'s ClientSlots,
 }
 
-impl Seats {
+impl ClientSlots {
     pub(super) const fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -62,7 +62,7 @@ impl Seats {
     }
 
     /// A seat, or why there is none. For one thread.
-    pub(super) fn take(&self) -> Result<Seat<'_>, String> {
+    pub(super) fn take(&self) -> Result<ClientSlot<'_>, String> {
         if self.taken.load(Ordering::Relaxed) >= MAX_CLIENTS {
             self.wanted.store(true, Ordering::Relaxed);
             return Err(format!(
@@ -70,11 +70,11 @@ impl Seats {
             ));
         }
         self.taken.fetch_add(1, Ordering::Relaxed);
-        Ok(Seat { seats: self })
+        Ok(ClientSlot { seats: self })
     }
 }
 
-impl Seat<'_> {
+impl ClientSlot<'_> {
     /// Why the client has to go, which has asked nothing for so long; `None` where it may stay. One goes for each that
     /// was refused.
     pub(super) fn is_over(&self, idle: Duration) -> Option<String> {
@@ -84,7 +84,7 @@ impl Seat<'_> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ClientSlot<'_> {
     fn drop(&mut self) {
         self.seats.taken.fetch_sub(1, Ordering::Relaxed);
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn seats_are_free_again_when_they_are_wanted() {
-        let seats = Seats::new(Limits::default());
+        let seats = ClientSlots::new(Limits::default());
         let all: Vec<_> = (0..MAX_CLIENTS).map(|_| seats.take().unwrap()).collect();
         let (short, long) = (Duration::from_millis(900), Duration::from_secs(3600));
         // Nobody was refused: whoever watches for hours may.

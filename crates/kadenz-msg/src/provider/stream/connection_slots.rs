@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(100);
 
 /// A connection's number, in the order of coming. No two connections of a listener have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::provider) struct Seat(pub(in crate::provider) u64);
+pub(in crate::provider) struct ConnectionId(pub(in crate::provider) u64);
 
 /// How well a peer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,20 +37,20 @@ pub(in crate::provider) enum Standing {
 /// one that has greeted and done nothing since, or else of an active one that is idle, where the
 /// listener knows of one. Whoever has just come goes last, for what it said may not have been read yet.
 #[derive(Debug)]
-pub(in crate::provider) struct Seats {
+pub(in crate::provider) struct ConnectionSlots {
     limit: usize,
     greeting: Duration,
     next: u64,
     /// Until when they must have greeted.
-    strangers: BTreeMap<Seat, MonotonicTime>,
+    strangers: BTreeMap<ConnectionId, MonotonicTime>,
     /// With the same time.
-    greeted: BTreeMap<Seat, MonotonicTime>,
+    greeted: BTreeMap<ConnectionId, MonotonicTime>,
     /// Until when they are known not to have been idle.
-    active: BTreeMap<Seat, MonotonicTime>,
-    by_time: BTreeSet<(MonotonicTime, Seat)>,
+    active: BTreeMap<ConnectionId, MonotonicTime>,
+    by_time: BTreeSet<(MonotonicTime, ConnectionId)>,
 }
 
-impl Seats {
+impl ConnectionSlots {
     /// For so many peers, who must greet within that span.
     pub(in crate::provider) fn new(limit: usize, greeting: Duration) -> Self {
         Self {
@@ -69,15 +69,15 @@ impl Seats {
     }
 
     /// Gives a seat to a stranger.
-    pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> Seat {
-        let seat = Seat(self.next);
+    pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> ConnectionId {
+        let seat = ConnectionId(self.next);
         self.next += 1;
         self.strangers.insert(seat, now + self.greeting);
         seat
     }
 
     /// Notes how well the peer is known by now; that never falls.
-    pub(in crate::provider) fn note(&mut self, seat: Seat, standing: Standing) {
+    pub(in crate::provider) fn note(&mut self, seat: ConnectionId, standing: Standing) {
         if standing > Standing::Stranger
             && let Some(until) = self.strangers.remove(&seat)
         {
@@ -88,14 +88,14 @@ impl Seats {
         }
     }
 
-    fn set_active(&mut self, seat: Seat, until: MonotonicTime) {
+    fn set_active(&mut self, seat: ConnectionId, until: MonotonicTime) {
         let before = self.active.insert(seat, until);
         before.map(|before| self.by_time.remove(&(before, seat)));
         self.by_time.insert((until, seat));
     }
 
     /// The peer has gone.
-    pub(in crate::provider) fn leave(&mut self, seat: Seat) {
+    pub(in crate::provider) fn leave(&mut self, seat: ConnectionId) {
         self.strangers.remove(&seat);
         self.greeted.remove(&seat);
         if let Some(until) = self.active.remove(&seat) {
@@ -107,8 +107,8 @@ impl Seats {
     /// says of each. Looks at those alone that did something since they were looked at.
     pub(in crate::provider) fn longest_idle(
         &mut self,
-        last: impl Fn(Seat) -> MonotonicTime,
-    ) -> Option<(Seat, MonotonicTime)> {
+        last: impl Fn(ConnectionId) -> MonotonicTime,
+    ) -> Option<(ConnectionId, MonotonicTime)> {
         loop {
             let (until, seat) = *self.by_time.first()?;
             let now = last(seat);
@@ -120,7 +120,7 @@ impl Seats {
     }
 
     /// Whom to send away first where there is no room.
-    pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<Seat> {
+    pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.least_needed(now, None)
     }
 
@@ -128,10 +128,10 @@ impl Seats {
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,
-        idle: Option<Seat>,
-    ) -> Option<Seat> {
+        idle: Option<ConnectionId>,
+    ) -> Option<ConnectionId> {
         let come_by = now + self.greeting.saturating_sub(GRACE);
-        let first = |peers: &BTreeMap<Seat, MonotonicTime>, until: MonotonicTime| {
+        let first = |peers: &BTreeMap<ConnectionId, MonotonicTime>, until: MonotonicTime| {
             let (seat, its) = peers.first_key_value()?;
             (*its <= until).then_some(*seat)
         };
@@ -142,13 +142,13 @@ impl Seats {
     }
 
     /// A stranger whose time is over.
-    pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<Seat> {
+    pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<ConnectionId> {
         let (seat, until) = self.strangers.first_key_value()?;
         (*until <= now).then_some(*seat)
     }
 
     /// Whether this is a stranger whose time is over.
-    pub(in crate::provider) fn is_overdue(&self, seat: Seat, now: MonotonicTime) -> bool {
+    pub(in crate::provider) fn is_overdue(&self, seat: ConnectionId, now: MonotonicTime) -> bool {
         self.strangers.get(&seat).is_some_and(|until| *until <= now)
     }
 
@@ -242,8 +242,8 @@ mod tests {
         MonotonicTime::from_ns(ms * 1_000_000)
     }
 
-    fn seats() -> Seats {
-        Seats::new(3, Duration::from_millis(500))
+    fn seats() -> ConnectionSlots {
+        ConnectionSlots::new(3, Duration::from_millis(500))
     }
 
     #[test]
@@ -282,14 +282,14 @@ mod tests {
 
     #[test]
     fn of_the_active_the_one_that_is_idle_for_the_longest_is_found() {
-        let mut seats = Seats::new(4, Duration::from_millis(500));
+        let mut seats = ConnectionSlots::new(4, Duration::from_millis(500));
         let [busy, quiet, mute] = [0, 1, 2].map(|ms| seats.take(at(ms)));
         let stranger = seats.take(at(3));
         for seat in [busy, quiet, mute] {
             seats.note(seat, Standing::Active);
         }
         let mut last = [at(900), at(50), at(40)];
-        let find = |seats: &mut Seats, last: &[MonotonicTime]| {
+        let find = |seats: &mut ConnectionSlots, last: &[MonotonicTime]| {
             seats.longest_idle(|seat| last[seat.0 as usize])
         };
         assert_eq!(find(&mut seats, &last), Some((mute, at(40))));
@@ -318,10 +318,10 @@ mod tests {
         }
         assert!(!seats.has_room() && seats.least_known(at(9999)).is_none());
         for seat in 0..3 {
-            seats.leave(Seat(seat));
+            seats.leave(ConnectionId(seat));
         }
         let again: Vec<_> = (0..3).map(|_| seats.take(at(1))).collect();
-        assert!(!seats.has_room() && again[0] == Seat(3));
+        assert!(!seats.has_room() && again[0] == ConnectionId(3));
     }
 }
 
