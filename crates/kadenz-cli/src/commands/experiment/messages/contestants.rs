@@ -282,7 +282,7 @@ mod tests {
                     assert!(probes::probe(probe).is_some(), "{}", it.name);
                 }
                 ContestantKind::Ours { .. } => {
-                    assert!(it.name.starts_with("kadenz-"), "{}", it.name)
+                    assert!(it.name.starts_with("kadenz-"), "{}", it.name);
                 }
             }
             assert!(
