@@ -6,16 +6,16 @@
 //! is missing; the sender need not know of it.
 //!
 //! ```
-//! use kadenz_msg::loss::{LossMeter, Seen};
+//! use kadenz_msg::loss::{LossMeter, SequenceStatus};
 //! use kadenz_msg::arrival::{Scope, SenderId, Sequence};
 //!
 //! let mut meter = LossMeter::new(100);
 //! let mut see = |number| {
 //!     meter.note(SenderId(1), Sequence { number, scope: Scope::Sender }, "ARM")
 //! };
-//! assert_eq!(see(7), Seen::First);
-//! assert_eq!(see(10), Seen::Gap { lost: 2 });
-//! assert_eq!(see(8), Seen::Late);
+//! assert_eq!(see(7), SequenceStatus::First);
+//! assert_eq!(see(10), SequenceStatus::Gap { lost: 2 });
+//! assert_eq!(see(8), SequenceStatus::Late);
 //! let tally = meter.total();
 //! assert_eq!((tally.received, tally.lost, tally.reordered), (3, 1, 1));
 //! ```

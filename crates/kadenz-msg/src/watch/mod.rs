@@ -6,13 +6,13 @@
 //!
 //! ```
 //! use kadenz_msg::channel::Channel;
-//! use kadenz_msg::watch::{Heard, WatchOptions, Watcher};
+//! use kadenz_msg::watch::{HeardMessage, WatchOptions, Watcher};
 //! use kadenz_rt::clock::MonotonicTime;
 //!
 //! let mut watcher = Watcher::new(WatchOptions::default());
 //! let ms = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
 //! for beat in 0..=100 {
-//!     watcher.hear(&Heard::at(ms(10 * beat), Channel::new("FEEDBACK")?, 200));
+//!     watcher.hear(&HeardMessage::at(ms(10 * beat), Channel::new("FEEDBACK")?, 200));
 //! }
 //! let feedback = &watcher.figures(ms(1000))[0];
 //! let pace = feedback.pace.expect("more than one was heard");

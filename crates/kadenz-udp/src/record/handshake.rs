@@ -138,7 +138,7 @@ pub enum HandshakeEvent {
 ///
 /// ```
 /// use kadenz_udp::controller::DeviceKey;
-/// use kadenz_udp::record::{Cookies, Heard, Introduction, ServerReply, server_reply};
+/// use kadenz_udp::record::{Cookies, HandshakeEvent, Introduction, ServerReply, server_reply};
 /// use kadenz_udp::wire::{Packet, RunId};
 ///
 /// let own: std::net::SocketAddr = "10.0.0.1:4000".parse()?;
@@ -148,12 +148,12 @@ pub enum HandshakeEvent {
 /// let mut datagram = introduction.hello().to_vec();
 /// let cookie = cookies.of(own.into(), RunId(7));
 /// server_reply(&mut datagram, ServerReply::Cookie(cookie), None).ok_or("a hello")?;
-/// assert_eq!(introduction.heard(&datagram), Heard::AskedAgain);
+/// assert_eq!(introduction.heard(&datagram), HandshakeEvent::AskedAgain);
 ///
 /// let mut datagram = introduction.hello().to_vec();
 /// assert_eq!(Packet::parse(&datagram)?.stamp(), cookie);
 /// server_reply(&mut datagram, ServerReply::Welcome, None).ok_or("a hello")?;
-/// assert_eq!(introduction.heard(&datagram), Heard::Welcome);
+/// assert_eq!(introduction.heard(&datagram), HandshakeEvent::Welcome);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -49,7 +49,7 @@ pub enum SiiProblem {
 /// Allocates.
 ///
 /// ```
-/// use kadenz_ethercat::wire::sii::{Doubt, Fixed, ImageWriter, doubts};
+/// use kadenz_ethercat::wire::sii::{SiiProblem, Fixed, ImageWriter, doubts};
 ///
 /// let mut bytes = [0; 256];
 /// let fixed = Fixed { size: 1, version: 1, ..Fixed::default() };
