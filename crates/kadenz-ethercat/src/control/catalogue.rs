@@ -116,7 +116,7 @@ impl Catalogue {
     /// Whether the lowest bit of that output sets the brake of a drive that an axis moves, or says whether it is
     /// set (CiA 402-2, 0x60FE): nobody else may, as it would hold an axis that moves, or let one drop.
     #[must_use]
-    pub(crate) fn has_brake(&self, item: &Item) -> bool {
+    pub fn has_brake(&self, item: &Item) -> bool {
         let is_moved = |it: &Item| it.device == item.device && it.axis;
         item.direction == Direction::Outputs
             && item.index == DIGITAL_OUTPUTS

@@ -5,7 +5,8 @@ use clap::Args;
 use kadenz::ethercat::main_device::exchange::Registers;
 use kadenz::ethercat::main_device::from_esi::Matched;
 #[cfg(target_os = "linux")]
-use kadenz::ethercat::main_device::mapping::{self, MappedEntry, MappedManager, Placed, placed};
+use kadenz::ethercat::main_device::mapping::MappedEntry;
+use kadenz::ethercat::main_device::mapping::{self, MappedManager, Placed, placed};
 use kadenz::ethercat::main_device::survey::Surveyed;
 use kadenz::ethercat::wire::State;
 use kadenz::ethercat::wire::coe::Address;

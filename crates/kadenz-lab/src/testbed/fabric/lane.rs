@@ -270,7 +270,7 @@ impl LaneCounts {
 
     /// From what [`LaneCounts::to_array`] gives.
     #[must_use]
-    pub(crate) const fn from_array(counts: [u64; 8]) -> Self {
+    pub const fn from_array(counts: [u64; 8]) -> Self {
         let [
             begun,
             delivered,

@@ -146,7 +146,7 @@ impl EthernetFrame {
     /// The frame of these bytes as a program sees them: from the destination on, without check
     /// sequence, perhaps without padding.
     #[must_use]
-    pub(crate) const fn of_bytes(bytes: u32) -> Self {
+    pub const fn of_bytes(bytes: u32) -> Self {
         let length = bytes.saturating_add(CHECK_SEQUENCE);
         Self(if length < MIN { MIN } else { length })
     }
