@@ -253,8 +253,8 @@ pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::firmware(repository, tally)
 }
 
-/// How many tests run at once for each CPU. Most of them wait, for a measurement to end or for another process:
-/// two at once left four fifths of two CPUs idle.
+/// How many tests run at once for each CPU. Most of them wait, for a measurement to end or for another process: two at
+/// once used a fifth of two CPUs.
 const TESTS_A_CPU: usize = 3;
 
 /// What the tests of the workspace get by their environment: how many run at once, and the tools that were found.

@@ -29,7 +29,7 @@ use super::cheapest::Cheapest;
 use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
-/// What is to be told.
+/// What the outcome of a measurement shows.
 pub(crate) struct OutcomeOptions<'a> {
     /// The run folder.
     pub(crate) folder: &'a Path,

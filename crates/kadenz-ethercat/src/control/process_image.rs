@@ -28,7 +28,7 @@ const COPIES: usize = 4;
 /// How often a reader begins again before it says that it was overtaken.
 const TRIES: u32 = 8;
 
-/// Words that are read one by one.
+/// Loads the 64-bit words of a process image one by one.
 pub trait LoadWords {
     /// How many there are.
     fn count(&self) -> usize;

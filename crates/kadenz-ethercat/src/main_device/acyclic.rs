@@ -28,7 +28,7 @@ const SHARED: usize = 4;
 const OWN: usize = SHARED;
 const SLOTS: usize = SHARED + 1;
 
-/// In which slots a question may lie.
+/// Which slots of the queue a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotClass {
     /// In those of everybody.

@@ -21,7 +21,7 @@ use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::MailError;
 use crate::main_device::sdo::SdoError;
 
-/// Which device.
+/// A device, by its name or its position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceRef {
     /// The one of that name: the long or the short one of its SII, of which there is no other.

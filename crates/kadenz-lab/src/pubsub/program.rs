@@ -154,7 +154,7 @@ pub(in crate::pubsub) struct ProgramListener {
     told: SubscriberReport,
 }
 
-/// What it told.
+/// What a subscriber in a program of its own reported.
 struct SubscriberReport {
     /// The number that each of its messages carries.
     run: i64,

@@ -13,7 +13,7 @@ use crate::message::Message;
 pub use super::parameters::fuzzing::parameters;
 pub use super::types_on_wire::fuzzing::types_on_wire;
 
-/// A message of a stranger.
+/// A message as another program may send it.
 pub(super) struct FuzzedMessage<'a> {
     /// What it is to be.
     pub(super) kind: u8,

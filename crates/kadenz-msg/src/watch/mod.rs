@@ -74,7 +74,7 @@ impl Default for WatchOptions {
     }
 }
 
-/// A message that was heard.
+/// A message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardMessage {
     /// When, best by the kernel's stamp.

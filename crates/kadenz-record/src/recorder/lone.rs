@@ -17,7 +17,7 @@ use crate::{
 
 use super::{Counters, HIGHEST, LAYOUT, used};
 
-/// What the writer tells the reader. Nothing here is ever reset.
+/// The counts that the writer publishes for the reader. Nothing here is ever reset.
 #[derive(Debug)]
 #[repr(align(64))]
 struct PublishedCounts {

@@ -58,7 +58,7 @@ struct Plan {
     tables: Tables,
 }
 
-/// What the runs of an experiment say.
+/// What the runs of an experiment show.
 struct ExperimentSummary {
     document: Document,
     /// Of the experiment `messages`.

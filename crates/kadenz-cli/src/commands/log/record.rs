@@ -352,7 +352,7 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
     }
 }
 
-/// What has been said while recording: each thing once, when it begins.
+/// What was reported while recording: each event once, when it begins.
 struct ReportedEvents {
     watch: Watch,
     trouble: Option<String>,

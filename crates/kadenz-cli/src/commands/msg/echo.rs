@@ -83,7 +83,7 @@ pub(super) struct Echoed {
     said: EchoedMessage,
 }
 
-/// What is to be said of a message.
+/// What is printed of a message.
 enum EchoedMessage {
     Whole(Value),
     Field(Value),

@@ -14,7 +14,7 @@ use kadenz::rt::tuning::Tuning;
 
 use crate::output;
 
-/// Answers who asks for types, on a thread of its own, as long as it lives.
+/// Answers those that ask for types, on a thread of its own, as long as it lives.
 pub(in crate::commands) struct TypeAnnouncer {
     bus: Bus,
     teller: TypeResponder,

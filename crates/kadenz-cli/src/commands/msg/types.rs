@@ -30,7 +30,7 @@ pub(in crate::commands) struct TypesOption {
     no_ask: bool,
 }
 
-/// The types that were given, and those that were told on the bus.
+/// The types that were given, and those that others describe on the bus.
 #[derive(Debug, Default)]
 pub(super) struct KnownTypes {
     types: Types,

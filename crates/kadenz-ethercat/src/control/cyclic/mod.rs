@@ -44,6 +44,7 @@ mod publisher;
 mod pulse;
 mod report;
 mod settings;
+mod timekeeper;
 
 #[cfg(test)]
 mod tests;
@@ -63,9 +64,8 @@ pub use publisher::{
     CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
 };
 pub use report::{CycleReport, Observer};
-pub use settings::{
-    Ended, EndedBy, LoopMode, LoopSettings, Overrun, RealTime, Timekeeper, VirtualTime,
-};
+pub use settings::{Ended, EndedBy, LoopMode, LoopSettings, Overrun};
+pub use timekeeper::{RealTime, Timekeeper, VirtualTime};
 
 use pulse::{Due, Pulse};
 

@@ -1,14 +1,10 @@
-//! How the loop runs, how it ended, and what waits for its beats: a sleeper, or nobody where time is virtual.
+//! How the loop runs, and how it ended.
 
 use std::time::Duration;
 
 pub use kadenz_rt::beat::Overrun;
 use kadenz_rt::beat::{Interval, IntervalError};
 use kadenz_rt::clock::MonotonicTime;
-use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
-
-use crate::port::Port as _;
-use crate::sim::WirePort;
 
 /// When the answers of a cycle are taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,63 +86,4 @@ pub struct Ended {
     pub overruns: u64,
     /// Beats that were left out.
     pub skipped: u64,
-}
-
-/// Waits until a time by a port's clock.
-pub trait Timekeeper<P> {
-    /// Returns once the time has come; at once when it has passed.
-    fn wait_until(&mut self, port: &mut P, time: MonotonicTime);
-}
-
-/// Sleeps by the computer's clock, and spins for the last piece. For ports in real time only: the clock of
-/// a [`WirePort`] would stand still.
-pub struct RealTime {
-    sleeper: Box<dyn Sleeper>,
-}
-
-impl RealTime {
-    /// Sleeps, and spins for that long before each beat; zero for sleeping alone.
-    ///
-    /// # Errors
-    /// [`OpenSleeperError`] where the system refuses what that needs.
-    pub fn open(spin: Duration) -> Result<Self, OpenSleeperError> {
-        let kind = if spin.is_zero() {
-            SleeperKind::recommended()
-        } else {
-            SleeperKind::Spin
-        };
-        let options = SleeperOptions { spin_margin: spin };
-        Ok(Self::by(sleep::open(kind, options)?))
-    }
-
-    /// By a sleeper of the caller's choice.
-    #[must_use]
-    pub fn by(sleeper: Box<dyn Sleeper>) -> Self {
-        Self { sleeper }
-    }
-}
-
-impl<P> Timekeeper<P> for RealTime {
-    fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
-        self.sleeper.sleep_until(time);
-    }
-}
-
-impl std::fmt::Debug for RealTime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("RealTime")
-            .field(&self.sleeper.name())
-            .finish()
-    }
-}
-
-/// Lets the virtual segment's time go on; always punctual.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct VirtualTime;
-
-impl Timekeeper<WirePort> for VirtualTime {
-    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
-        let left = time.remaining(port.now()).as_nanos();
-        port.elapse(u64::try_from(left).unwrap_or(u64::MAX));
-    }
 }

@@ -14,7 +14,7 @@ use crate::wire::{AlStatus, Configured, Position, State};
 pub(super) const FIRST_TEMPORARY: u16 = 0x7001;
 const LAST_TEMPORARY: u16 = 0x7FFF;
 
-/// Somebody on the wire who was not configured.
+/// A SubDevice on the wire that was not configured.
 #[derive(Debug)]
 pub(super) struct UnconfiguredDevice {
     station: u16,
@@ -24,7 +24,7 @@ pub(super) struct UnconfiguredDevice {
     tries: u32,
 }
 
-/// Somebody who must say who it is.
+/// A SubDevice whose identity is being asked for.
 struct PendingIdentification {
     station: Configured,
     position: u16,

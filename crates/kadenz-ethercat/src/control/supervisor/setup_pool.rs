@@ -64,7 +64,7 @@ impl Question {
     }
 }
 
-/// What a set-up says.
+/// What a thread that sets a SubDevice up sends to the supervisor.
 enum SetupMessage {
     Asks(Question),
     Pauses(Duration),
@@ -407,7 +407,7 @@ impl Job {
     }
 }
 
-/// A set-up's way to the segment.
+/// The channel by which such a thread reaches the segment.
 struct SetupChannel {
     says: SyncSender<SetupMessage>,
     told: Receiver<Reply>,

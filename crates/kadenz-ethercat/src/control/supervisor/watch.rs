@@ -20,7 +20,7 @@ const MAIL_EVERY: Duration = Duration::from_millis(100);
 /// Counters stop at 255; from here on they are set back.
 const NEARLY_FULL: u8 = 200;
 
-/// What was told last.
+/// The counts that were reported last.
 #[derive(Debug, Default)]
 pub(super) struct LastReported {
     counter: Vitals,

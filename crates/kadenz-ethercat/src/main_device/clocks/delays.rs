@@ -20,7 +20,7 @@
 
 use super::topology::{Branch, Topology};
 
-/// What is known of a frame's way through a SubDevice.
+/// When a frame passed the ports of a SubDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct PassageTimes {
     /// Whether it has a clock; without, it tells nothing.

@@ -51,7 +51,7 @@ impl Times {
     }
 }
 
-/// What one SubDevice told.
+/// The receive times that one SubDevice latched.
 struct LatchedTimes {
     links: DlStatus,
     entry: u8,

@@ -13,7 +13,7 @@ use crate::wire::coe::Address;
 /// Fewer units a turn than these are no position that a joint could be moved by.
 const MIN: f64 = 36.0;
 
-/// What a user says of a drive and its joint, where the drive does not, or says something else.
+/// What a user states of a drive and its joint, where the drive does not, or states something else.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UnitSettings {
     /// Units of position (object 0x6064) for a turn of the joint, whatever the drive tells.

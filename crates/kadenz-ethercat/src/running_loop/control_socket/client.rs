@@ -140,7 +140,7 @@ fn has_hung_up(error: &io::Error) -> bool {
     )
 }
 
-/// What is heard.
+/// What a client that listens receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceivedNotice {
     /// A notice.

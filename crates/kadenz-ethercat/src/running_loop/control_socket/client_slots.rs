@@ -1,6 +1,6 @@
-//! For whom there is room at a control socket, and for how long.
+//! Which clients a control socket has room for, and for how long.
 //!
-//! Assumption: one thread gives seats away, any thread gives its own back. Who asks for what stops axes needs none.
+//! Assumption: one thread gives slots away, any thread gives its own back. A client that asks to stop axes needs none.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Limits {
     }
 }
 
-/// All seats of a control socket.
+/// The slots for clients of a control socket.
 #[derive(Debug)]
 pub(super) struct ClientSlots {
     limits: Limits,
@@ -46,7 +46,7 @@ pub(super) struct ClientSlots {
     wanted: AtomicBool,
 }
 
-/// A client's seat, free again when it is dropped.
+/// A client's slot, free again when it is dropped.
 #[derive(Debug)]
 pub(super) struct ClientSlot<'s> {
     seats: &'s ClientSlots,

@@ -30,7 +30,7 @@ struct Client {
     order: Option<Order>,
 }
 
-/// What came of a client.
+/// What a client sent.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
     /// A question.
@@ -157,7 +157,7 @@ impl Pending {
     }
 }
 
-/// What becomes of a client.
+/// What the server does with a client that was polled.
 enum ClientState {
     Stays,
     Gone,

@@ -50,7 +50,7 @@ impl Default for StampSettings {
     }
 }
 
-/// What it tells each cycle.
+/// What it puts out each cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StampOutput {
     /// Events so far; comes round.

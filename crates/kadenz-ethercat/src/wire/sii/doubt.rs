@@ -7,7 +7,7 @@ const KIBIT: usize = 128;
 /// The shortest image: the fixed part and the end mark.
 const MIN: usize = FIXED + 2;
 
-/// A SubDevice with such an image would not be understood, or not start.
+/// Why a SubDevice with such an image would not be understood, or not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiiProblem {
     /// Its bytes are no whole words.

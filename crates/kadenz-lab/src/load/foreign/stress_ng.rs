@@ -78,7 +78,7 @@ fn disk_options(options: &LoadOptions, place: &Place) -> [String; 6] {
     .map(str::to_owned)
 }
 
-/// What one stressor told.
+/// The figures that stress-ng printed of one stressor.
 #[derive(Debug, Default, PartialEq)]
 struct StressorFigures<'a> {
     stressor: &'a str,

@@ -32,7 +32,7 @@ pub(in crate::provider) enum Status {
     Refused(String),
 }
 
-/// What the broker said.
+/// What the broker sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum BrokerMessage<'a> {
     /// Something that was answered or needs no answer.

@@ -1,4 +1,4 @@
-//! Who may stay connected to a listener, sans-IO: so many, and strangers for a short time.
+//! Which peers may stay connected to a listener, sans-IO: so many, and those that have not greeted for a short time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,11 +31,11 @@ pub(in crate::provider) enum Standing {
     Active,
 }
 
-/// The seats of one listener.
+/// The connections that one listener has room for.
 ///
-/// Whoever comes when all are taken gets the seat of a stranger, the one that came first, or else of
-/// one that has greeted and done nothing since, or else of an active one that is idle, where the
-/// listener knows of one. Whoever has just come goes last, for what it said may not have been read yet.
+/// A peer that connects when all slots are taken gets the slot of one that has not greeted, of these the first, or
+/// else of one that has greeted and done nothing since, or else of an active one that is idle, where the
+/// listener knows of one. The newest connection loses its slot last, as its bytes may not have been read yet.
 #[derive(Debug)]
 pub(in crate::provider) struct ConnectionSlots {
     limit: usize,

@@ -35,7 +35,7 @@ const UNFINISHED: Duration = Duration::from_secs(30);
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
 
-/// What a receiver says and hears on one connection, sans-IO.
+/// The protocol of a receiver on one connection, sans-IO.
 pub(in crate::provider) trait PeerProtocol: Send {
     /// Says that these are wanted from now on, where it can be said already.
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
@@ -52,7 +52,7 @@ pub(in crate::provider) trait PeerProtocol: Send {
     fn standing(&self) -> Standing;
 }
 
-/// Makes the talk with a new peer, and says what is said first.
+/// Makes the protocol of a new peer, and writes its first bytes.
 type MakeProtocol<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 
 /// Where a peer is, and what to say to it.

@@ -86,7 +86,7 @@ pub(in crate::provider) struct Sent {
     pub(in crate::provider) dropped: usize,
 }
 
-/// Makes the talk with a new peer, and says what is said first.
+/// Makes the protocol of a new peer, and writes its first bytes.
 type MakePeer<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 
 pub(in crate::provider) struct PeerSet<P> {
@@ -210,7 +210,7 @@ impl<P> Drop for PeerSet<P> {
     }
 }
 
-/// The peers's thread. It alone adds and removes connections, so that places stay what they are while
+/// The thread of the peers. It alone adds and removes connections, so that places stay what they are while
 /// it waits.
 struct PeerSetThread<P> {
     shared: Arc<Shared<P>>,

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::provider::{Outlet, PublishError};
 use crate::service::messages::{Reply, Request};
 
-/// Answers whatever is said to it.
+/// Answers whatever comes.
 pub(in crate::service) struct FuzzedServer<Req, F> {
     server: RequestServer<Req, F>,
     counts: Arc<Counts>,

@@ -55,7 +55,7 @@ pub enum ClaimError {
     File(#[from] OwnFileError),
 }
 
-/// A claim that is there.
+/// A claim that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundClaim {
     /// What it says, where that can be read.

@@ -168,7 +168,7 @@ fn queues(root: &Root, folder: &str) -> Queues {
     }
 }
 
-/// What only the driver says.
+/// The facts that only the driver knows.
 #[derive(Default)]
 struct DriverFacts {
     driver: Option<String>,

@@ -34,7 +34,7 @@ pub(super) struct Posts {
     oldest: Duration,
 }
 
-/// A post that was read.
+/// The image of a cycle, as it was read.
 pub(super) struct ImageSnapshot<'p> {
     pub(super) heading: Heading,
     pub(super) age: Duration,

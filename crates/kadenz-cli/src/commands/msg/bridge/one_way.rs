@@ -38,7 +38,7 @@ pub(super) struct Carried {
     pub(super) unheard: u64,
 }
 
-/// From one bus to another.
+/// A bridge from one bus to another, in one direction.
 pub(super) struct OneWayBridge {
     ears: Ears,
     outlet: Arc<Mutex<Box<dyn Outlet>>>,

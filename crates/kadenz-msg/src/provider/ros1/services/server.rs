@@ -160,7 +160,7 @@ impl Worker {
     }
 }
 
-/// The thread that lets clients in.
+/// The thread that accepts clients.
 struct ServerThread {
     ends: Arc<AtomicBool>,
     watch: Watch,

@@ -33,7 +33,7 @@ pub(in crate::provider) enum ClientInput<'a> {
     Last,
 }
 
-/// A client, as its server hears it.
+/// The state of one client at its server, sans-IO.
 #[derive(Debug)]
 pub(in crate::provider) struct ClientSession {
     offer: Arc<Offer>,

@@ -1,0 +1,68 @@
+//! What waits for the beats of a loop: a sleeper, or virtual time, which moves on at once.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
+
+use crate::port::Port as _;
+use crate::sim::WirePort;
+
+/// Waits until a time by a port's clock.
+pub trait Timekeeper<P> {
+    /// Returns once the time has come; at once when it has passed.
+    fn wait_until(&mut self, port: &mut P, time: MonotonicTime);
+}
+
+/// Sleeps by the computer's clock, and spins for the last piece. For ports in real time only: the clock of
+/// a [`WirePort`] would stand still.
+pub struct RealTime {
+    sleeper: Box<dyn Sleeper>,
+}
+
+impl RealTime {
+    /// Sleeps, and spins for that long before each beat; zero for sleeping alone.
+    ///
+    /// # Errors
+    /// [`OpenSleeperError`] where the system refuses what that needs.
+    pub fn open(spin: Duration) -> Result<Self, OpenSleeperError> {
+        let kind = if spin.is_zero() {
+            SleeperKind::recommended()
+        } else {
+            SleeperKind::Spin
+        };
+        let options = SleeperOptions { spin_margin: spin };
+        Ok(Self::by(sleep::open(kind, options)?))
+    }
+
+    /// By a sleeper of the caller's choice.
+    #[must_use]
+    pub fn by(sleeper: Box<dyn Sleeper>) -> Self {
+        Self { sleeper }
+    }
+}
+
+impl<P> Timekeeper<P> for RealTime {
+    fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
+        self.sleeper.sleep_until(time);
+    }
+}
+
+impl std::fmt::Debug for RealTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RealTime")
+            .field(&self.sleeper.name())
+            .finish()
+    }
+}
+
+/// Lets the virtual segment's time go on; always punctual.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VirtualTime;
+
+impl Timekeeper<WirePort> for VirtualTime {
+    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
+        let left = time.remaining(port.now()).as_nanos();
+        port.elapse(u64::try_from(left).unwrap_or(u64::MAX));
+    }
+}
