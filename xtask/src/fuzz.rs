@@ -27,6 +27,34 @@ Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sa
 /// One unit a crate, as cargo-fuzz has it, leaves one CPU idle behind the largest crates.
 const CODEGEN_UNITS: &str = "--codegen-units=16";
 
+/// How the targets are built. Each has a folder of its own, or they would be built anew each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Build {
+    /// With AddressSanitizer.
+    Sanitized,
+    /// Without, to run long.
+    Bare,
+    /// Without, and mostly unoptimised, to run for seconds: it builds in half the time of the first, and gets as far.
+    Short,
+}
+
+impl Build {
+    fn apply(self, repository: &Repository, command: &mut Command) {
+        command.arg(CODEGEN_UNITS);
+        let folder = match self {
+            Self::Sanitized => return,
+            Self::Bare => "fuzz-bare",
+            Self::Short => "fuzz-short",
+        };
+        command.env("CARGO_TARGET_DIR", repository.target().join(folder));
+        command.args(["--sanitizer", "none"]);
+        if self == Self::Short {
+            // But what `fuzz/Cargo.toml` optimises by name.
+            command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        }
+    }
+}
+
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -68,28 +96,28 @@ struct Wishes {
     all: bool,
     seconds: u32,
     longest: Option<u32>,
-    bare: bool,
+    build: Build,
 }
 
 impl Wishes {
-    fn lasting(seconds: u32) -> Self {
+    fn lasting(seconds: u32, build: Build) -> Self {
         Self {
             names: Vec::new(),
             all: false,
             seconds,
             longest: None,
-            bare: false,
+            build,
         }
     }
 }
 
 fn read(options: &[String]) -> Result<Wishes> {
-    let mut wishes = Wishes::lasting(60);
+    let mut wishes = Wishes::lasting(60, Build::Sanitized);
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
             "--all" => wishes.all = true,
-            "--no-sanitizer" => wishes.bare = true,
+            "--no-sanitizer" => wishes.build = Build::Bare,
             "--longest" => {
                 let number = options.next().and_then(|it| it.parse().ok());
                 wishes.longest = Some(number.context("--longest needs a number")?);
@@ -144,9 +172,12 @@ fn read_targets(package: &Value) -> Vec<Target> {
         .collect()
 }
 
-/// Builds all targets at once, which is faster than one after the other.
+/// Builds all targets for [`run_all`], at once, which is faster than one after the other.
 pub fn build(repository: &Repository) -> Result<bool> {
-    process::run(cargo_fuzz(repository)?.args(["build", CODEGEN_UNITS]))
+    let mut command = cargo_fuzz(repository)?;
+    command.arg("build");
+    Build::Short.apply(repository, &mut command);
+    process::run(&mut command)
 }
 
 /// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of
@@ -157,7 +188,8 @@ pub fn run_all(
     mut each: impl FnMut(bool),
 ) -> Result<Vec<String>> {
     let targets = targets(repository)?;
-    let (next, wishes) = (AtomicUsize::new(0), Wishes::lasting(seconds));
+    let wishes = Wishes::lasting(seconds, Build::Short);
+    let next = AtomicUsize::new(0);
     let worker = || -> Result<Vec<(String, bool)>> {
         let mut done = Vec::new();
         while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -195,13 +227,7 @@ fn command(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<
         .with_context(|| format!("cannot make {}", corpus.display()))?;
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
-    if wishes.bare {
-        // Beside what is built with it, which would be built anew each time otherwise.
-        command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
-        command.args(["--sanitizer", "none"]);
-    } else {
-        command.arg(CODEGEN_UNITS);
-    }
+    wishes.build.apply(repository, &mut command);
     command.arg(&target.name).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
     let time = format!("-max_total_time={}", wishes.seconds);
@@ -265,8 +291,7 @@ mod tests {
             Wishes {
                 names: vec!["hlog".to_owned()],
                 longest: Some(99),
-                bare: true,
-                ..Wishes::lasting(5)
+                ..Wishes::lasting(5, Build::Bare)
             }
         );
         assert!(read(&words("--longest")).is_err());
