@@ -99,8 +99,9 @@ pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
     Ok(reports.iter().map(Report::clean).collect())
 }
 
+/// `inputs` keeps the CPUs busy. The others wait most of the time, so they run beside it, in turn.
 fn attacks(repository: &Repository, program: &Path, options: &Options) -> Result<Vec<Report>> {
-    let one = |(name, attack): &(&str, Attack)| {
+    let one = |(name, attack): &(&str, Attack)| -> Result<Report> {
         // A folder for each: a long attack may run beside others.
         let folder = repository.target().join("attack").join(name);
         if folder.exists() {
@@ -119,7 +120,18 @@ fn attacks(repository: &Repository, program: &Path, options: &Options) -> Result
         println!("{}", report.text());
         Ok(report)
     };
-    options.chosen().map(one).collect()
+    let (busy, waiting): (Vec<_>, Vec<_>) =
+        options.chosen().partition(|(name, _)| *name == "inputs");
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| waiting.into_iter().map(one).collect::<Result<Vec<_>>>());
+        let mut reports = busy.into_iter().map(one).collect::<Result<Vec<_>>>()?;
+        reports.extend(
+            beside
+                .join()
+                .unwrap_or_else(|_| bail!("an attack panicked"))?,
+        );
+        Ok(reports)
+    })
 }
 
 fn release_program(repository: &Repository) -> Result<PathBuf> {
