@@ -173,9 +173,13 @@ fn features_that_remedies_name_can_be_built() {
 }
 
 /// Examples that are only parsed (a unit test of the options does that for all), by words in them.
-const ONLY_PARSED: [(&str, &str); 35] = [
+const ONLY_PARSED: [(&str, &str); 36] = [
     ("/dev/video0", "needs a camera; tests/camera.rs has one"),
     ("--cpus 0-3", "needs four CPUs"),
+    (
+        "--receive spin",
+        "needs a CPU for each side, which other programs may have; tests/msg_probes.rs runs it",
+    ),
     (
         "before after --fail-if",
         "needs more samples; tests/files.rs runs it",

@@ -205,7 +205,7 @@ impl Options {
         let duration = self.duration.map_or(Duration::from_secs(20), |span| span.0);
         anyhow::ensure!(
             can_spin(receiving, subscribers, cpus),
-            "`--receive spin` keeps a CPU busy for each of {subscribers} subscribers and this machine has \
+            "`--receive spin` keeps a CPU busy for each of {subscribers} subscribers and this program may use \
              {cpus}, one of which the publisher needs; take fewer, or `--receive block`"
         );
         Ok(LatencyPlan {
