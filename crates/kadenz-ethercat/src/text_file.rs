@@ -21,15 +21,15 @@ pub struct FileError {
     pub remedy: String,
 }
 
-/// A file's text, and how it is called.
-pub(crate) struct Reader<'t> {
+/// A text file of a user, with its name.
+pub(crate) struct TextFile<'t> {
     /// The file, as it was named.
     pub(crate) file: &'t str,
     /// All of it.
     pub(crate) text: &'t str,
 }
 
-impl Reader<'_> {
+impl TextFile<'_> {
     /// The text as TOML; `fields` says where every field is described.
     pub(crate) fn toml<T: DeserializeOwned>(&self, fields: &str) -> Result<T, FileError> {
         toml::from_str(self.text).map_err(|error| {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_error_names_file_and_line() {
-        let reader = Reader {
+        let reader = TextFile {
             file: "a.toml",
             text: "a = 1\nb = [\n",
         };

@@ -178,7 +178,7 @@ fn act<'scope>(
     stage: &'scope Stage,
     lock: &'scope impl Exclusive,
 ) -> bool {
-    let holder = Task::start(scope, Policy::Other, stage, |arrive| {
+    let holder = InversionTask::start(scope, Policy::Other, stage, |arrive| {
         lock.with(|| {
             arrive();
             stage.wait_for_go();
@@ -186,7 +186,7 @@ fn act<'scope>(
             stage.happened(Event::HolderDone);
         });
     });
-    let middle = Task::start(scope, Policy::Fifo(MIDDLE), stage, |arrive| {
+    let middle = InversionTask::start(scope, Policy::Fifo(MIDDLE), stage, |arrive| {
         arrive();
         stage.wait_for_go();
         work(MUCH);
@@ -197,7 +197,7 @@ fn act<'scope>(
         (Policy::Other, Event::WaiterIn),
         (Policy::Fifo(REAL_TIME), Event::RealTimeIn),
     ] {
-        let task = Task::start(scope, policy, stage, move |arrive| {
+        let task = InversionTask::start(scope, policy, stage, move |arrive| {
             arrive();
             lock.with(|| stage.happened(event));
         });
@@ -218,13 +218,13 @@ fn work(steps: u64) {
 }
 
 /// One thread of the play.
-struct Task<'scope> {
+struct InversionTask<'scope> {
     thread: ScopedJoinHandle<'scope, ()>,
     /// Its place in `/proc`, once it is about to wait.
     arrived: Arc<OnceLock<PathBuf>>,
 }
 
-impl<'scope> Task<'scope> {
+impl<'scope> InversionTask<'scope> {
     fn start(
         scope: &'scope Scope<'scope, '_>,
         policy: Policy,

@@ -14,7 +14,7 @@ const MAX: u64 = 64;
 
 /// Held while something is measured into the folder; gone with its file when dropped.
 #[derive(Debug)]
-pub(crate) struct Lock(PathBuf);
+pub(crate) struct FolderLock(PathBuf);
 
 /// Why a folder could not be had alone.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum LockError {
     },
 }
 
-impl Lock {
+impl FolderLock {
     /// Takes the folder, also from a process that is dead by now.
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
@@ -63,7 +63,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for FolderLock {
     fn drop(&mut self) {
         // A lock that stays behind names a process that is dead by then.
         let _ = fs::remove_file(&self.0);
@@ -123,16 +123,16 @@ mod tests {
     #[test]
     fn a_folder_has_one_holder_and_a_dead_one_holds_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = Lock::take(folder.path()).unwrap();
-        let refused = Lock::take(folder.path()).unwrap_err();
+        let lock = FolderLock::take(folder.path()).unwrap();
+        let refused = FolderLock::take(folder.path()).unwrap_err();
         let own = std::process::id();
         assert!(matches!(refused, LockError::Held { pid, .. } if pid == own));
         drop(lock);
         assert!(!folder.path().join(NAME).exists());
         for dead in [format!("{own} 1"), "4194304999 1".to_owned(), String::new()] {
             fs::write(folder.path().join(NAME), dead).unwrap();
-            drop(Lock::take(folder.path()).unwrap());
+            drop(FolderLock::take(folder.path()).unwrap());
         }
-        assert!(Lock::take(Path::new("/nowhere/at/all")).is_err());
+        assert!(FolderLock::take(Path::new("/nowhere/at/all")).is_err());
     }
 }

@@ -99,11 +99,12 @@ const HEAD_START: Duration = Duration::from_millis(50);
 const CLOCK_MONOTONIC: &str = "CLOCK_MONOTONIC";
 const TICK: Duration = Duration::from_millis(100);
 
-type Ready = Result<Vec<TuningMeasure>, MeasuringThreadError>;
+/// What a thread was granted, or why it could not be set up.
+type TuningResult = Result<Vec<TuningMeasure>, MeasuringThreadError>;
 
 struct Hired {
     series: Vec<String>,
-    ready: mpsc::Receiver<Ready>,
+    ready: mpsc::Receiver<TuningResult>,
     start: mpsc::SyncSender<MonotonicTime>,
     thread: JoinHandle<u64>,
 }
@@ -193,7 +194,7 @@ fn serve(
     cover: Option<&Cover>,
     stop: &Stop,
     origin: MonotonicTime,
-    ready: &mpsc::SyncSender<Ready>,
+    ready: &mpsc::SyncSender<TuningResult>,
     start: &mpsc::Receiver<MonotonicTime>,
 ) -> u64 {
     let tools = clock::open(member.clock)

@@ -81,20 +81,21 @@ mod model {
     use loom::sync::{Arc, Condvar, Mutex};
     use loom::thread::ThreadId;
 
+    /// Whether a thread was unparked, as the token of `std::thread::park`.
     #[derive(Debug, Default)]
-    struct Token {
+    struct ParkToken {
         given: Mutex<bool>,
         changed: Condvar,
     }
 
     loom::thread_local! {
-        static TOKEN: Arc<Token> = Arc::new(Token::default());
+        static TOKEN: Arc<ParkToken> = Arc::new(ParkToken::default());
     }
 
     #[derive(Debug, Clone)]
     pub(crate) struct Thread {
         id: ThreadId,
-        token: Arc<Token>,
+        token: Arc<ParkToken>,
     }
 
     impl Thread {

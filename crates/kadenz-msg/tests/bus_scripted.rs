@@ -13,8 +13,8 @@ use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions};
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::provider::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
-    ProviderError, ReceiveError, Received, Wait, Wake,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, More, Outlet,
+    Provider, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use kadenz_msg::service::heartbeat::{CHANNEL, Event, HeartbeatOptions};
 use kadenz_msg::service::messages::Heartbeat;
@@ -98,7 +98,7 @@ impl Wake for Scripted {
 impl Provider for Scripted {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::None,
             back_pressure: BackPressure::None,
             history: History::None,

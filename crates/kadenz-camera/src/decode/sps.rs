@@ -31,7 +31,7 @@ impl Sps {
         if unit_type(unit) != 7 {
             return None;
         }
-        let mut bits = Bits::new(unit.get(1..)?);
+        let mut bits = RbspReader::new(unit.get(1..)?);
         let profile = bits.take(8)?;
         bits.take(16)?;
         bits.exp_golomb()?;
@@ -73,7 +73,7 @@ fn after_start_code(stream: &[u8]) -> Option<&[u8]> {
 }
 
 /// `chroma_format_idc`, and past the scaling lists, which only the high profiles have.
-fn chroma_format(bits: &mut Bits<'_>, profile: u32) -> Option<u32> {
+fn chroma_format(bits: &mut RbspReader<'_>, profile: u32) -> Option<u32> {
     const WITH_CHROMA: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
     if !WITH_CHROMA.contains(&profile) {
         return Some(1);
@@ -97,7 +97,7 @@ fn chroma_format(bits: &mut Bits<'_>, profile: u32) -> Option<u32> {
 }
 
 /// Section 7.3.2.1.1.1.
-fn skip_scaling_list(bits: &mut Bits<'_>, length: usize) -> Option<()> {
+fn skip_scaling_list(bits: &mut RbspReader<'_>, length: usize) -> Option<()> {
     let (mut last, mut next) = (8_i64, 8_i64);
     for _ in 0..length {
         if next != 0 {
@@ -111,7 +111,7 @@ fn skip_scaling_list(bits: &mut Bits<'_>, length: usize) -> Option<()> {
 }
 
 /// Past `pic_order_cnt_type` and what belongs to it.
-fn picture_order(bits: &mut Bits<'_>) -> Option<()> {
+fn picture_order(bits: &mut RbspReader<'_>) -> Option<()> {
     match bits.exp_golomb()? {
         0 => {
             bits.exp_golomb()?;
@@ -134,7 +134,7 @@ fn picture_order(bits: &mut Bits<'_>) -> Option<()> {
 }
 
 /// Equations 7-13 to 7-21.
-fn cropped_size(bits: &mut Bits<'_>, chroma: u32) -> Option<Size> {
+fn cropped_size(bits: &mut RbspReader<'_>, chroma: u32) -> Option<Size> {
     let width = bits.exp_golomb()?.checked_add(1)?.checked_mul(16)?;
     let units = bits.exp_golomb()?.checked_add(1)?;
     let frames_only = bits.take(1)?;
@@ -158,7 +158,7 @@ fn cropped_size(bits: &mut Bits<'_>, chroma: u32) -> Option<Size> {
 }
 
 /// The colours in the usability information (annex E.1.1, table E-5).
-fn signal(bits: &mut Bits<'_>) -> Option<(Option<Matrix>, Range)> {
+fn signal(bits: &mut RbspReader<'_>) -> Option<(Option<Matrix>, Range)> {
     const OF_ANY_SIZE: u32 = 255;
     if bits.take(1)? == 0 {
         return None;
@@ -194,8 +194,8 @@ fn signal(bits: &mut Bits<'_>) -> Option<(Option<Matrix>, Range)> {
     Some((matrix, range))
 }
 
-/// Bits of a NAL unit, most significant first, without the emulation prevention bytes (section 7.4.1.1).
-struct Bits<'a> {
+/// Reads the bits of a NAL unit, most significant first, without the emulation prevention bytes (section 7.4.1.1).
+struct RbspReader<'a> {
     bytes: &'a [u8],
     at: usize,
     zeros: u32,
@@ -203,7 +203,7 @@ struct Bits<'a> {
     left: u32,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> RbspReader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fearless_simd::{Level, Simd, dispatch};
 
 use super::colour::{BLOCK, Coefficients};
-use super::lines::{Band, Lines, Part};
+use super::lines::{Band, LineGroup, Lines};
 use super::samples::{self, Samples};
 use super::scale::{Axis, Sums};
 use super::transpose::{self, Rectangle, Tile};
@@ -225,7 +225,7 @@ impl Plan {
             );
             let skip = if start == 0 { skipped } else { 0 };
             for (first, count) in pairs(skip, columns) {
-                let part = Part {
+                let part = LineGroup {
                     first,
                     count,
                     start: 0,
@@ -259,7 +259,7 @@ impl Plan {
         let (width, height) = (self.out.width as usize, self.out.height as usize);
         for top in tops(height) {
             for start in (0..skipped + width).step_by(BLOCK) {
-                let part = Part {
+                let part = LineGroup {
                     first: self.region.top as usize + top,
                     count: height.min(BLOCK),
                     start: left + start,
@@ -320,7 +320,7 @@ impl Plan {
         let (start, skip) = self.left();
         let top = self.region.top as usize;
         for (first, count) in pairs(top, top + self.out.height as usize) {
-            let part = Part {
+            let part = LineGroup {
                 first,
                 count,
                 start,
@@ -402,7 +402,7 @@ impl Plan {
         for (nth, source) in scale.rows.inputs(row).enumerate() {
             let slot = source % 2;
             if scale.held[slot] != Some(source) {
-                let part = Part {
+                let part = LineGroup {
                     first: self.region.top as usize + source,
                     count: 1,
                     start,

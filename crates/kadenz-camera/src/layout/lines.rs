@@ -4,7 +4,7 @@ use super::colour::{BLOCK, Block};
 
 /// The lines that are converted at once, from an even pixel on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct LineGroup {
     pub(super) first: usize,
     pub(super) count: usize,
     /// Even.
@@ -169,7 +169,7 @@ pub(super) struct Whole {
 impl Whole {
     /// `inputs` are the pixels that each line has from the part's start on.
     #[inline(always)]
-    pub(super) fn of(part: Part, inputs: usize, out: &Lines<'_>) -> Self {
+    pub(super) fn of(part: LineGroup, inputs: usize, out: &Lines<'_>) -> Self {
         let before = usize::from(out.skip > 0).min(part.blocks);
         let pixels = inputs.min(out.width + out.skip);
         let end = part.blocks.min(pixels / BLOCK).max(before);
@@ -200,7 +200,7 @@ impl Whole {
 
     /// The blocks that are not whole.
     #[inline(always)]
-    pub(super) fn others(&self, part: Part) -> impl Iterator<Item = usize> {
+    pub(super) fn others(&self, part: LineGroup) -> impl Iterator<Item = usize> {
         (0..self.before).chain(self.after..part.blocks)
     }
 }

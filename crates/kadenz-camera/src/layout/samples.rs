@@ -5,7 +5,7 @@
 use fearless_simd::Simd;
 
 use super::colour::{self, BLOCK, Block, Coefficients, Factors, HALF, Terms, luma_of};
-use super::lines::{Lines, Part, Whole};
+use super::lines::{LineGroup, Lines, Whole};
 use crate::picture::{Chroma, Pixels, Plane};
 
 /// What lines hold.
@@ -64,7 +64,7 @@ pub(super) fn convert<S: Simd>(
     simd: S,
     samples: Samples<'_>,
     by: &Coefficients,
-    part: Part,
+    part: LineGroup,
     mut out: Lines<'_>,
 ) {
     let out = &mut out;
@@ -113,7 +113,7 @@ fn put<S: Simd>(
 
 /// Luma whose codes are those of gray.
 #[inline(always)]
-fn copy(y: &Plane<'_>, part: Part, out: &mut Lines<'_>) {
+fn copy(y: &Plane<'_>, part: LineGroup, out: &mut Lines<'_>) {
     for line in 0..part.count {
         let row = &y.row(part.first + line)[part.start + out.skip..];
         let out = &mut out.planes[0][line * out.stride..][..out.width];
@@ -123,7 +123,7 @@ fn copy(y: &Plane<'_>, part: Part, out: &mut Lines<'_>) {
 }
 
 #[inline(always)]
-fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut Lines<'_>) {
+fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: LineGroup, by: &Factors<S>, out: &mut Lines<'_>) {
     for line in 0..part.count {
         let row = y.row(part.first + line);
         let whole = Whole::of(part, row.len().saturating_sub(part.start), out);
@@ -160,7 +160,7 @@ fn whole_blocks_of_luma<S: Simd>(simd: S, luma: &[Block], by: &Factors<S>, out: 
 fn gray_in_colour<S: Simd>(
     simd: S,
     y: &Plane<'_>,
-    part: Part,
+    part: LineGroup,
     by: &Factors<S>,
     out: &mut Lines<'_>,
 ) {
@@ -180,7 +180,7 @@ fn yuv<S: Simd, const C: usize>(
     simd: S,
     [y, u, v]: [&Plane<'_>; 3],
     shift: usize,
-    part: Part,
+    part: LineGroup,
     by: &Factors<S>,
     out: &mut Lines<'_>,
 ) {
@@ -288,7 +288,13 @@ fn block<S: Simd>(
 
 /// Y0 U Y1 V.
 #[inline(always)]
-fn yuyv<S: Simd>(simd: S, plane: &Plane<'_>, part: Part, by: &Factors<S>, out: &mut Lines<'_>) {
+fn yuyv<S: Simd>(
+    simd: S,
+    plane: &Plane<'_>,
+    part: LineGroup,
+    by: &Factors<S>,
+    out: &mut Lines<'_>,
+) {
     let mut terms = Terms::none(simd);
     for line in 0..part.count {
         for at in (0..part.blocks).map(|block| block * BLOCK) {
@@ -311,7 +317,7 @@ fn yuyv<S: Simd>(simd: S, plane: &Plane<'_>, part: Part, by: &Factors<S>, out: &
 
 /// R G B.
 #[inline(always)]
-fn rgb(plane: &Plane<'_>, part: Part, out: &mut Lines<'_>) {
+fn rgb(plane: &Plane<'_>, part: LineGroup, out: &mut Lines<'_>) {
     for line in 0..part.count {
         for at in (0..part.blocks).map(|block| block * BLOCK) {
             let mut room = [0; 3 * BLOCK];

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 
 use kadenz_rt::net::listener::Connected;
 
-use super::Shared;
-use super::pace::{Client, pace};
+use super::SimContext;
+use super::pace::{FrameSink, pace};
 use super::request::{Requests, challenge};
-use super::stream::Frame;
+use super::stream::EncodedFrame;
 
 /// Serves one client until it leaves.
 pub(super) fn serve(
-    shared: &Shared,
+    shared: &SimContext,
     stream: &TcpStream,
     client: u64,
     connected: &Connected,
@@ -48,8 +48,8 @@ struct Parts<'a> {
     part: Vec<u8>,
 }
 
-impl Client for Parts<'_> {
-    fn prepare(&mut self, _index: u64, frame: &Frame) {
+impl FrameSink for Parts<'_> {
+    fn prepare(&mut self, _index: u64, frame: &EncodedFrame) {
         self.part.clear();
         for jpeg in &frame.units {
             let length = jpeg.len();

@@ -139,14 +139,14 @@ impl SimError {
 }
 
 /// What all threads of a camera share.
-struct Shared {
+struct SimContext {
     options: Options,
     stream: Stream,
     log: Mutex<VecDeque<Sent>>,
     is_over: AtomicBool,
 }
 
-impl Shared {
+impl SimContext {
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -162,7 +162,7 @@ impl Shared {
 
 /// A camera that runs until it is dropped.
 pub struct CameraSim {
-    shared: Arc<Shared>,
+    shared: Arc<SimContext>,
     address: SocketAddr,
     threads: Vec<JoinHandle<()>>,
 }
@@ -178,7 +178,7 @@ impl CameraSim {
         let listener = TcpListener::bind(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let stream = Stream::new(&options)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SimContext {
             log: Mutex::new(VecDeque::with_capacity(options.log_frames.min(1 << 16))),
             is_over: AtomicBool::new(false),
             options,
@@ -270,7 +270,7 @@ impl Clients {
 }
 
 /// Takes clients in, closes their connections where the script says so, and all of them at the end.
-fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
+fn listen_on(shared: &Arc<SimContext>, listener: TcpListener, address: SocketAddr) {
     let script = &shared.options.script;
     let mut listener = Some(listener);
     let mut clients = Clients {
@@ -309,7 +309,7 @@ fn listen_on(shared: &Arc<Shared>, listener: TcpListener, address: SocketAddr) {
 
 /// Starts the thread of a client; `None` where the connection is gone already.
 fn serve(
-    shared: &Arc<Shared>,
+    shared: &Arc<SimContext>,
     stream: TcpStream,
     client: u64,
     connected: Connected,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use kadenz_rt::clock::{MonotonicTime, now};
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
-use super::Shared;
+use super::SimContext;
 use super::script::Random;
-use super::stream::Frame;
+use super::stream::EncodedFrame;
 
 /// A picture that was sent to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +33,10 @@ pub const TOO_LATE: Duration = Duration::from_millis(500);
 /// A wait is cut into parts, between which a client may leave.
 const WAIT_PART: Duration = Duration::from_millis(20);
 
-/// The way to a client.
-pub(super) trait Client {
+/// What frames are sent to: the connection of one client.
+pub(super) trait FrameSink {
     /// Makes the bytes of a picture, while there is time.
-    fn prepare(&mut self, index: u64, frame: &Frame);
+    fn prepare(&mut self, index: u64, frame: &EncodedFrame);
 
     /// Sends them.
     fn send(&mut self, index: u64) -> io::Result<()>;
@@ -44,9 +44,9 @@ pub(super) trait Client {
 
 /// Sends pictures at their times, beginning with a key, until it is over or the client is gone.
 pub(super) fn pace(
-    shared: &Shared,
+    shared: &SimContext,
     client: u64,
-    to: &mut dyn Client,
+    to: &mut dyn FrameSink,
     is_over: &dyn Fn() -> bool,
 ) -> io::Result<()> {
     let stream = &shared.stream;
@@ -103,7 +103,7 @@ pub(super) fn pace(
     Ok(())
 }
 
-fn log(shared: &Shared, sent: Sent) {
+fn log(shared: &SimContext, sent: Sent) {
     let mut log = shared.log();
     if log.len() >= shared.options.log_frames.max(1) {
         log.pop_front();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{MonotonicTime, now};
 
-use super::Shared;
+use super::SimContext;
 use crate::wire::auth::Algorithm;
 use crate::wire::head::Head;
 
@@ -74,7 +74,7 @@ pub(super) fn challenge() -> String {
 
 /// Reads requests from a connection.
 pub(super) struct Requests<'a> {
-    shared: &'a Shared,
+    shared: &'a SimContext,
     stream: &'a TcpStream,
     buffer: Vec<u8>,
     /// Bytes of a body or a packet that are of no interest.
@@ -84,7 +84,7 @@ pub(super) struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(shared: &'a Shared, stream: &'a TcpStream) -> io::Result<Self> {
+    pub(super) fn new(shared: &'a SimContext, stream: &'a TcpStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(READ_PART))?;
         Ok(Self {
             shared,

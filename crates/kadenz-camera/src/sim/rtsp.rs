@@ -10,15 +10,15 @@ use base64::engine::general_purpose::STANDARD;
 use kadenz_rt::clock::{MonotonicTime, WallTime, now};
 use kadenz_rt::net::listener::Connected;
 
-use super::Shared;
-use super::pace::{Client, pace};
+use super::SimContext;
+use super::pace::{FrameSink, pace};
 use super::packets::{INTERLEAVED, PAYLOAD_TYPE, RtpSender, disturbed, rtp_time};
 use super::request::{Request, Requests, challenge};
 use super::script::Random;
-use super::stream::Frame;
+use super::stream::EncodedFrame;
 
-/// How packets reach a client.
-enum Transport {
+/// How packets reach a client, and the channel or sockets for it.
+enum ClientTransport {
     /// Between the answers: the channel of the pictures; the next is for reports.
     Tcp(u8),
     /// From a pair of sockets that are connected to the client's.
@@ -27,7 +27,7 @@ enum Transport {
 
 /// What a client has set up.
 struct Session {
-    transport: Transport,
+    transport: ClientTransport,
     sender: RtpSender,
     /// What the RTP timestamps begin with.
     offset: u32,
@@ -35,7 +35,7 @@ struct Session {
 
 /// Serves one client until it leaves: requests on this thread, pictures on another.
 pub(super) fn serve(
-    shared: &Shared,
+    shared: &SimContext,
     stream: &TcpStream,
     client: u64,
     connected: &Connected,
@@ -97,7 +97,7 @@ fn refused(request: &Request, status: &str, fields: &str) -> String {
 
 /// The answer to a request.
 fn answer(
-    shared: &Shared,
+    shared: &SimContext,
     client: u64,
     stream: &TcpStream,
     request: &Request,
@@ -154,7 +154,7 @@ fn answer(
 }
 
 /// The stream in SDP (RFC 4566, RFC 6184 section 8.2).
-fn description(shared: &Shared) -> String {
+fn description(shared: &SimContext) -> String {
     let sets = shared.stream.parameter_sets();
     let profile = sets.iter().find_map(|set| set.get(1..4));
     let profile = profile.map_or(String::new(), |it| {
@@ -176,7 +176,7 @@ fn description(shared: &Shared) -> String {
 
 /// The session that a client asks for, and the transport as it is answered.
 fn set_up(
-    shared: &Shared,
+    shared: &SimContext,
     client: u64,
     stream: &TcpStream,
     request: &Request,
@@ -196,7 +196,7 @@ fn set_up(
             let next = channel.checked_add(1)?;
             let answer =
                 format!("RTP/AVP/TCP;unicast;interleaved={channel}-{next};ssrc={ssrc:08X}");
-            return Some((Transport::Tcp(channel), answer));
+            return Some((ClientTransport::Tcp(channel), answer));
         }
         let port = option("client_port").filter(|_| !asked.contains("multicast"))?;
         let next = port.checked_add(1)?;
@@ -208,12 +208,12 @@ fn set_up(
         let answer = format!(
             "RTP/AVP;unicast;client_port={port}-{next};server_port={own}-{own_next};ssrc={ssrc:08X}"
         );
-        Some((Transport::Udp { rtp, rtcp }, answer))
+        Some((ClientTransport::Udp { rtp, rtcp }, answer))
     });
     let (transport, answer) = made.ok_or(io::ErrorKind::Unsupported)?;
     let channel = match &transport {
-        Transport::Tcp(channel) => *channel,
-        Transport::Udp { .. } => 0,
+        ClientTransport::Tcp(channel) => *channel,
+        ClientTransport::Udp { .. } => 0,
     };
     let session = Session {
         transport,
@@ -245,7 +245,7 @@ fn socket_pair(
 
 /// The way of pictures to a client that plays.
 struct Rtp<'a> {
-    shared: &'a Shared,
+    shared: &'a SimContext,
     writer: &'a Mutex<TcpStream>,
     session: Session,
     random: Random,
@@ -257,7 +257,7 @@ struct Rtp<'a> {
 
 impl<'a> Rtp<'a> {
     fn new(
-        shared: &'a Shared,
+        shared: &'a SimContext,
         client: u64,
         writer: &'a Mutex<TcpStream>,
         session: Session,
@@ -298,8 +298,8 @@ impl<'a> Rtp<'a> {
     }
 }
 
-impl Client for Rtp<'_> {
-    fn prepare(&mut self, index: u64, frame: &Frame) {
+impl FrameSink for Rtp<'_> {
+    fn prepare(&mut self, index: u64, frame: &EncodedFrame) {
         let timestamp = self.timestamp(index);
         let shares = self
             .shared
@@ -321,11 +321,11 @@ impl Client for Rtp<'_> {
             self.report_at = now() + self.shared.options.reports_every;
         }
         match &self.session.transport {
-            Transport::Tcp(_) => {
+            ClientTransport::Tcp(_) => {
                 write(self.writer, &self.bytes)?;
                 report.map_or(Ok(()), |report| write(self.writer, &report))
             }
-            Transport::Udp { rtp, rtcp } => {
+            ClientTransport::Udp { rtp, rtcp } => {
                 let mut begin = 0;
                 for end in &self.ends {
                     // A port that nobody listens at is the client's affair: it leaves by its connection.

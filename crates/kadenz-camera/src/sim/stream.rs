@@ -14,9 +14,9 @@ use crate::barcode::Code;
 use crate::picture::Size;
 use crate::source::test_pattern::Pattern;
 
-/// An encoded picture.
+/// An encoded picture of a simulated stream.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct EncodedFrame {
     /// What is painted.
     pub(super) number: u32,
     pub(super) is_key: bool,
@@ -27,7 +27,7 @@ pub(super) struct Frame {
 /// The pictures of one size.
 struct Loop {
     size: Size,
-    frames: Vec<Arc<Frame>>,
+    frames: Vec<Arc<EncodedFrame>>,
 }
 
 /// Pictures by their number since the start, and when each is due.
@@ -38,10 +38,11 @@ pub(super) struct Stream {
     pub(super) begun: MonotonicTime,
     keys_every: u64,
     script: Script,
-    kind: Kind,
+    kind: FrameSource,
 }
 
-enum Kind {
+/// Where the pictures of a stream come from.
+enum FrameSource {
     /// The first is the size without faults.
     Loops(Vec<Loop>),
     Live(Live),
@@ -49,7 +50,7 @@ enum Kind {
 
 /// The newest pictures, as an encoder on a thread of its own makes them.
 struct Live {
-    newest: Mutex<VecDeque<(u64, Arc<Frame>)>>,
+    newest: Mutex<VecDeque<(u64, Arc<EncodedFrame>)>>,
     more: Condvar,
 }
 
@@ -65,7 +66,7 @@ impl Stream {
         let script = options.script.clone();
         let Some(frames) = options.loop_frames else {
             let newest = Mutex::new(VecDeque::new());
-            let kind = Kind::Live(Live {
+            let kind = FrameSource::Live(Live {
                 newest,
                 more: Condvar::new(),
             });
@@ -101,7 +102,7 @@ impl Stream {
                 loops.push(Loop { size, frames });
             }
         }
-        let kind = Kind::Loops(loops);
+        let kind = FrameSource::Loops(loops);
         let begun = now();
         Ok(Self {
             beat,
@@ -119,7 +120,7 @@ impl Stream {
 
     /// The parameter sets, where they are known before the first picture.
     pub(super) fn parameter_sets(&self) -> Vec<&[u8]> {
-        let Kind::Loops(loops) = &self.kind else {
+        let FrameSource::Loops(loops) = &self.kind else {
             return Vec::new();
         };
         let units = loops[0].frames[0].units.iter().map(Vec::as_slice);
@@ -141,9 +142,9 @@ impl Stream {
 
     /// The picture `index` since the start, or the one after it where a live stream left it out. A live stream is
     /// waited for, a while.
-    pub(super) fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
+    pub(super) fn frame(&self, index: u64) -> Option<(u64, Arc<EncodedFrame>)> {
         match &self.kind {
-            Kind::Loops(loops) => {
+            FrameSource::Loops(loops) => {
                 let group = index - index % self.keys_every;
                 let size = self
                     .script
@@ -154,7 +155,7 @@ impl Stream {
                 let frame = &frames[(index % frames.len() as u64) as usize];
                 Some((index, Arc::clone(frame)))
             }
-            Kind::Live(live) => live.frame(index),
+            FrameSource::Live(live) => live.frame(index),
         }
     }
 
@@ -164,7 +165,7 @@ impl Stream {
         options: &Options,
         is_over: &dyn Fn() -> bool,
     ) -> Result<(), SimError> {
-        let Kind::Live(live) = &self.kind else {
+        let FrameSource::Live(live) = &self.kind else {
             return Ok(());
         };
         let interval = self.beat.interval().as_duration();
@@ -188,7 +189,7 @@ impl Stream {
             let (is_key, units) = encoder.encode(&pattern)?;
             live.push(
                 index,
-                Frame {
+                EncodedFrame {
                     number: index as u32,
                     is_key,
                     units,
@@ -206,7 +207,7 @@ impl Stream {
 }
 
 impl Live {
-    fn push(&self, index: u64, frame: Frame) {
+    fn push(&self, index: u64, frame: EncodedFrame) {
         let mut newest = crate::lock(&self.newest);
         if newest.len() == KEPT {
             newest.pop_front();
@@ -215,7 +216,7 @@ impl Live {
         self.more.notify_all();
     }
 
-    fn frame(&self, index: u64) -> Option<(u64, Arc<Frame>)> {
+    fn frame(&self, index: u64) -> Option<(u64, Arc<EncodedFrame>)> {
         const MAX_WAIT: Duration = Duration::from_millis(100);
         let newest = crate::lock(&self.newest);
         let is_ahead =
@@ -232,7 +233,7 @@ fn encode_loop(
     beat: &Beat,
     frames: u64,
     period_us: u32,
-) -> Result<Vec<Arc<Frame>>, SimError> {
+) -> Result<Vec<Arc<EncodedFrame>>, SimError> {
     let mut encoder = Encoder::new(options)?;
     let mut pattern = Pattern::new(size).map_err(|error| SimError::from_picture(&error))?;
     let encode = |index: u64| {
@@ -244,7 +245,7 @@ fn encode_loop(
             period_us,
         });
         let (is_key, units) = encoder.encode(&pattern)?;
-        Ok(Arc::new(Frame {
+        Ok(Arc::new(EncodedFrame {
             number,
             is_key,
             units,

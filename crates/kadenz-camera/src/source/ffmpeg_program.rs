@@ -22,14 +22,14 @@ const MAX_LINE: u64 = 1024;
 /// No more of what the program says is kept.
 const MAX_SAID: u64 = 16 << 10;
 
-/// What the stream's header says.
+/// What the header of the YUV4MPEG2 stream says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Format {
+struct Y4mHeader {
     size: Size,
     range: Range,
 }
 
-impl Format {
+impl Y4mHeader {
     /// Reads `YUV4MPEG2 W1920 H1080 F30:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED`.
     fn parse(line: &str) -> Result<Self, String> {
         let mut words = line.trim_end().split(' ');
@@ -82,19 +82,20 @@ struct Mailbox {
 }
 
 struct Received {
-    format: Format,
+    format: Y4mHeader,
     bytes: Vec<u8>,
     first_byte: MonotonicTime,
     arrival: MonotonicTime,
 }
 
+/// The mailbox between the reading thread and the source, and what tells of a change.
 #[derive(Default)]
-struct Shared {
+struct SharedMailbox {
     mailbox: Mutex<Mailbox>,
     changed: Condvar,
 }
 
-impl Shared {
+impl SharedMailbox {
     fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
         lock(&self.mailbox)
     }
@@ -105,7 +106,7 @@ pub struct FfmpegProgram {
     url: String,
     child: Child,
     threads: Vec<JoinHandle<()>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedMailbox>,
     said: Arc<Mutex<String>>,
     given: Option<Received>,
     /// Whether any picture came.
@@ -148,7 +149,10 @@ impl FfmpegProgram {
                 .to_owned(),
             is_transient: false,
         })?;
-        let (shared, said) = (Arc::<Shared>::default(), Arc::<Mutex<String>>::default());
+        let (shared, said) = (
+            Arc::<SharedMailbox>::default(),
+            Arc::<Mutex<String>>::default(),
+        );
         let mut threads = Vec::new();
         if let Some(pipe) = child.stdout.take() {
             let shared = Arc::clone(&shared);
@@ -251,14 +255,14 @@ impl Drop for FfmpegProgram {
     }
 }
 
-fn read_all(pipe: ChildStdout, shared: &Shared) {
+fn read_all(pipe: ChildStdout, shared: &SharedMailbox) {
     let end = read_pictures(BufReader::with_capacity(1 << 20, pipe), shared).err();
     shared.mailbox().end = Some(end.unwrap_or_default());
     shared.changed.notify_all();
 }
 
 /// Reads pictures until the pipe ends.
-fn read_pictures(mut pipe: impl BufRead, shared: &Shared) -> Result<(), String> {
+fn read_pictures(mut pipe: impl BufRead, shared: &SharedMailbox) -> Result<(), String> {
     let said = |error: std::io::Error| error.to_string();
     let mut line = String::new();
     pipe.by_ref()
@@ -268,7 +272,7 @@ fn read_pictures(mut pipe: impl BufRead, shared: &Shared) -> Result<(), String> 
     if line.is_empty() {
         return Ok(());
     }
-    let format = Format::parse(&line)?;
+    let format = Y4mHeader::parse(&line)?;
     loop {
         line.clear();
         pipe.by_ref()
@@ -340,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_pipe_is_read_to_its_newest_picture_and_what_is_none_ends_it() {
-        let shared = Shared::default();
+        let shared = SharedMailbox::default();
         let pipe = b"YUV4MPEG2 W3 H2 F30:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n0123456789FRAME Ip\nabcdefghijFRAME\nab";
         let end = read_pictures(&pipe[..], &shared);
         assert!(end.is_err());
@@ -366,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_header_that_promises_too_much_or_another_format_is_refused() {
-        assert!(Format::parse("YUV4MPEG2 W4 H4 F1:1 C420mpeg2\n").is_ok());
+        assert!(Y4mHeader::parse("YUV4MPEG2 W4 H4 F1:1 C420mpeg2\n").is_ok());
         for line in [
             "",
             "RIFF",
@@ -375,7 +379,7 @@ mod tests {
             "YUV4MPEG2 W4 H4 C420p10",
             "YUV4MPEG2 W4 H4 C444",
         ] {
-            assert!(Format::parse(line).is_err(), "{line}");
+            assert!(Y4mHeader::parse(line).is_err(), "{line}");
         }
     }
 

@@ -13,7 +13,7 @@ use kadenz_rt::clock::{MonotonicTime, now};
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Capture, Coding, Content, Next, Source, SourceError, Unit};
-use crate::wire::video::annex_b::Format;
+use crate::wire::video::annex_b::NalCodec;
 
 /// A larger picture is none: what is read is bounded.
 const MAX_UNIT: usize = 64 << 20;
@@ -123,7 +123,7 @@ impl FileSource {
         self.given = 0;
         self.scan = Scan::default();
         loop {
-            let length = match Format::of(self.coding) {
+            let length = match NalCodec::of(self.coding) {
                 None => match self.begins_by_jpeg() {
                     true => self.scan.jpeg_length(&self.buffer),
                     false => None,
@@ -350,7 +350,7 @@ mod tests {
         let mut scan = Scan::default();
         for length in (0..film.len()).step_by(PART) {
             let Scan { at, has_slice } = &mut scan;
-            let found = Format::H264.access_unit_length(&film[..length], at, has_slice);
+            let found = NalCodec::H264.access_unit_length(&film[..length], at, has_slice);
             assert_eq!(found, None);
             assert_eq!(scan.at, length.saturating_sub(5));
         }

@@ -1,8 +1,8 @@
 //! Where a JPEG picture ends (ITU-T T.81, annex B), without decoding it.
 
-/// What the scanner is within.
+/// What part of a JPEG stream the scanner is within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum JpegScannerState {
     /// Looks for `FF D8`.
     #[default]
     Outside,
@@ -32,7 +32,7 @@ pub enum ImageBoundary {
 /// Looks through a stream of bytes for pictures, in pieces of any length.
 #[derive(Debug, Clone, Default)]
 pub struct Scanner {
-    state: State,
+    state: JpegScannerState,
     last_was_ff: bool,
 }
 
@@ -40,7 +40,7 @@ impl Scanner {
     /// Whether a picture has begun.
     #[must_use]
     pub fn is_inside(&self) -> bool {
-        self.state != State::Outside
+        self.state != JpegScannerState::Outside
     }
 
     /// Looks on, until something is found; the rest of the bytes is to be given again.
@@ -49,14 +49,16 @@ impl Scanner {
         while at < bytes.len() {
             // Long stretches are passed at once.
             match self.state {
-                State::Segment { left, begins_scan } if left > 0 => {
+                JpegScannerState::Segment { left, begins_scan } if left > 0 => {
                     let step = left.min(bytes.len() - at);
                     at += step;
                     let left = left - step;
-                    self.state = State::Segment { left, begins_scan };
+                    self.state = JpegScannerState::Segment { left, begins_scan };
                     continue;
                 }
-                State::Outside | State::Entropy if !self.last_was_ff && bytes[at] != 0xff => {
+                JpegScannerState::Outside | JpegScannerState::Entropy
+                    if !self.last_was_ff && bytes[at] != 0xff =>
+                {
                     let rest = &bytes[at..];
                     at += rest
                         .iter()
@@ -78,39 +80,39 @@ impl Scanner {
     fn byte(&mut self, byte: u8, at: usize) -> Option<ImageBoundary> {
         let was_ff = std::mem::replace(&mut self.last_was_ff, byte == 0xff);
         match self.state {
-            State::Outside => {
+            JpegScannerState::Outside => {
                 if was_ff && byte == 0xd8 {
-                    self.state = State::Marker;
+                    self.state = JpegScannerState::Marker;
                     return Some(ImageBoundary::Begin(at));
                 }
             }
-            State::Entropy => {
+            JpegScannerState::Entropy => {
                 if was_ff && byte != 0xff {
                     return self.code(byte, true, at);
                 }
             }
-            State::Marker => match (was_ff, byte) {
+            JpegScannerState::Marker => match (was_ff, byte) {
                 // Any number of FF may stand before a code.
                 (_, 0xff) => {}
                 (true, code) => return self.code(code, false, at),
                 (false, _) => return Some(self.broken(at)),
             },
-            State::LengthHigh { begins_scan } => {
-                self.state = State::LengthLow {
+            JpegScannerState::LengthHigh { begins_scan } => {
+                self.state = JpegScannerState::LengthLow {
                     high: byte,
                     begins_scan,
                 }
             }
-            State::LengthLow { high, begins_scan } => {
+            JpegScannerState::LengthLow { high, begins_scan } => {
                 let length = usize::from(u16::from_be_bytes([high, byte]));
                 let Some(left) = length.checked_sub(2) else {
                     return Some(self.broken(at));
                 };
-                self.state = State::Segment { left, begins_scan };
+                self.state = JpegScannerState::Segment { left, begins_scan };
                 self.last_was_ff = false;
                 self.segment_end(left);
             }
-            State::Segment { begins_scan, .. } => {
+            JpegScannerState::Segment { begins_scan, .. } => {
                 // Its end was passed: this byte is the next one.
                 self.after_segment(begins_scan);
                 self.last_was_ff = was_ff;
@@ -121,15 +123,15 @@ impl Scanner {
     }
 
     fn segment_end(&mut self, left: usize) {
-        if let (0, State::Segment { begins_scan, .. }) = (left, self.state) {
+        if let (0, JpegScannerState::Segment { begins_scan, .. }) = (left, self.state) {
             self.after_segment(begins_scan);
         }
     }
 
     fn after_segment(&mut self, begins_scan: bool) {
         self.state = match begins_scan {
-            true => State::Entropy,
-            false => State::Marker,
+            true => JpegScannerState::Entropy,
+            false => JpegScannerState::Marker,
         };
     }
 
@@ -138,16 +140,16 @@ impl Scanner {
         self.last_was_ff = false;
         match code {
             0xd9 => {
-                self.state = State::Outside;
+                self.state = JpegScannerState::Outside;
                 return Some(ImageBoundary::End(at));
             }
             // A stuffed zero, and restarts.
-            0x00 | 0xd0..=0xd7 if is_entropy => self.state = State::Entropy,
-            0x01 | 0xd0..=0xd7 => self.state = State::Marker,
+            0x00 | 0xd0..=0xd7 if is_entropy => self.state = JpegScannerState::Entropy,
+            0x01 | 0xd0..=0xd7 => self.state = JpegScannerState::Marker,
             // Another picture within a picture, and what there is not.
             0x00 | 0xd8 => return Some(self.broken(at)),
             code => {
-                self.state = State::LengthHigh {
+                self.state = JpegScannerState::LengthHigh {
                     begins_scan: code == 0xda,
                 }
             }

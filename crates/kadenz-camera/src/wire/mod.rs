@@ -15,7 +15,7 @@ pub mod sdp;
 pub mod url;
 pub mod video;
 
-use video::annex_b::Format;
+use video::annex_b::NalCodec;
 
 /// How pictures are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,6 +41,6 @@ impl Coding {
 
     /// Whether decoding can begin with these bytes.
     pub(crate) fn is_key(self, bytes: &[u8]) -> bool {
-        Format::of(self).is_none_or(|format| format.is_key(bytes))
+        NalCodec::of(self).is_none_or(|format| format.is_key(bytes))
     }
 }

@@ -77,17 +77,17 @@ struct Failure<'a> {
 
 /// What about this machine costs real-time behaviour.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Report<'a> {
+pub(super) struct DoctorReport<'a> {
     version: Version<1>,
     /// A finding of each check, the worst first.
-    findings: Vec<Row<'a>>,
+    findings: Vec<FindingEntry<'a>>,
     #[serde(skip)]
     found: &'a [Finding],
     #[serde(skip)]
     all: bool,
 }
 
-impl Answer for Report<'_> {
+impl Answer for DoctorReport<'_> {
     fn document(&self) -> Document {
         Document::new().listing(match output::is_quiet() {
             true => totals(self.found, true).into(),
@@ -98,7 +98,7 @@ impl Answer for Report<'_> {
 
 /// What a check found.
 #[derive(Serialize, JsonSchema)]
-struct Row<'a> {
+struct FindingEntry<'a> {
     /// Stable name of the check.
     id: &'a str,
     /// How bad it is.
@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut findings = doctor::examine();
     // Worst first; findings of one severity stay in the order of the checks.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    output::answer(&Report {
+    output::answer(&DoctorReport {
         version: Version,
         findings: findings.iter().map(row).collect(),
         found: &findings,
@@ -202,8 +202,8 @@ fn restoration(restored: &Restored) -> String {
     }
 }
 
-fn row(finding: &Finding) -> Row<'_> {
-    Row {
+fn row(finding: &Finding) -> FindingEntry<'_> {
+    FindingEntry {
         id: finding.id,
         severity: word(finding.severity),
         title: &finding.title,

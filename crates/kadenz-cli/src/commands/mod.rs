@@ -97,9 +97,9 @@ commands! {
     /// Every command of the program. What each is for stands at its options, where help takes it from.
     enum Command in each {
         Check(check::Options) = check::run, outcome::schemas;
-        Tune(Box<tune::Options>) = tune::run => "tune": tune::Measured<'_>;
+        Tune(Box<tune::Options>) = tune::run => "tune": tune::TuneReport<'_>;
         Doctor(doctor::Options) = doctor::run
-            => "doctor": doctor::Report<'_>, "restore": doctor::Restoration<'_>;
+            => "doctor": doctor::DoctorReport<'_>, "restore": doctor::Restoration<'_>;
         Hiccup(hiccup::Options) = hiccup::run;
         #[command(subcommand)]
         Timer(timer::Timer) = timer::run;

@@ -62,9 +62,9 @@ impl<'a> OutcomeOptions<'a> {
     }
 }
 
-/// The stable output with what only a measuring command knows.
+/// What a measuring command answers: the stable output, with what only such a command knows.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasurementReport<'a> {
     /// The run, and those that belong to it.
     #[serde(flatten)]
     output: Output<'a>,
@@ -103,7 +103,7 @@ impl RunsShown<'_> {
     }
 }
 
-impl Answer for Measured<'_> {
+impl Answer for MeasurementReport<'_> {
     fn document(&self) -> Document {
         let folder = self.run.display();
         let page = match &self.report {
@@ -130,10 +130,10 @@ impl Answer for Measured<'_> {
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> [SchemaFile; 1] {
     let title = "Output of commands that measure with --json";
-    [SchemaFile::root::<Measured<'_>>("measured", 1).titled(title)]
+    [SchemaFile::root::<MeasurementReport<'_>>("measured", 1).titled(title)]
 }
 
-/// [`Measured`] in the schema of a group: as that of all measuring commands describes it.
+/// [`MeasurementReport`] in the schema of a group: as that of all measuring commands describes it.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) struct Measures;
 
@@ -167,7 +167,7 @@ pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
         judged => judged,
     };
     let details = telling.measure.details;
-    output::answer(&Measured {
+    output::answer(&MeasurementReport {
         output: Output::new(&runs),
         run: telling.folder,
         report: report.clone(),

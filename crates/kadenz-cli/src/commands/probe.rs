@@ -9,15 +9,15 @@ use tempfile::TempDir;
 
 use crate::options::{CommandWords, waiting};
 
-/// Where probes meet, and what has to be there as long as they measure.
-pub(super) struct Place {
+/// The URL that probes meet at, with the server and the folder that it needs as long as they measure.
+pub(super) struct ProbeEndpoint {
     /// In the words of their middleware.
     pub(super) url: String,
     _server: Option<Server>,
     _folder: Option<TempDir>,
 }
 
-impl Place {
+impl ProbeEndpoint {
     /// Fills `{own}`, `{folder}` and `{port}` in a URL, and starts the server.
     pub(super) fn of(
         url: &str,

@@ -16,7 +16,7 @@ use kadenz::rt::clock::ClockKind;
 use kadenz::rt::sleep::SleeperKind;
 
 use super::outcome::{self, OutcomeOptions};
-use super::probe::{self, Place};
+use super::probe::{self, ProbeEndpoint};
 use crate::options::{
     ClockOption, CommandWords, Defaults, MeasureOptions, Progress, Span, beats, complete, pace,
 };
@@ -102,7 +102,7 @@ pub(crate) struct Cyclic {
 struct SuiteOptions {
     /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
     #[arg(long, value_name = "LOAD", default_value = "idle")]
-    load: Load,
+    load: BackgroundLoad,
 
     /// Measure the timers of this program instead: one of `kadenz msg probes`, or yours (docs/messages-probes.md)
     #[arg(long, value_name = "COMMAND", help_heading = "Probes", hide_possible_values = true,
@@ -119,7 +119,7 @@ struct SuiteOptions {
 
 /// What the machine does meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Load {
+pub(super) enum BackgroundLoad {
     /// Nothing but what is measured
     Idle,
     /// One busy thread a CPU
@@ -211,7 +211,7 @@ impl SuiteOptions {
             vec![measuring.sleeper]
         };
         let names: Vec<String> = sleepers.iter().map(ToString::to_string).collect();
-        let busy = self.load == Load::Busy;
+        let busy = self.load == BackgroundLoad::Busy;
         let session = &mut measuring.session;
         session.set("sleeper", names.join(","));
         session.set("load", if busy { "busy" } else { "idle" });
@@ -223,7 +223,7 @@ impl SuiteOptions {
     }
 
     /// The program whose timers are measured, and where it finds what it needs, kept as long as that.
-    fn probe(&self, suite: &mut SuitePlan) -> anyhow::Result<Option<(TimerProbe, Place)>> {
+    fn probe(&self, suite: &mut SuitePlan) -> anyhow::Result<Option<(TimerProbe, ProbeEndpoint)>> {
         let Some(with) = &self.with else {
             return Ok(None);
         };
@@ -251,7 +251,7 @@ impl SuiteOptions {
         let server = named
             .filter(|_| self.url.is_none())
             .and_then(|it| it.server);
-        let place = Place::of(url, server, self.measure.policy())?;
+        let place = ProbeEndpoint::of(url, server, self.measure.policy())?;
         probe::ensure_no_blank("url", &place.url)?;
         suite.measuring.session.set("with", words.join(" "));
         let probe = TimerProbe {

@@ -35,7 +35,7 @@ const GIVE_WAY: Duration = Duration::from_micros(20);
 
 /// The last post, and its number.
 #[derive(Debug)]
-struct Image {
+struct LastPost {
     bytes: Box<[u8]>,
     number: u64,
 }
@@ -53,7 +53,7 @@ pub struct Locked {
     ended: AtomicU64,
     /// Held by the one reader that may go in.
     gate: PiMutex<()>,
-    post: PiMutex<Image>,
+    post: PiMutex<LastPost>,
 }
 
 impl Locked {
@@ -62,7 +62,7 @@ impl Locked {
     /// # Errors
     /// Where the operating system has no priority inheritance.
     pub fn new(bytes: usize) -> Result<Self, CreatePiMutexError> {
-        let post = Image {
+        let post = LastPost {
             bytes: vec![0; bytes].into_boxed_slice(),
             number: 0,
         };
@@ -130,7 +130,7 @@ impl Locked {
         }
     }
 
-    fn copy(&self, post: &Image, to: &mut [u8]) -> u64 {
+    fn copy(&self, post: &LastPost, to: &mut [u8]) -> u64 {
         let length = to.len().min(post.bytes.len());
         to[..length].copy_from_slice(&post.bytes[..length]);
         self.served.fetch_add(1, Ordering::SeqCst);

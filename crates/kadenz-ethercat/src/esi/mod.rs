@@ -85,7 +85,7 @@ impl Esi {
         // Some vendors' files begin with a mark of their byte order.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let document = xml::parse(text)?;
-        let mut lines = xml::Lines::of(text);
+        let mut lines = xml::LineCounter::of(text);
         let root = document.root_element();
         if root.tag_name().name() != "EtherCATInfo" {
             return Err(EsiError::Root(root.tag_name().name().to_owned()));

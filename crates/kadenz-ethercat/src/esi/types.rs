@@ -39,9 +39,9 @@ impl Value {
     }
 }
 
-/// Some values of a list that are described together: one, or the elements of an array.
+/// Some `SubItem`s of a type that are described together: one, or the elements of an array.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct SubItem {
     /// Sub-index of the first.
     pub(super) first: u8,
     pub(super) count: u8,
@@ -56,7 +56,7 @@ pub(super) struct Item {
 /// Values by rising sub-index; sub-index 0 counts them and is none of them.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SubItem>,
     /// Who may do what with the count.
     pub(super) count: Option<Access>,
 }
@@ -247,7 +247,7 @@ impl<'d, 'i> Types<'d, 'i> {
             };
             if first > last && count > 0 {
                 last = first + (count - 1);
-                list.items.push(Item {
+                list.items.push(SubItem {
                     first,
                     count,
                     is_array,

@@ -103,19 +103,19 @@ pub(super) fn own<'a>(node: Node<'a, '_>) -> &'a str {
     node.text().unwrap_or_default().trim()
 }
 
-/// Where an element stands: its first byte in the text. [`Lines`] makes a line of it before anybody sees it.
+/// Where an element stands: its first byte in the text. [`LineCounter`] makes a line of it before anybody sees it.
 pub(super) fn place(node: Node<'_, '_>) -> u32 {
     u32::try_from(node.range().start).unwrap_or(u32::MAX)
 }
 
 /// Which line a byte is in. Counts on from the last one, so that a file with many errors is read once.
-pub(super) struct Lines<'t> {
+pub(super) struct LineCounter<'t> {
     text: &'t [u8],
     at: usize,
     line: u32,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineCounter<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),

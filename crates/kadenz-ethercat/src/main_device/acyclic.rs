@@ -16,7 +16,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
 use super::link::{Arrived, Link, Ticket};
 use crate::port::Port;
-use place::{Place, Stage};
+use place::{RequestSlot, SlotState};
 
 mod place;
 #[cfg(all(test, not(loom)))]
@@ -37,8 +37,9 @@ pub(crate) enum SlotClass {
     Own,
 }
 
+/// A frame that another thread asks the loop to send, and who waits for its answer.
 #[derive(Debug, Default)]
-struct Question {
+struct AcyclicRequest {
     frame: FrameBuffer,
     patience: RetryPolicy,
     waiting: Option<Thread>,
@@ -49,7 +50,7 @@ struct Question {
 /// Where questions and answers lie.
 #[derive(Debug, Default)]
 pub struct AcyclicQueue {
-    slots: [Place<Question>; SLOTS],
+    slots: [RequestSlot<AcyclicRequest>; SLOTS],
     /// The slot of everybody that is looked at first: behind the one whose question was sent last, so that
     /// nobody who asks again and again keeps others waiting.
     first: AtomicUsize,
@@ -63,7 +64,7 @@ impl AcyclicQueue {
     /// of the others, each of these in turn. Neither allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
         for place in self.turns() {
-            let Some(mut question) = self.slots[place].turn(Stage::Asked) else {
+            let Some(mut question) = self.slots[place].turn(SlotState::Asked) else {
                 continue;
             };
             self.was_own.store(place == OWN, Ordering::Relaxed);
@@ -74,10 +75,10 @@ impl AcyclicQueue {
             match link.send(question.frame.bytes_mut()) {
                 Ok(ticket) => {
                     question.out = Some((ticket, until));
-                    question.to(Stage::Out);
+                    question.to(SlotState::Out);
                 }
                 Err(_) => {
-                    question.to(Stage::Lost);
+                    question.to(SlotState::Lost);
                     question.wake();
                 }
             }
@@ -99,13 +100,13 @@ impl AcyclicQueue {
     /// The loop's part for an answer that is none of its own. Neither allocates, locks nor waits.
     pub fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
-            let Some(mut question) = slot.turn(Stage::Out) else {
+            let Some(mut question) = slot.turn(SlotState::Out) else {
                 continue;
             };
             let out = question.out.as_ref();
             if out.is_some_and(|(ticket, _)| Link::<P>::is_answer(ticket, arrived)) {
                 question.frame.replace(answer);
-                question.to(Stage::Answered);
+                question.to(SlotState::Answered);
                 question.wake();
                 return;
             }
@@ -115,7 +116,7 @@ impl AcyclicQueue {
     /// The loop's part once a cycle: gives up what is out for too long. Neither allocates, locks nor waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
-            let Some(question) = slot.turn(Stage::Out) else {
+            let Some(question) = slot.turn(SlotState::Out) else {
                 continue;
             };
             let Some((ticket, until)) = &question.out else {
@@ -123,7 +124,7 @@ impl AcyclicQueue {
             };
             if link.now() >= *until || !link.is_out(ticket) {
                 link.give_up(ticket);
-                question.to(Stage::Lost);
+                question.to(SlotState::Lost);
                 question.wake();
             }
         }
@@ -181,7 +182,7 @@ impl AcyclicQueue {
     /// Takes the slot's answer into `frame`: whether there is one, `None` as long as that is not known.
     pub(crate) fn take(&self, slot: usize, frame: &mut FrameBuffer) -> Option<bool> {
         self.slots[slot].take(|question, end| {
-            let answered = end == Stage::Answered;
+            let answered = end == SlotState::Answered;
             if answered {
                 frame.replace(question.frame.bytes());
             }
@@ -191,7 +192,7 @@ impl AcyclicQueue {
     }
 }
 
-impl Question {
+impl AcyclicRequest {
     /// Wakes who asked.
     fn wake(&self) {
         if let Some(waiting) = &self.waiting {

@@ -18,16 +18,16 @@ use super::stage::{Cause, Stage};
 /// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
 const PARTING: f64 = 0.1;
 
-/// Time as motion has it, in s.
+/// How far time goes on in a cycle, in s.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct TimeStep {
     /// What passed since the cycle before.
     passed: f64,
     /// How far trajectories go on.
     onward: f64,
 }
 
-impl Step {
+impl TimeStep {
     /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
     /// that passed is lost to all axes alike, and none is asked to make up for it by a jump.
     fn of(context: &CycleContext<'_>) -> Self {
@@ -131,7 +131,7 @@ impl<'s> AxisGroup<'s> {
     }
 
     /// Reads all axes.
-    fn read(&mut self, context: &CycleContext<'_>, step: Step) {
+    fn read(&mut self, context: &CycleContext<'_>, step: TimeStep) {
         let outcome = context.outcome();
         let states = outcome.and_then(|it| it.states);
         let all_operate = states.map(|(it, _)| it.state() == Some(State::Op));
@@ -148,7 +148,7 @@ impl<'s> AxisGroup<'s> {
     }
 
     /// What comes after what it was doing.
-    fn go_on(&mut self, context: &CycleContext<'_>, step: Step) {
+    fn go_on(&mut self, context: &CycleContext<'_>, step: TimeStep) {
         let before = self.stage;
         let reset = self.safety.hear(self.handle);
         let onward = match before.moves() {
@@ -180,7 +180,7 @@ impl<'s> AxisGroup<'s> {
 
     /// How far trajectories go on. While an axis may not have heard its last target, none goes further. Where it
     /// does not hear for long and that is tolerated, the others go on without it.
-    fn onward(&mut self, step: Step) -> f64 {
+    fn onward(&mut self, step: TimeStep) -> f64 {
         let goes = |it: &AxisRunner| it.is_out() || it.is_heard();
         if self.runners.iter().all(goes) {
             self.attempt.unheard = 0;
@@ -209,7 +209,7 @@ impl<'s> AxisGroup<'s> {
 
     /// Waits for all; for those that answer up to a limit. What a device told before it was gone is no reason
     /// to do anything, and its return is the supervisor's.
-    fn enable(&mut self, context: &CycleContext<'_>, step: Step) -> Stage {
+    fn enable(&mut self, context: &CycleContext<'_>, step: TimeStep) -> Stage {
         if !context.is_whole() {
             return Stage::Enabling;
         }
@@ -234,7 +234,7 @@ impl<'s> AxisGroup<'s> {
 
     /// Goes on with the time to be enabled; whether it is over. It does not run while axes brake, and while a drive
     /// is on its way to OP that has its own.
-    fn waits_too_long(&mut self, step: Step) -> bool {
+    fn waits_too_long(&mut self, step: TimeStep) -> bool {
         let policy = self.safety.policy();
         let (enabling, braking) = (policy.enabling, policy.braking.as_secs_f64());
         if self.runners.iter().any(AxisRunner::starts) {
@@ -247,7 +247,7 @@ impl<'s> AxisGroup<'s> {
             || self.attempt.starting > starting.as_secs_f64()
     }
 
-    fn reset_faults(&mut self, step: Step) {
+    fn reset_faults(&mut self, step: TimeStep) {
         for (axis, runner) in self.runners.iter_mut().enumerate() {
             if runner.is_out() || !runner.reset_fault(step.passed) {
                 continue;
@@ -312,7 +312,7 @@ impl<'s> AxisGroup<'s> {
         }
     }
 
-    fn write(&mut self, context: &mut CycleContext<'_>, step: Step) {
+    fn write(&mut self, context: &mut CycleContext<'_>, step: TimeStep) {
         let stage = self.stage;
         let braking = self.safety.policy().braking.as_secs_f64();
         for runner in &mut self.runners {
@@ -349,7 +349,7 @@ impl<'s> AxisGroup<'s> {
 
 impl Controller for AxisGroup<'_> {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
-        let step = Step::of(context);
+        let step = TimeStep::of(context);
         self.read(context, step);
         self.go_on(context, step);
         self.write(context, step);

@@ -36,8 +36,8 @@ use super::plan::{AxisPlan, DeviceRef, Plan};
 use super::safety::Policy;
 use super::trajectory::Limits;
 use crate::control::cyclic::{LoopMode, Overrun};
-use crate::text_file::{self, Reader};
-use text::{Axis, Cycles, File};
+use crate::text_file::{self, TextFile};
+use text::{AxisSection, Cycles, MotionFile};
 
 pub use crate::text_file::FileError;
 
@@ -71,8 +71,8 @@ pub fn read(path: &Path) -> Result<Plan, FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
-    let reader = Reader { file, text };
-    let written: File = reader.toml("docs/ethercat-motion.md has every field")?;
+    let reader = TextFile { file, text };
+    let written: MotionFile = reader.toml("docs/ethercat-motion.md has every field")?;
     if written.axis.is_empty() || written.axis.len() > MAX_AXES {
         let cause = format!("it has {} axes", written.axis.len());
         return Err(reader.error(None, cause, "write 1 to 200 tables [[axis]]"));
@@ -100,8 +100,8 @@ pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
     })
 }
 
-impl Reader<'_> {
-    fn cycle(&self, written: &File) -> Result<Duration, FileError> {
+impl TextFile<'_> {
+    fn cycle(&self, written: &MotionFile) -> Result<Duration, FileError> {
         let Some(cycle) = &written.cycle_us else {
             return Ok(Duration::from_millis(1));
         };
@@ -112,7 +112,7 @@ impl Reader<'_> {
         Ok(Duration::from_micros(*cycle.get_ref()))
     }
 
-    fn mode(&self, written: &File, cycle: Duration) -> Result<LoopMode, FileError> {
+    fn mode(&self, written: &MotionFile, cycle: Duration) -> Result<LoopMode, FileError> {
         let word = written.mode.as_ref();
         let wait = written.wait_us.as_ref();
         match (word.map(|it| it.get_ref().as_str()), wait) {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         }
     }
 
-    fn overrun(&self, written: &File) -> Result<Overrun, FileError> {
+    fn overrun(&self, written: &MotionFile) -> Result<Overrun, FileError> {
         let Some(word) = &written.overrun else {
             return Ok(Overrun::default());
         };
@@ -163,7 +163,7 @@ impl Reader<'_> {
         })
     }
 
-    fn safety(&self, written: &File) -> Result<Policy, FileError> {
+    fn safety(&self, written: &MotionFile) -> Result<Policy, FileError> {
         let default = Policy::default();
         let cycles = |written: &Option<Spanned<Cycles>>, default| match written {
             None => Ok(default),
@@ -214,7 +214,7 @@ impl Reader<'_> {
         Ok(Duration::from_secs_f64(*seconds.get_ref()))
     }
 
-    fn axis(&self, written: &Spanned<Axis>) -> Result<AxisPlan, FileError> {
+    fn axis(&self, written: &Spanned<AxisSection>) -> Result<AxisPlan, FileError> {
         let (axis, at) = (written.get_ref(), written.span());
         let device = match (&axis.device, &axis.position) {
             (Some(name), None) => DeviceRef::Name(name.get_ref().clone()),
@@ -237,7 +237,7 @@ impl Reader<'_> {
         })
     }
 
-    fn stated(&self, axis: &Axis) -> Result<UnitSettings, FileError> {
+    fn stated(&self, axis: &AxisSection) -> Result<UnitSettings, FileError> {
         let positive = |written: &Option<Spanned<f64>>, what: &str| {
             let Some(number) = written else {
                 return Ok(None);
@@ -261,7 +261,7 @@ impl Reader<'_> {
         })
     }
 
-    fn control(&self, axis: &Axis) -> Result<Control, FileError> {
+    fn control(&self, axis: &AxisSection) -> Result<Control, FileError> {
         let Some(word) = &axis.control else {
             return Ok(Control::Position);
         };
@@ -280,7 +280,12 @@ impl Reader<'_> {
         }
     }
 
-    fn gains(&self, axis: &Axis, control: Control, at: &Range<usize>) -> Result<Gains, FileError> {
+    fn gains(
+        &self,
+        axis: &AxisSection,
+        control: Control,
+        at: &Range<usize>,
+    ) -> Result<Gains, FileError> {
         let Some(written) = &axis.gains else {
             if control == Control::Position {
                 return Ok(Gains::default());
@@ -308,7 +313,7 @@ impl Reader<'_> {
         ))
     }
 
-    fn limits(&self, axis: &Axis) -> Result<Limits, FileError> {
+    fn limits(&self, axis: &AxisSection) -> Result<Limits, FileError> {
         let default = Limits::default();
         let Some(written) = &axis.limits else {
             return Ok(default);

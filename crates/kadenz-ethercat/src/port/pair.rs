@@ -16,8 +16,9 @@ const SLOTS: usize = 64;
 /// How long an end that waits sleeps at most, should nobody wake it.
 const MAX_SLEEP: Duration = Duration::from_millis(1);
 
+/// Room for one frame of a lane.
 #[derive(Debug)]
-struct Slot {
+struct LaneSlot {
     length: usize,
     bytes: [u8; MAX_FRAME],
 }
@@ -26,7 +27,7 @@ struct Slot {
 /// by the other; it is there since nothing else would be safe Rust.
 #[derive(Debug)]
 struct Lane {
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Mutex<LaneSlot>>,
     /// Frames put in, and taken out, since the beginning.
     put: AtomicUsize,
     taken: AtomicUsize,
@@ -38,7 +39,7 @@ struct Lane {
 impl Lane {
     fn new() -> Arc<Self> {
         let slot = || {
-            Mutex::new(Slot {
+            Mutex::new(LaneSlot {
                 length: 0,
                 bytes: [0; MAX_FRAME],
             })

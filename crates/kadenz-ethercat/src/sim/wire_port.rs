@@ -11,7 +11,8 @@ use crate::wire::MAX_FRAME;
 /// Frames that may be under way or wait to be received.
 const SLOTS: usize = 256;
 
-struct Slot {
+/// Room for a frame that is under way or waits to be received.
+struct WireSlot {
     at: Time,
     side: Side,
     length: usize,
@@ -50,7 +51,7 @@ pub struct WirePort {
     segment: Segment,
     now: Time,
     /// Places for frames; those in use come first.
-    slots: Vec<Slot>,
+    slots: Vec<WireSlot>,
     used: usize,
     /// Whether frames are heard that come back at the segment's second side.
     both: bool,
@@ -73,7 +74,7 @@ impl WirePort {
     }
 
     fn at(segment: Segment, both: bool) -> Self {
-        let slot = || Slot {
+        let slot = || WireSlot {
             at: Time::NEVER,
             side: Side::Primary,
             length: 0,

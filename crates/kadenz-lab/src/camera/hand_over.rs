@@ -106,7 +106,7 @@ pub fn measure(
     channels: Channels,
     span: Duration,
 ) -> Result<Vec<u64>, HandOverError> {
-    let prepared = Prepared::new(size, channels)?;
+    let prepared = FrameForms::new(size, channels)?;
     let mut array = vec![0; prepared.laid_out.len()];
     let mut times = Vec::new();
     let end = clock::now() + span;
@@ -239,7 +239,7 @@ fn copy_all(cameras: &mut [Camera], arrays: &mut [Vec<u8>]) -> Result<(), HandOv
 }
 
 /// A frame in every form in which it may be handed over.
-struct Prepared {
+struct FrameForms {
     size: Size,
     channels: Channels,
     file: tempfile::NamedTempFile,
@@ -251,7 +251,7 @@ struct Prepared {
     _writer: RingWriter,
 }
 
-impl Prepared {
+impl FrameForms {
     fn new(size: Size, channels: Channels) -> Result<Self, HandOverError> {
         let mut pattern = Pattern::new(size)?;
         pattern.paint(Code {
@@ -392,7 +392,7 @@ mod tests {
     fn every_way_gives_the_same_picture() {
         let size = Size::new(160, 144).unwrap();
         for channels in [Channels::Gray, Channels::Rgb] {
-            let prepared = Prepared::new(size, channels).unwrap();
+            let prepared = FrameForms::new(size, channels).unwrap();
             for method in Method::ALL {
                 if method == Method::SharedView {
                     continue; // It fills no array.

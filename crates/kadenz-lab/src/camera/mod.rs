@@ -94,7 +94,7 @@ fn member(
         luma: Vec::new(),
         codes: barcode::Reader::new(),
         series,
-        counted: Counts::default(),
+        counted: FrameCounts::default(),
         previous: None,
     };
     let others = FrameSeries::others(&plan, reader.arrays.len());
@@ -113,7 +113,7 @@ fn member(
 
 /// What the reader counted.
 #[derive(Debug, Default)]
-struct Counts {
+struct FrameCounts {
     received: u64,
     passed_over: u64,
     unreadable: u64,
@@ -167,7 +167,7 @@ struct Reader {
     luma: Vec<u8>,
     codes: barcode::Reader,
     series: FrameSeries,
-    counted: Counts,
+    counted: FrameCounts,
     /// Of the first camera's frame before: its count in its ring, and what was known of it.
     previous: Option<(u64, FrameInfo)>,
 }
@@ -369,7 +369,7 @@ fn note(
 }
 
 /// What a reader of the run must know.
-fn warnings(noted: &names::Camera, counted: &Counts, advise: bool) -> Vec<Warning> {
+fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<Warning> {
     let warning = |id: &str, text: String, remedy: &str| Warning {
         id: id.to_owned(),
         text,
@@ -420,7 +420,7 @@ fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
 }
 
 /// Which layer takes the most, and what shortens it.
-fn advice(counted: &Counts) -> Option<Warning> {
+fn advice(counted: &FrameCounts) -> Option<Warning> {
     let all: u64 = counted.layers_ns.iter().sum();
     let (layer, most) = counted
         .layers_ns

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::limits;
 use super::plan::{Plan, PlannedRun};
 use crate::file_error::FileError;
-use crate::lock::{Lock, LockError, clear, clear_earlier};
+use crate::lock::{FolderLock, LockError, clear, clear_earlier};
 
 const PLAN: &str = "plan.toml";
 const RECORD: &str = "campaign.json";
@@ -84,7 +84,7 @@ pub struct Campaign {
     plan: Plan,
     /// By the run's number.
     failed: BTreeMap<usize, String>,
-    _lock: Lock,
+    _lock: FolderLock,
 }
 
 /// What `campaign.json` holds. Which runs are done is told by their folders.
@@ -133,7 +133,7 @@ impl Campaign {
         let plan = Plan::parse(text).map_err(CampaignError::Plan)?;
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
         ensure_it_is_ours(folder)?;
-        let lock = Lock::take(folder)?;
+        let lock = FolderLock::take(folder)?;
         match kept_plan(folder)? {
             Some(kept) => {
                 if let Some(difference) = kept.difference(&plan) {
@@ -156,12 +156,12 @@ impl Campaign {
         if !folder.join(PLAN).is_file() {
             return Err(CampaignError::Absent(folder.to_owned()));
         }
-        let lock = Lock::take(folder)?;
+        let lock = FolderLock::take(folder)?;
         let plan = kept_plan(folder)?.ok_or_else(|| CampaignError::Absent(folder.to_owned()))?;
         Self::open(folder, plan, lock)
     }
 
-    fn open(folder: &Path, plan: Plan, lock: Lock) -> Result<Self, CampaignError> {
+    fn open(folder: &Path, plan: Plan, lock: FolderLock) -> Result<Self, CampaignError> {
         check_version(&folder.join(RECORD))?;
         clear_earlier(folder, is_working);
         let campaign = Self {

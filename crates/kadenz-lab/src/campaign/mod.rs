@@ -49,9 +49,10 @@ pub mod limits {
     pub const FILE: usize = 256 << 10;
 }
 
+/// The TOML file of a plan as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PlanFile {
     name: Spanned<String>,
     command: Spanned<toml::Value>,
     rounds: Option<Spanned<u32>>,
@@ -70,15 +71,16 @@ impl Plan {
     /// [`FileError`] with the line, the cause and what to write instead.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let file = file_error::read(text, "a plan", limits::FILE, EXAMPLE)?;
-        Checker { text }.plan(file)
+        PlanChecker { text }.plan(file)
     }
 }
 
-struct Checker<'a> {
+/// Makes a checked plan of a file as written.
+struct PlanChecker<'a> {
     text: &'a str,
 }
 
-impl Checker<'_> {
+impl PlanChecker<'_> {
     fn refuse<T>(
         &self,
         at: &Spanned<T>,
@@ -88,7 +90,7 @@ impl Checker<'_> {
         FileError::of(self.text, at, cause, remedy)
     }
 
-    fn plan(&self, file: File) -> Result<Plan, FileError> {
+    fn plan(&self, file: PlanFile) -> Result<Plan, FileError> {
         self.name(&file.name)?;
         let command = self.command(&file.command)?;
         let rounds = file.rounds.as_ref().map_or(1, |it| *it.get_ref());

@@ -10,7 +10,7 @@ use super::MIN_BEATS;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::pubsub::{
-    self, CHANNEL, LatencyPlan, MessagesError, Prepared, PublishPlan, Receiving, run_number,
+    self, CHANNEL, LatencyPlan, LatencySetup, MessagesError, PublishPlan, Receiving, run_number,
 };
 use crate::session::Ongoing;
 use crate::stop::Stop;
@@ -41,10 +41,10 @@ impl MessagesPlan {
     }
 }
 
-/// Publisher and subscriber, two threads with a socket each, ready to measure.
-pub(super) struct Ready(pubsub::Ready<'static>);
+/// Publisher and subscriber, two threads with a socket each, open.
+pub(super) struct MessageEndpoints(pubsub::PubSubConnection<'static>);
 
-impl Ready {
+impl MessageEndpoints {
     pub(super) fn open(
         plan: &MessagesPlan,
         interval: Interval,
@@ -67,7 +67,7 @@ impl Ready {
             queue: 30,
             patience: PATIENCE,
         };
-        Ok(Self(pubsub::Ready::open(&plan, None, stop)?))
+        Ok(Self(pubsub::PubSubConnection::open(&plan, None, stop)?))
     }
 
     /// Makes the series in the run. The deadline is not held against them: within one host is not
@@ -76,13 +76,13 @@ impl Ready {
         self,
         measuring: &Measuring,
         run: &mut RunWriter,
-    ) -> Result<Round, ExperimentError> {
+    ) -> Result<MessageRound, ExperimentError> {
         let measuring = Measuring {
             deadline: None,
             ..measuring.clone()
         };
         let prepared = self.0.prepare(&measuring, run)?;
-        Ok(Round {
+        Ok(MessageRound {
             measuring,
             prepared,
         })
@@ -90,12 +90,12 @@ impl Ready {
 }
 
 /// The messages of a check, with their series in the run.
-pub(super) struct Round {
+pub(super) struct MessageRound {
     measuring: Measuring,
-    prepared: Prepared<'static>,
+    prepared: LatencySetup<'static>,
 }
 
-impl Round {
+impl MessageRound {
     /// Measures them in a run that has begun.
     pub(super) fn measure(
         self,

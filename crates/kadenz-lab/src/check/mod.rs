@@ -129,7 +129,7 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
 }
 
 /// The network's sockets and how many round trips there is time for, or why there are none.
-type Opened = (Option<(network::Ready, u64)>, Option<Warning>);
+type Opened = (Option<(network::NetworkEndpoints, u64)>, Option<Warning>);
 
 fn open_network(plan: &CheckPlan) -> Result<Opened, ExperimentError> {
     let Some(network) = &plan.network else {
@@ -138,7 +138,7 @@ fn open_network(plan: &CheckPlan) -> Result<Opened, ExperimentError> {
     let Some(beats) = network.beats(plan.interval, plan.duration) else {
         return Ok((None, Some(network::too_short(plan.interval))));
     };
-    match network::Ready::open(network, plan.interval, beats) {
+    match network::NetworkEndpoints::open(network, plan.interval, beats) {
         Ok(ready) => Ok((Some((ready, beats)), None)),
         Err(ExperimentError::Port(error)) if network.answering == Answering::Loopback => {
             Ok((None, Some(network::refused(&error))))
@@ -148,7 +148,7 @@ fn open_network(plan: &CheckPlan) -> Result<Opened, ExperimentError> {
 }
 
 /// The bus and how many messages there is time for, or why there are none.
-type Subscribed = (Option<(messages::Ready, u64)>, Option<Warning>);
+type Subscribed = (Option<(messages::MessageEndpoints, u64)>, Option<Warning>);
 
 fn open_messages(plan: &CheckPlan, stop: &Stop) -> Result<Subscribed, ExperimentError> {
     let Some(messages) = &plan.messages else {
@@ -157,7 +157,7 @@ fn open_messages(plan: &CheckPlan, stop: &Stop) -> Result<Subscribed, Experiment
     let Some(beats) = messages.beats(plan.interval, plan.duration) else {
         return Ok((None, Some(messages::too_short(plan.interval))));
     };
-    match messages::Ready::open(messages, plan.interval, beats, stop) {
+    match messages::MessageEndpoints::open(messages, plan.interval, beats, stop) {
         Ok(ready) => Ok((Some((ready, beats)), None)),
         Err(error) if !messages.asked_for => Ok((None, Some(messages::refused(&error)))),
         Err(error) => Err(error.into()),

@@ -17,7 +17,7 @@ use crate::session::Ongoing;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
 use crate::udp::probe::{
-    self, Clocks, Destination, Device, Loop, Prepared, ProbePlan, SocketReceiving,
+    self, Clocks, Destination, Device, Loop, ProbePlan, ProbeSetup, SocketReceiving,
 };
 use crate::udp::wiring::Wiring;
 
@@ -62,14 +62,14 @@ impl NetworkPlan {
     }
 }
 
-/// What answers and what asks, ready to measure.
-pub(super) struct Ready {
+/// The two ends of the round trips, with their sockets open.
+pub(super) struct NetworkEndpoints {
     plan: ProbePlan,
     port: UdpPort,
     echo: Option<EchoDevice>,
 }
 
-impl Ready {
+impl NetworkEndpoints {
     /// Opens all sockets.
     pub(super) fn open(
         plan: &NetworkPlan,
@@ -126,13 +126,13 @@ impl Ready {
         self,
         measuring: &Measuring,
         run: &mut RunWriter,
-    ) -> Result<Round, ExperimentError> {
+    ) -> Result<NetworkRound, ExperimentError> {
         let mut measuring = measuring.clone();
         if self.echo.is_some() {
             measuring.deadline = None;
         }
-        let prepared = Prepared::new(&measuring, &self.plan, self.port, run)?;
-        Ok(Round {
+        let prepared = ProbeSetup::new(&measuring, &self.plan, self.port, run)?;
+        Ok(NetworkRound {
             measuring,
             prepared,
             echo: self.echo,
@@ -141,13 +141,13 @@ impl Ready {
 }
 
 /// The round trips of a check, with their series in the run.
-pub(super) struct Round {
+pub(super) struct NetworkRound {
     measuring: Measuring,
-    prepared: Prepared,
+    prepared: ProbeSetup,
     echo: Option<EchoDevice>,
 }
 
-impl Round {
+impl NetworkRound {
     /// Measures them in a run that has begun.
     pub(super) fn measure(
         self,

@@ -3,14 +3,14 @@
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 /// Loops between two looks at the flag and at the clock: some milliseconds.
 const LOOPS: u64 = 1 << 21;
 
 /// Threads that do nothing but count.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let threads = options.threads_or_cpus();
     let (on_cpu_ns, loops) = (Tally::new(threads), Tally::new(threads));
     let mut workers = Workers::new(LoadKind::Cpu, site);
@@ -24,7 +24,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         counters.push(Counter::scaled("busy", "CPUs", 1e9, &on_cpu_ns));
     }
     counters.push(Counter::scaled("counted", "million loops/s", 1e6, &loops));
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked: format!("{threads} busy threads"),
         counters,
         workers,

@@ -12,7 +12,7 @@ use kadenz_rt::host::storage::{self, FileSystem};
 use super::options::{LoadOptions, SMALLEST_FILE, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 /// `bs=1024000`.
@@ -20,9 +20,9 @@ const BLOCK: usize = 1_024_000;
 
 /// Threads that write a file each. The files have no name, so nothing is left of them whatever
 /// ends the process.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let threads = options.threads.unwrap_or(1);
-    let place = Place::choose(options, threads as u64)?;
+    let place = DiskTarget::choose(options, threads as u64)?;
     let written = Tally::new(threads);
     let block: Arc<[u8]> = vec![0; BLOCK].into();
     let mut workers = Workers::new(LoadKind::Disk, site);
@@ -60,7 +60,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         true => ", brought to the disk each time",
         false => "",
     };
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked: format!(
             "{files} in {}, written again and again{fsync}",
             place.words()
@@ -113,7 +113,7 @@ fn sectors_written(device: &str) -> Option<u64> {
 
 /// A folder to write in, and how much.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct DiskTarget {
     pub(super) dir: PathBuf,
     /// `None` where the system does not tell.
     pub(super) file_system: Option<FileSystem>,
@@ -124,7 +124,7 @@ pub(super) struct Place {
 /// The size of Yoon's file: `bs=1024000 count=1024`.
 const PAPERS_FILE: u64 = 1_024_000 * 1024;
 
-impl Place {
+impl DiskTarget {
     /// Chooses a folder, and a size that leaves half of what is free to others.
     pub(super) fn choose(options: &LoadOptions, files: u64) -> Result<Self, StartLoadError> {
         let dir = folder(options)?;
@@ -233,7 +233,7 @@ mod tests {
             dir: Some("/no/such/folder".into()),
             ..LoadOptions::default()
         };
-        let error = Place::choose(&options, 1).unwrap_err().to_string();
+        let error = DiskTarget::choose(&options, 1).unwrap_err().to_string();
         assert!(
             error.contains("/no/such/folder") && error.contains("--dir"),
             "{error}"

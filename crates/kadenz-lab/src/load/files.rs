@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 /// Folders that may wait to be read; a tree that is wider is walked in part.
 const MAX_FOLDERS: usize = 65_536;
 
 /// Threads that walk the tree, each for itself.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let tree = options.tree.clone().unwrap_or_else(|| "/".into());
     fs::read_dir(&tree).map_err(|error| StartLoadError::Tree {
         tree: tree.clone(),
@@ -34,7 +34,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         1 => String::new(),
         threads => format!(" by {threads} threads"),
     };
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked: format!(
             "the metadata of all files below {} that lie on its file system, read again and again{by}",
             tree.display()

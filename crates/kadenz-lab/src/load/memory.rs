@@ -7,7 +7,7 @@ use kadenz_rt::host::{self, Root};
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 const MIB: usize = 1 << 20;
@@ -22,7 +22,7 @@ const LARGEST_BUFFER: usize = 256 * MIB;
 const SHARE: u64 = 4;
 
 /// Threads that copy, and ask for fresh memory, by turns.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let threads = options.threads_or_cpus();
     let root = Root::system();
     let buffer = buffer(last_cache(&root), available(&root), threads)?;
@@ -49,7 +49,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         buffer / MIB,
         FRESH / MIB
     );
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked,
         counters,
         workers,

@@ -68,7 +68,7 @@ use rates::Counter;
 use workers::{Site, Workers};
 
 /// One kind of work. Dropping it ends its work and removes what it made.
-struct Generator {
+struct LoadGenerator {
     /// What it was asked to do, in words, with the defaults filled in.
     asked: String,
     /// What it counts.
@@ -77,7 +77,11 @@ struct Generator {
 }
 
 /// Starts the threads of one kind; they wait before the site's gate.
-fn open(kind: LoadKind, options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+fn open(
+    kind: LoadKind,
+    options: &LoadOptions,
+    site: &Site,
+) -> Result<LoadGenerator, StartLoadError> {
     Ok(match kind {
         LoadKind::Cpu => cpu::start(options, site)?,
         LoadKind::Disk => disk::start(options, site)?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 /// Datagrams on their way before the first echo is waited for. More would not fit into a socket's
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(10);
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// Pairs of threads: one floods, one echoes.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let pairs = options.threads.unwrap_or(1);
     let (sent, echoed) = (Tally::new(pairs), Tally::new(pairs));
     let mut workers = Workers::new(LoadKind::Network, site);
@@ -44,7 +44,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         1 => "one pair of threads".to_owned(),
         pairs => format!("each of {pairs} pairs of threads"),
     };
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked: format!(
             "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1 and their echo, {OUTSTANDING} on their way between {by}"
         ),

@@ -8,7 +8,7 @@ use kadenz_rt::clock;
 
 use super::rates::{Counter, Meter};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind, LoadOptions, LoadRates, StartLoadError, open};
+use super::{LoadGenerator, LoadKind, LoadOptions, LoadRates, StartLoadError, open};
 use crate::stop::Stop;
 
 /// Time between two readings of the counters.
@@ -62,7 +62,7 @@ pub fn start(kinds: &[LoadKind], options: &LoadOptions) -> Result<RunningLoad, S
 
 impl Part {
     fn open(kind: LoadKind, options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
-        let Generator {
+        let LoadGenerator {
             asked,
             counters,
             workers,

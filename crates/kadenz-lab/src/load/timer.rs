@@ -9,7 +9,7 @@ use kadenz_rt::tuning::{self, CpuSet, Tuning};
 use super::options::{LoadOptions, StartLoadError};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 /// Sleeping threads on each CPU.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const MAX_CPUS: u32 = 1024;
 
 /// Threads that sleep briefly on each CPU, and pairs on neighbouring CPUs that wake each other.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let cpus = allowed_cpus(&Root::system());
     let sleepers = options.threads.unwrap_or(SLEEPERS_A_CPU * cpus.len());
     let pairs = if cpus.len() > 1 { cpus.len() } else { 0 };
@@ -45,7 +45,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         "{sleepers} threads that sleep for {} us again and again, {pairs} pairs that wake each other from CPU to CPU",
         NAP.as_micros(),
     );
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked,
         counters,
         workers,

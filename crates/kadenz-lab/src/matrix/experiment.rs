@@ -13,7 +13,7 @@ use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
 use super::{Schedule, Visit};
-use crate::lock::{Lock, LockError, clear, clear_earlier};
+use crate::lock::{FolderLock, LockError, clear, clear_earlier};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 
@@ -133,7 +133,7 @@ pub fn measure(
         ..session::describe(&plan.session)?
     };
     let (whole, _lock) = if resume {
-        let lock = Lock::take(&plan.session.out)?;
+        let lock = FolderLock::take(&plan.session.out)?;
         let whole = reopened(plan)?;
         // The process of one that was killed with its matrix may just be ending its own run there.
         let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
@@ -141,7 +141,7 @@ pub fn measure(
         (whole, lock)
     } else {
         let whole = GrowingRun::create(&plan.session.out, fresh)?;
-        (whole, Lock::take(&plan.session.out)?)
+        (whole, FolderLock::take(&plan.session.out)?)
     };
     let meanwhile = session::Meanwhile::begin();
     let mut matrix = Matrix {

@@ -34,7 +34,7 @@ pub struct ProbeFailed {
 
 /// What comes from a probe.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum ProbeEvent {
     /// It wrote a line.
     Line(Line),
     /// It runs no more, or is not listened to any more; why, unless that was in order.
@@ -66,9 +66,9 @@ pub(crate) struct ProbeProgram {
     pub(crate) middleware: String,
     pub(crate) measures: Vec<TuningMeasure>,
     orders: Option<PipeWriter>,
-    events: Receiver<Event>,
+    events: Receiver<ProbeEvent>,
     /// What it told before it was ready.
-    early: VecDeque<Event>,
+    early: VecDeque<ProbeEvent>,
     /// Asks the thread that attends to it to kill it.
     kill: SyncSender<()>,
     thread: Option<JoinHandle<()>>,
@@ -159,13 +159,13 @@ impl ProbeProgram {
         let mut early = VecDeque::new();
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
-                Some(Event::Line(Line::Ready(name))) => {
+                Some(ProbeEvent::Line(Line::Ready(name))) => {
                     self.early = early;
                     return Ok(name);
                 }
                 // A library may call back at once.
-                Some(event @ Event::Line(_)) => early.push_back(event),
-                Some(Event::Ended(why)) => {
+                Some(event @ ProbeEvent::Line(_)) => early.push_back(event),
+                Some(ProbeEvent::Ended(why)) => {
                     let why = why.unwrap_or_else(|| "ended before it was ready".to_owned());
                     return Err(self.failed(why));
                 }
@@ -187,14 +187,14 @@ impl ProbeProgram {
     }
 
     /// What comes next, if anything does in that time. After the end, the end again.
-    pub(crate) fn next(&mut self, timeout: Duration) -> Option<Event> {
+    pub(crate) fn next(&mut self, timeout: Duration) -> Option<ProbeEvent> {
         if let Some(event) = self.early.pop_front() {
             return Some(event);
         }
         match self.events.recv_timeout(timeout) {
             Ok(event) => Some(event),
             Err(mpsc::RecvTimeoutError::Timeout) => None,
-            Err(mpsc::RecvTimeoutError::Disconnected) => Some(Event::Ended(None)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Some(ProbeEvent::Ended(None)),
         }
     }
 
@@ -209,8 +209,8 @@ impl ProbeProgram {
         let failed = loop {
             let event = self.next(WAIT);
             let line = match event {
-                Some(Event::Ended(why)) => break why,
-                Some(Event::Line(line)) => Some(line),
+                Some(ProbeEvent::Ended(why)) => break why,
+                Some(ProbeEvent::Line(line)) => Some(line),
                 None => None,
             };
             if line.is_some() {
@@ -269,7 +269,7 @@ impl Drop for ProbeProgram {
 /// The thread that started a probe, with which the probe ends.
 struct ProbeThread {
     program: Program,
-    events: SyncSender<Event>,
+    events: SyncSender<ProbeEvent>,
     /// No message of it can have been published before.
     since: MonotonicTime,
     /// What the probe said why it ends, and when.
@@ -279,7 +279,7 @@ struct ProbeThread {
 }
 
 impl ProbeThread {
-    fn new(program: Program, events: SyncSender<Event>) -> Self {
+    fn new(program: Program, events: SyncSender<ProbeEvent>) -> Self {
         Self {
             program,
             events,
@@ -320,7 +320,7 @@ impl ProbeThread {
         ) {
             self.program.kill();
         }
-        let _ = self.events.send(Event::Ended(why));
+        let _ = self.events.send(ProbeEvent::Ended(why));
     }
 
     /// Whether it has ended, and what it wrote would have been read by now.
@@ -353,7 +353,7 @@ impl ProbeThread {
             _ => {}
         }
         // Nobody listens any more where the measurement has ended.
-        let _ = self.events.send(Event::Line(line));
+        let _ = self.events.send(ProbeEvent::Line(line));
         Ok(())
     }
 

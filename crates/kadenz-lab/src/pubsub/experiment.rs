@@ -13,7 +13,7 @@ use super::latency_probe::LatencyProbe;
 use super::listener::Listener;
 use super::publisher::{Published, greet, publish_on_beat};
 use super::publisher::{PublishingControl, Source};
-use super::series::{self, OF_PUBLISHER, Recorders};
+use super::series::{self, OF_PUBLISHER, SubscriberRecorders};
 use super::{LatencyPlan, MessagesError, Receiving};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::{self, LoopContext, Member, Watch};
@@ -33,7 +33,7 @@ pub fn latency(
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
-    let ready = Ready::open(plan, source, stop)?;
+    let ready = PubSubConnection::open(plan, source, stop)?;
     let mut run = session::begin(&measuring.session)?;
     let prepared = ready.prepare(measuring, &mut run)?;
     let ongoing = measuring.start(run)?;
@@ -47,14 +47,14 @@ enum Publishing<'s> {
     Elsewhere(Box<dyn Source + 's>),
 }
 
-/// Publisher and subscribers, between which the way is open.
-pub(crate) struct Ready<'s> {
+/// Publisher and subscribers, of which each subscriber has received a message.
+pub(crate) struct PubSubConnection<'s> {
     plan: LatencyPlan,
     listeners: Vec<Listener>,
     publishing: Publishing<'s>,
 }
 
-impl<'s> Ready<'s> {
+impl<'s> PubSubConnection<'s> {
     /// Opens everything, and waits until a message has come to each subscriber.
     pub(crate) fn open(
         plan: &LatencyPlan,
@@ -133,7 +133,7 @@ impl<'s> Ready<'s> {
         self,
         measuring: &Measuring,
         run: &mut RunWriter,
-    ) -> Result<Prepared<'s>, ExperimentError> {
+    ) -> Result<LatencySetup<'s>, ExperimentError> {
         let Self {
             plan,
             listeners,
@@ -150,7 +150,7 @@ impl<'s> Ready<'s> {
                 quit: quit.clone(),
             });
         }
-        Ok(Prepared {
+        Ok(LatencySetup {
             plan,
             measured,
             publishing,
@@ -162,7 +162,7 @@ impl<'s> Ready<'s> {
 /// A subscriber and the series that it fills.
 struct Measured {
     listener: Listener,
-    recorders: Recorders,
+    recorders: SubscriberRecorders,
     series: Vec<String>,
     /// Requested when nothing more will come.
     quit: Stop,
@@ -188,14 +188,14 @@ impl Source for Nobody {
 }
 
 /// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
-pub(crate) struct Prepared<'s> {
+pub(crate) struct LatencySetup<'s> {
     plan: LatencyPlan,
     measured: Vec<Measured>,
     publishing: Publishing<'s>,
     quit: Stop,
 }
 
-impl Prepared<'_> {
+impl LatencySetup<'_> {
     /// Measures in a run that has begun, and writes into it what became of the messages.
     pub(crate) fn measure(
         self,

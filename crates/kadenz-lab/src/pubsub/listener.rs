@@ -12,7 +12,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::arrivals::{ArrivalCounts, ArrivalKind};
 use super::latency_probe::LatencyProbe;
 use super::program::ProgramListener;
-use super::series::{self, Recorders, Stages};
+use super::series::{self, Stages, SubscriberRecorders};
 use super::{LatencyPlan, MessagesError, Receiving};
 use crate::stop::Stop;
 
@@ -81,7 +81,12 @@ impl Listener {
     /// # Real-time safety
     /// With a bus: no allocation and no lock but priority-inheriting ones; its system calls are the
     /// provider's. A probe has its own loop, and this one is not real-time safe.
-    pub(super) fn run(&mut self, recorders: &mut Recorders, quit: &Stop, origin: MonotonicTime) {
+    pub(super) fn run(
+        &mut self,
+        recorders: &mut SubscriberRecorders,
+        quit: &Stop,
+        origin: MonotonicTime,
+    ) {
         match self {
             Self::Bus(it) => it.run(recorders, quit, origin),
             Self::Program(it) => it.run(recorders, quit, origin),
@@ -158,7 +163,12 @@ impl BusListener {
         probe.run == plan.publish.run
     }
 
-    pub(super) fn run(&mut self, recorders: &mut Recorders, quit: &Stop, origin: MonotonicTime) {
+    pub(super) fn run(
+        &mut self,
+        recorders: &mut SubscriberRecorders,
+        quit: &Stop,
+        origin: MonotonicTime,
+    ) {
         let timeout = match self.receiving {
             Receiving::Blocking => POLL_INTERVAL,
             Receiving::Spinning => Duration::ZERO,

@@ -36,7 +36,7 @@ use crate::measuring::ExperimentError;
 use crate::probes::{ProbeCommand, ProbeFailed};
 
 pub use arrivals::{ArrivalCounts, ArrivalKind};
-pub(crate) use experiment::{Prepared, Ready};
+pub(crate) use experiment::{LatencySetup, PubSubConnection};
 pub use experiment::{can_spin, latency, run_number};
 pub use latency_probe::{LatencyProbe, MIN};
 pub use publisher::Source;

@@ -8,14 +8,16 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 use kadenz_rt::clock::MonotonicTime;
 
 use super::LatencyPlan;
-use crate::probes::program::{END, Event, ProbeCommand, ProbeFailed, ProbeProgram, Wanted, noted};
+use crate::probes::program::{
+    END, ProbeCommand, ProbeEvent, ProbeFailed, ProbeProgram, Wanted, noted,
+};
 use crate::probes::protocol::{Line, Order, ProbeRole, Settings};
 use crate::pubsub::MessagesError;
 use crate::pubsub::arrivals::{ArrivalCounts, ArrivalKind};
 use crate::pubsub::latency_probe::LatencyProbe;
 use crate::pubsub::publisher::Published;
 use crate::pubsub::publisher::Source;
-use crate::pubsub::series::Recorders;
+use crate::pubsub::series::SubscriberRecorders;
 use crate::stop::Stop;
 
 /// What a side is told.
@@ -79,16 +81,16 @@ impl ProgramPublisher {
                 return;
             }
             match self.program.next(timeout) {
-                Some(Event::Line(Line::Published { published, refused })) => {
+                Some(ProbeEvent::Line(Line::Published { published, refused })) => {
                     self.published = Some(Published {
                         published,
                         refused,
                         not_run: 0,
                     });
                 }
-                Some(Event::Line(Line::Note(text))) => self.notes.push(text),
-                Some(Event::Line(_)) => {}
-                Some(Event::Ended(why)) => self.ended = Some(why),
+                Some(ProbeEvent::Line(Line::Note(text))) => self.notes.push(text),
+                Some(ProbeEvent::Line(_)) => {}
+                Some(ProbeEvent::Ended(why)) => self.ended = Some(why),
                 None => return,
             }
         }
@@ -198,23 +200,23 @@ impl ProgramListener {
         timeout: Duration,
     ) -> Result<bool, MessagesError> {
         match self.program.next(timeout) {
-            Some(Event::Line(Line::Heard)) => Ok(true),
-            Some(Event::Line(Line::Note(text))) => {
+            Some(ProbeEvent::Line(Line::Heard)) => Ok(true),
+            Some(ProbeEvent::Line(Line::Note(text))) => {
                 self.told.notes.push(text);
                 Ok(false)
             }
-            Some(Event::Ended(why)) => {
+            Some(ProbeEvent::Ended(why)) => {
                 let why = why.unwrap_or_else(|| "ended before a message came".to_owned());
                 Err(self.program.failed(why).into())
             }
-            Some(Event::Line(_)) | None => Ok(false),
+            Some(ProbeEvent::Line(_)) | None => Ok(false),
         }
     }
 
     /// Takes what it tells until every message has come, or nothing more will.
     pub(in crate::pubsub) fn run(
         &mut self,
-        recorders: &mut Recorders,
+        recorders: &mut SubscriberRecorders,
         quit: &Stop,
         origin: MonotonicTime,
     ) {
@@ -262,7 +264,7 @@ impl ProgramListener {
 }
 
 impl SubscriberReport {
-    fn take(&mut self, line: Line, recorders: &mut Recorders, origin: MonotonicTime) {
+    fn take(&mut self, line: Line, recorders: &mut SubscriberRecorders, origin: MonotonicTime) {
         match line {
             Line::Message(times) => {
                 let probe = LatencyProbe {

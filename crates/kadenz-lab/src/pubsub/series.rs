@@ -17,7 +17,7 @@ use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 
 /// What one subscriber fills.
 #[derive(Debug)]
-pub(super) struct Recorders {
+pub(super) struct SubscriberRecorders {
     one_way: SeriesRecorder,
     from_send: SeriesRecorder,
     stages: Option<StageRecorders>,
@@ -58,7 +58,7 @@ pub(super) fn create(
     plan: &LatencyPlan,
     subscriber: usize,
     stages: Stages,
-) -> Result<(Recorders, Vec<String>), ExperimentError> {
+) -> Result<(SubscriberRecorders, Vec<String>), ExperimentError> {
     let mut maker = SeriesBuilder {
         measuring,
         run,
@@ -75,7 +75,7 @@ pub(super) fn create(
     let stages = maker.stages(stages)?;
     let received = std::mem::take(&mut maker.made);
     let publishing = (subscriber == 0).then(|| maker.publishing()).transpose()?;
-    let recorders = Recorders {
+    let recorders = SubscriberRecorders {
         one_way,
         from_send,
         stages,
@@ -84,7 +84,7 @@ pub(super) fn create(
     Ok((recorders, received))
 }
 
-impl Recorders {
+impl SubscriberRecorders {
     /// Records a message that counts.
     ///
     /// # Real-time safety

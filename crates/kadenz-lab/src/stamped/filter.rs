@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
-use super::{Lead, Stepped};
+use super::{OffsetBounds, Stepped};
 
 /// Longer than this is no latency but a stamp of another unit, or of a clock that nobody set.
 const ABSURD_NS: i64 = 3_600_000_000_000;
@@ -55,7 +55,7 @@ const MAX_PENDING: usize = 100_000;
 
 #[derive(Debug)]
 pub(super) struct LatencyFilter {
-    lead: Lead,
+    lead: OffsetBounds,
     pending: Vec<Pending>,
     pub(super) counts: StampedCounts,
 }
@@ -63,7 +63,7 @@ pub(super) struct LatencyFilter {
 impl LatencyFilter {
     pub(super) fn new(pair: &ClockPair) -> Self {
         Self {
-            lead: Lead::of(pair),
+            lead: OffsetBounds::of(pair),
             pending: Vec::with_capacity(1000),
             counts: StampedCounts::default(),
         }

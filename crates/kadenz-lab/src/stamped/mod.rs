@@ -79,7 +79,7 @@ pub fn stamped(
             },
         )
     };
-    let recorders = Recorders {
+    let recorders = StampedRecorders {
         latency: series(
             "latency",
             "from the stamp in the message until the program had it",
@@ -111,13 +111,14 @@ pub fn stamped(
     Ok((ongoing.finish(ended_by)?, counts))
 }
 
-struct Recorders {
+/// The series of messages that carry their time.
+struct StampedRecorders {
     latency: SeriesRecorder,
     to_kernel: SeriesRecorder,
     sequence: u64,
 }
 
-impl Recorders {
+impl StampedRecorders {
     fn record(&mut self, origin: MonotonicTime, latency: Latency) {
         let taken_ns = latency.taken.since(origin);
         let sample = |value_ns: i64, actual_ns: i64| Sample {
@@ -139,7 +140,7 @@ impl Recorders {
 
 fn listen(
     mut plan: StampedPlan,
-    mut recorders: Recorders,
+    mut recorders: StampedRecorders,
     context: &LoopContext<'_>,
 ) -> StampedCounts {
     let mut filter = LatencyFilter::new(&ClockPair::read(TRIES));
@@ -267,7 +268,7 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
 /// the wall clock (see [`kadenz_rt::clock::WallBridge`], which is for stamps of the last moments; here
 /// a stamp may be of any age).
 #[derive(Debug, Clone, Copy)]
-struct Lead {
+struct OffsetBounds {
     low: i128,
     high: i128,
 }
@@ -279,7 +280,7 @@ struct Stepped {
     by_ns: i64,
 }
 
-impl Lead {
+impl OffsetBounds {
     fn of(pair: &ClockPair) -> Self {
         let (low, high) = pair.lead_ns();
         Self { low, high }
@@ -327,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_stamp_of_any_age_is_held_against_the_sleep_clock() {
-        let mut lead = Lead::of(&pair(1_000_000, 200, LEAD));
+        let mut lead = OffsetBounds::of(&pair(1_000_000, 200, LEAD));
         lead.observe(&pair(5_000_000, 100, LEAD)).unwrap();
         let stamp = WallTime::from_unix_ns(LEAD + 2_000_000);
         assert_eq!(
@@ -339,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_is_noticed_by_more_than_the_pairs_are_wide() {
-        let mut lead = Lead::of(&pair(1_000_000, 200, LEAD));
+        let mut lead = OffsetBounds::of(&pair(1_000_000, 200, LEAD));
         assert_eq!(lead.observe(&pair(2_000_000, 200, LEAD + 150)), Ok(()));
         let stepped = lead.observe(&pair(3_000_000, 200, LEAD - 5_000));
         assert!(stepped.is_err_and(|it| (-5_200..-4_900).contains(&it.by_ns)));

@@ -99,7 +99,7 @@ pub fn oneshot_probe(
             _ => 0,
         }
     };
-    let prepared = Prepared {
+    let prepared = TimerProbeSetup {
         run,
         program,
         series: names.to_vec(),
@@ -158,7 +158,7 @@ pub fn cyclic_probe(
         }
         _ => 0,
     };
-    let prepared = Prepared {
+    let prepared = TimerProbeSetup {
         run,
         program,
         series: names.to_vec(),
@@ -179,7 +179,7 @@ fn time(ns: i64) -> MonotonicTime {
 
 /// What became of a probe, how many timers it told of, and how many of these never fired.
 #[derive(Default)]
-struct Ended {
+struct ProbeOutcome {
     failed: Option<ProbeFailed>,
     values: u64,
     ignored: u64,
@@ -187,7 +187,7 @@ struct Ended {
 }
 
 /// A probe that is ready, and the run that its values go to.
-struct Prepared {
+struct TimerProbeSetup {
     run: RunWriter,
     program: ProbeProgram,
     series: Vec<String>,
@@ -199,12 +199,12 @@ struct Prepared {
 /// Lets the probe set its timers, and takes what it tells.
 fn measure(
     suite: &SuitePlan,
-    prepared: Prepared,
+    prepared: TimerProbeSetup,
     take: impl FnMut(&Line, MonotonicTime) -> u64 + Send + 'static,
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
-    let Prepared {
+    let TimerProbeSetup {
         run,
         program,
         series,
@@ -241,8 +241,8 @@ fn receive(
     (interval, count): (Duration, u64),
     origin: MonotonicTime,
     stop: &Stop,
-) -> Ended {
-    let mut ended = Ended::default();
+) -> ProbeOutcome {
+    let mut ended = ProbeOutcome::default();
     program.tell(Order::Begin);
     let attended = program.attend(Some(SILENCE + interval), |line| {
         if let Some(Line::Note(text)) = line {
@@ -263,7 +263,7 @@ fn receive(
     ended
 }
 
-fn note(ongoing: &Ongoing, ended: Ended) {
+fn note(ongoing: &Ongoing, ended: ProbeOutcome) {
     if ended.ignored > 0 {
         ongoing.running.add_warning(Warning {
             id: "timers_ignored".to_owned(),

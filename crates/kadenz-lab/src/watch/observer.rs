@@ -34,11 +34,12 @@ const WAITING: &str = "waiting";
 pub struct Prepared {
     plan: WatchPlan,
     run: RunWriter,
-    recorders: Recorders,
+    recorders: WatchRecorders,
 }
 
+/// The series of a watched program.
 #[derive(Debug)]
-struct Recorders {
+struct WatchRecorders {
     delay: SeriesRecorder,
     waiting: SeriesRecorder,
     windows: u64,
@@ -87,7 +88,7 @@ pub fn prepare(plan: WatchPlan) -> Result<Prepared, ExperimentError> {
             raw: plan.session.raw,
         })
     };
-    let recorders = Recorders {
+    let recorders = WatchRecorders {
         delay: series(
             DELAY,
             "a thread's wait for a CPU: mean a time slice over one window, so one long wait may hide",
@@ -153,7 +154,7 @@ fn observe(
     reader: &ThreadReader,
     every: Duration,
     origin: MonotonicTime,
-    mut recorders: Recorders,
+    mut recorders: WatchRecorders,
     stop: &Stop,
 ) {
     let mut meter = WatchMeter::new(&reader.read());
@@ -167,7 +168,7 @@ fn observe(
     }
 }
 
-impl Recorders {
+impl WatchRecorders {
     fn record(&mut self, window: &Window, now_ns: i64) {
         let sample = |value_ns: i64| Sample {
             sequence: self.windows,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::mailbox::{Mailbox, Tally};
+use super::mailbox::{AtomicCounter, Mailbox};
 use super::routes::{Route, RouteId, Routes, Visitor};
 use crate::loss::{LossMeter, SenderTally};
 use crate::provider::{
@@ -30,12 +30,12 @@ const PLACES: usize = 64;
 /// The receiving side of a bus.
 #[derive(Debug)]
 pub(crate) struct LeaderFollowers {
-    state: Lock<State>,
+    state: Lock<LeaderFollowersState>,
     waker: std::sync::Arc<dyn Wake>,
     /// How many want the lead to change the routes, for a leader to look at without the lock.
     changers: AtomicU64,
     /// Messages on channels whose names LCM does not allow.
-    pub(crate) misnamed: Tally,
+    pub(crate) misnamed: AtomicCounter,
 }
 
 /// What belongs to the thread that leads.
@@ -47,8 +47,9 @@ struct Receiving {
     meter: Option<LossMeter>,
 }
 
+/// Who leads, who follows, and who wants to change the routes.
 #[derive(Debug)]
-struct State {
+struct LeaderFollowersState {
     /// `None` while somebody leads.
     receiving: Option<Receiving>,
     followers: Vec<Thread>,
@@ -74,7 +75,7 @@ impl LeaderFollowers {
             meter,
         };
         Self {
-            state: Lock::new(State {
+            state: Lock::new(LeaderFollowersState {
                 receiving: Some(receiving),
                 followers: Vec::with_capacity(PLACES),
                 changers: Vec::new(),
@@ -82,7 +83,7 @@ impl LeaderFollowers {
             }),
             waker,
             changers: AtomicU64::new(0),
-            misnamed: Tally::default(),
+            misnamed: AtomicCounter::default(),
         }
     }
 
@@ -205,7 +206,7 @@ impl LeaderFollowers {
     }
 }
 
-impl State {
+impl LeaderFollowersState {
     fn follow(&mut self) {
         let me = thread::current();
         if self.followers.iter().all(|it| it.id() != me.id()) {

@@ -56,13 +56,14 @@ impl Envelope {
 /// The queue of one subscription.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    state: Lock<State>,
+    state: Lock<MailboxState>,
     when_full: WhenFull,
     pub(crate) tallies: Tallies,
 }
 
+/// The letters of a mailbox as a ring, and the threads that wait for them or for room.
 #[derive(Debug)]
-struct State {
+struct MailboxState {
     letters: Box<[Letter]>,
     first: usize,
     count: usize,
@@ -91,7 +92,7 @@ impl Mailbox {
         };
         let letters = std::iter::repeat_with(letter).take(length.max(1)).collect();
         Self {
-            state: Lock::new(State {
+            state: Lock::new(MailboxState {
                 letters,
                 first: 0,
                 count: 0,
@@ -196,7 +197,7 @@ impl Mailbox {
     }
 }
 
-impl State {
+impl MailboxState {
     fn post(&mut self, envelope: &Envelope, payload: Payload<'_>, when_full: WhenFull) -> Posted {
         let mut posted = Posted::Kept;
         if self.count == self.letters.len() {
@@ -258,14 +259,14 @@ pub struct Counters {
 /// Real-time safe.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
-    pub(crate) arrived: Tally,
-    pub(crate) received: Tally,
-    pub(crate) dropped_oldest: Tally,
-    pub(crate) dropped_newest: Tally,
-    pub(crate) superseded: Tally,
-    pub(crate) too_old: Tally,
-    pub(crate) missed_deadlines: Tally,
-    pub(crate) undecodable: Tally,
+    pub(crate) arrived: AtomicCounter,
+    pub(crate) received: AtomicCounter,
+    pub(crate) dropped_oldest: AtomicCounter,
+    pub(crate) dropped_newest: AtomicCounter,
+    pub(crate) superseded: AtomicCounter,
+    pub(crate) too_old: AtomicCounter,
+    pub(crate) missed_deadlines: AtomicCounter,
+    pub(crate) undecodable: AtomicCounter,
 }
 
 impl Tallies {
@@ -285,9 +286,9 @@ impl Tallies {
 
 /// One counter; counters order nothing among threads.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(AtomicU64);
+pub(crate) struct AtomicCounter(AtomicU64);
 
-impl Tally {
+impl AtomicCounter {
     pub(crate) fn add_one(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }

@@ -38,7 +38,7 @@ pub use mailbox::{Counters, WhenFull};
 pub(crate) use publisher::{PublishedType, PublishedTypes, publish};
 pub use publisher::{Publisher, SendError};
 pub use subscription::{
-    Contract, CounterWatcher, Latest, Place, Subscription, SubscriptionOptions,
+    Contract, CounterWatcher, Latest, MessageView, Subscription, SubscriptionOptions,
 };
 
 use crate::channel::{Channel, ChannelError, Pattern, PatternError};
@@ -59,11 +59,12 @@ const OWN_OUTLETS: usize = 64;
 /// One bus: a handle that may be cloned and used by any thread.
 #[derive(Debug, Clone)]
 pub struct Bus {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
 }
 
+/// What all handles of a bus share.
 #[derive(Debug)]
-struct Shared {
+struct BusState {
     url: String,
     provider: std::sync::Arc<dyn Provider>,
     leader_followers: Lock<Option<Arc<LeaderFollowers>>>,
@@ -130,7 +131,7 @@ impl Bus {
     /// A bus over a provider that is there already.
     #[must_use]
     pub fn over(url: &str, provider: std::sync::Arc<dyn Provider>) -> Self {
-        let shared = Shared {
+        let shared = BusState {
             url: url.to_owned(),
             provider,
             leader_followers: Lock::new(None),

@@ -186,15 +186,15 @@ impl<M: Message + Default> Subscription<M> {
     pub fn recv_in_place<R>(
         &mut self,
         timeout: Duration,
-        mut visit: impl FnMut(&Place<'_>) -> R,
+        mut visit: impl FnMut(&MessageView<'_>) -> R,
     ) -> Result<Option<R>, RecvError> {
         let mut result = None;
         let waited = self.core.next_in_place(timeout, &mut |envelope, payload| {
-            result = Some(visit(&Place::of(envelope, payload)));
+            result = Some(visit(&MessageView::of(envelope, payload)));
         })?;
         let Letter { envelope, payload } = &self.core.letter;
         match waited {
-            Waited::Letter => result = Some(visit(&Place::of(envelope, payload))),
+            Waited::Letter => result = Some(visit(&MessageView::of(envelope, payload))),
             Waited::Visited => {}
             Waited::Nothing | Waited::GoOn => return Ok(None),
         }
@@ -260,7 +260,7 @@ impl CounterWatcher {
 
 /// A message where it lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct MessageView<'a> {
     /// The channel it was published to.
     pub channel: &'a str,
     /// The whole encoded message.
@@ -273,7 +273,7 @@ pub struct Place<'a> {
     pub stamps: Stamps,
 }
 
-impl<'a> Place<'a> {
+impl<'a> MessageView<'a> {
     fn of(envelope: &'a Envelope, payload: &'a [u8]) -> Self {
         Self {
             channel: envelope.channel.as_str(),

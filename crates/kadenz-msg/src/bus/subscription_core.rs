@@ -30,7 +30,7 @@ pub(crate) struct SubscriptionCore {
 }
 
 /// Reads a message, and is told when it was taken out of the queue.
-pub(crate) type Read<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
+pub(crate) type ReadCallback<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
 
 /// How many batches for others one look passes on.
 const MAX_BATCHES: u32 = 1000;
@@ -110,7 +110,7 @@ impl SubscriptionCore {
     pub(crate) fn read(
         &mut self,
         timeout: Duration,
-        read: &mut Read<'_>,
+        read: &mut ReadCallback<'_>,
     ) -> Result<bool, RecvError> {
         let in_place: &mut Visit<'_> =
             &mut |envelope, payload| read(envelope, payload, envelope.stamps.taken);

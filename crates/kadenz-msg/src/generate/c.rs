@@ -1,6 +1,6 @@
 //! C: a header a type, and a header for those that hold each other.
 
-use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
+use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -31,13 +31,14 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
 const HEAD: &str =
     "/* Written by `kadenz msg gen --lang c`: change the .lcm files, and write it again. */\n";
 
-fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
+fn header(plan: &Plan<'_>, records: &[&StructPlan<'_>], includes: &str) -> String {
     let Some(first) = records.first() else {
         // It is described beside the first of those that hold each other.
         return format!("{HEAD}{includes}");
     };
-    let each =
-        |of: &dyn Fn(&Record<'_>) -> String| records.iter().map(|it| of(it)).collect::<String>();
+    let each = |of: &dyn Fn(&StructPlan<'_>) -> String| {
+        records.iter().map(|it| of(it)).collect::<String>()
+    };
     let prototypes = match records.len() {
         1 => String::new(),
         _ => each(&|it| fill(PROTOTYPES, &[("name", &it.path("_"))])),
@@ -56,7 +57,7 @@ fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
     )
 }
 
-fn constants(record: &Record<'_>) -> String {
+fn constants(record: &StructPlan<'_>) -> String {
     let name = record.path("_").to_uppercase();
     let line = |it: &super::plan::Fixed<'_>| {
         let number = it.number();
@@ -83,7 +84,7 @@ fn constants(record: &Record<'_>) -> String {
     }
 }
 
-fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let mut members = String::new();
     for it in &record.fields {
         let of = one(plan, it.of);
@@ -131,7 +132,7 @@ fn primitive(of: PrimitiveType) -> &'static str {
     }
 }
 
-fn functions(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn functions(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let fields = record.fields.iter();
     let put: String = fields.clone().map(|it| put(plan, it)).collect();
     let mut get: String = fields.clone().map(|it| get(plan, it)).collect();
@@ -213,13 +214,13 @@ static inline ptrdiff_t @name@_decode(const void *buffer, size_t size, @name@ *m
 /// How many elements an array has.
 fn count(field: &Field<'_>) -> String {
     let fixed = field.sizes.iter().filter_map(|it| match it {
-        Size::Fixed(size) => Some(*size),
-        Size::Stated(_) => None,
+        ArrayLength::Fixed(size) => Some(*size),
+        ArrayLength::Stated(_) => None,
     });
     let fixed = fixed.fold(1_usize, usize::saturating_mul);
     let stated = field.sizes.iter().filter_map(|it| match it {
-        Size::Fixed(_) => None,
-        Size::Stated(by) => Some(by),
+        ArrayLength::Fixed(_) => None,
+        ArrayLength::Stated(by) => Some(by),
     });
     stated.fold(fixed.to_string(), |count, by| {
         format!("kadenz_times({count}, m->{by})")

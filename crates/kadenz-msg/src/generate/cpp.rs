@@ -1,6 +1,6 @@
 //! C++: a header a type, and a header for those that hold each other.
 
-use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
+use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -30,12 +30,12 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
 
 const HEAD: &str = "// Written by `kadenz msg gen --lang cpp`: change the .lcm files, and write it again.\n#pragma once\n\n";
 
-fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
+fn header(plan: &Plan<'_>, records: &[&StructPlan<'_>], includes: &str) -> String {
     if records.is_empty() {
         // It is described beside the first of those that hold each other.
         return format!("{HEAD}{includes}");
     }
-    let each = |of: &dyn Fn(&Record<'_>) -> String| {
+    let each = |of: &dyn Fn(&StructPlan<'_>) -> String| {
         let texts = records.iter().map(|it| within(it, &of(it)));
         texts.collect::<String>()
     };
@@ -51,14 +51,14 @@ fn header(plan: &Plan<'_>, records: &[&Record<'_>], includes: &str) -> String {
 }
 
 /// A text in the namespace of a type.
-fn within(record: &Record<'_>, text: &str) -> String {
+fn within(record: &StructPlan<'_>, text: &str) -> String {
     match record.package.join("::").as_str() {
         "" => format!("\n{text}"),
         package => format!("\nnamespace {package} {{\n{text}}}  // namespace {package}\n"),
     }
 }
 
-fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let mut members = String::new();
     for it in &record.constants {
         let (of, name, number) = (primitive(it.of), &it.name, it.number());
@@ -71,7 +71,10 @@ fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
         members += &format!("    static constexpr {of} {name} = {value};\n");
     }
     for it in &record.fields {
-        let fixed = it.sizes.iter().all(|it| matches!(it, Size::Fixed(_)));
+        let fixed = it
+            .sizes
+            .iter()
+            .all(|it| matches!(it, ArrayLength::Fixed(_)));
         let of = whole(plan, it);
         let start = match it.start {
             0 => "{}".to_owned(),
@@ -129,11 +132,11 @@ const STRUCT: &str = r#"@doc@struct @short@ {
 };
 "#;
 
-fn functions(record: &Record<'_>) -> String {
+fn functions(record: &StructPlan<'_>) -> String {
     let visit = |it: &Field<'_>| {
         let stated = it.sizes.iter().filter_map(|it| match it {
-            Size::Fixed(_) => None,
-            Size::Stated(by) => Some(format!(", m.{by}")),
+            ArrayLength::Fixed(_) => None,
+            ArrayLength::Stated(by) => Some(format!(", m.{by}")),
         });
         let stated: String = stated.collect();
         format!("    codec(\"{}\", m.{}{stated});\n", it.key, it.name)
@@ -199,8 +202,8 @@ inline bool operator!=(const @name@ &one, const @name@ &other) { return !(one ==
 /// How many bytes a member takes at least.
 fn least(field: &Field<'_>) -> usize {
     let sizes = field.sizes.iter().map(|it| match it {
-        Size::Fixed(size) => *size,
-        Size::Stated(_) => 0,
+        ArrayLength::Fixed(size) => *size,
+        ArrayLength::Stated(_) => 0,
     });
     sizes.fold(field.least, usize::saturating_mul)
 }
@@ -236,7 +239,7 @@ fn whole(plan: &Plan<'_>, field: &Field<'_>) -> String {
         Of::Record(index) => format!("::{}", plan.records[index].path("::")),
     };
     field.sizes.iter().rev().fold(one, |inner, it| match it {
-        Size::Fixed(size) => format!("std::array<{inner}, {size}>"),
-        Size::Stated(_) => format!("std::vector<{inner}>"),
+        ArrayLength::Fixed(size) => format!("std::array<{inner}, {size}>"),
+        ArrayLength::Stated(_) => format!("std::vector<{inner}>"),
     })
 }

@@ -1,6 +1,6 @@
 //! Java: a package a folder, a class a type.
 
-use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill};
+use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -24,7 +24,7 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
         "kadenz/generated/Codec.java",
         include_str!("support/Codec.java"),
     );
-    let class = |it: &Record<'_>| {
+    let class = |it: &StructPlan<'_>| {
         let path = format!("{}.java", it.path("/"));
         file(path, structure(plan, it))
     };
@@ -32,7 +32,7 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
     [support].into_iter().chain(classes).collect()
 }
 
-fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let fields = record.fields.iter();
     let mut members = String::new();
     for it in &record.constants {
@@ -181,7 +181,7 @@ fn primitive(of: PrimitiveType) -> (&'static str, &'static str) {
 }
 
 /// The type of one element. In its own package a class has its short name, which no member hides.
-fn one(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
+fn one(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     match field.of {
         Of::Number(of) => primitive(of).0.to_owned(),
         Of::Text => primitive(PrimitiveType::String).0.to_owned(),
@@ -201,7 +201,7 @@ fn array(of: &str, sizes: &[String]) -> String {
     format!("new {of}{sizes}")
 }
 
-fn start(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> Option<String> {
+fn start(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> Option<String> {
     let of = one(plan, within, field);
     if !field.sizes.is_empty() {
         return Some(array(&of, &field.sizes(|_| "0".to_owned())));
@@ -214,14 +214,17 @@ fn start(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> Option<Stri
 }
 
 /// Arrays of fixed lengths hold LCM's defaults, too.
-fn filled(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
+fn filled(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     let value = match field.of {
         Of::Number(_) if field.start == 0 => return String::new(),
         Of::Number(_) => field.start.to_string(),
         Of::Text => "\"\"".to_owned(),
         Of::Record(_) => format!("new {}()", one(plan, within, field)),
     };
-    let fixed = field.sizes.iter().all(|it| matches!(it, Size::Fixed(_)));
+    let fixed = field
+        .sizes
+        .iter()
+        .all(|it| matches!(it, ArrayLength::Fixed(_)));
     if field.sizes.is_empty() || !fixed {
         return String::new();
     }
@@ -266,7 +269,7 @@ fn nested(
     text
 }
 
-fn put(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
+fn put(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     let key = field.key;
     if field.sizes.is_empty() {
         let name = &field.name;
@@ -289,7 +292,7 @@ fn put(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
     })
 }
 
-fn get(plan: &Plan<'_>, within: &Record<'_>, field: &Field<'_>) -> String {
+fn get(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     let (key, name, least) = (field.key, &field.name, field.least);
     let of = one(plan, within, field);
     let value = match field.of {

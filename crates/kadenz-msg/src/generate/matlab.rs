@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
+use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::{ConstantValue, PrimitiveType};
 
@@ -48,7 +48,7 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
 }
 
 /// A class, for Octave takes no field of what a package's function returns.
-fn constants(record: &Record<'_>) -> String {
+fn constants(record: &StructPlan<'_>) -> String {
     let line = |it: &super::plan::Fixed<'_>| {
         let said = marked("    %", &it.comment());
         format!("{said}    {} = {}\n", it.name, constant(it))
@@ -72,7 +72,7 @@ fn constant(it: &super::plan::Fixed<'_>) -> String {
     }
 }
 
-fn start(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn start(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let line = |it: &Field<'_>| {
         let said = marked("%", &it.comment());
         format!("{said}m.{} = {};\n", it.name, value(plan, it))
@@ -126,8 +126,8 @@ fn primitive(of: PrimitiveType) -> &'static str {
 }
 
 /// How long an array is, when it is written: what states a length follows the array.
-fn length(record: &Record<'_>, name: &str) -> Option<String> {
-    let stated = Size::Stated(name.to_owned());
+fn length(record: &StructPlan<'_>, name: &str) -> Option<String> {
+    let stated = ArrayLength::Stated(name.to_owned());
     let mut fields = record.fields.iter();
     fields.find_map(|it| {
         let at = it.sizes.iter().position(|it| *it == stated)?;
@@ -138,7 +138,7 @@ fn length(record: &Record<'_>, name: &str) -> Option<String> {
     })
 }
 
-fn encode(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn encode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let mut parts = String::new();
     let mut checks = String::new();
     for (at, field) in record.fields.iter().enumerate().rev() {
@@ -209,12 +209,12 @@ end
 ";
 
 /// The fingerprint from its last byte to its first.
-fn fingerprint(record: &Record<'_>) -> String {
+fn fingerprint(record: &StructPlan<'_>) -> String {
     let bytes = record.fingerprint.to_le_bytes().map(|it| it.to_string());
     format!("uint8([{}])", bytes.join(" "))
 }
 
-fn decode(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn decode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
     let mut lines = match record.recursive {
         true => format!("kadenz_codec.depth(depth, '{}');\n", record.full),
@@ -286,7 +286,7 @@ fn scalars(run: &[Field<'_>]) -> String {
     format!("{text}at = at - {bytes};\n")
 }
 
-fn member(plan: &Plan<'_>, record: &Record<'_>, field: &Field<'_>) -> String {
+fn member(plan: &Plan<'_>, record: &StructPlan<'_>, field: &Field<'_>) -> String {
     let (name, key, least) = (&field.name, field.key, field.least);
     let sizes = field.sizes(|it| format!("double(m.{it})")).join(", ");
     // Within those that hold each other it is counted how deep they do.

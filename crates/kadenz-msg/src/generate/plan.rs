@@ -51,7 +51,7 @@ pub(super) enum Of {
 
 /// How long an array is in one direction.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Size {
+pub(super) enum ArrayLength {
     Fixed(usize),
     /// The name of the member that says it.
     Stated(String),
@@ -65,7 +65,7 @@ pub(super) struct Field<'a> {
     pub(super) of: Of,
     /// The record of its type, also of an enum.
     pub(super) named: Option<usize>,
-    pub(super) sizes: Vec<Size>,
+    pub(super) sizes: Vec<ArrayLength>,
     /// As it is written in the `.lcm` file.
     pub(super) written: String,
     pub(super) doc: &'a str,
@@ -78,14 +78,14 @@ pub(super) struct Field<'a> {
 impl Field<'_> {
     pub(super) fn is_variable(&self) -> bool {
         let mut sizes = self.sizes.iter();
-        sizes.any(|it| matches!(it, Size::Stated(_)))
+        sizes.any(|it| matches!(it, ArrayLength::Stated(_)))
     }
 
     /// The sizes as expressions; what states one is written by `stated`.
     pub(super) fn sizes(&self, stated: impl Fn(&str) -> String) -> Vec<String> {
-        let size = |it: &Size| match it {
-            Size::Fixed(size) => size.to_string(),
-            Size::Stated(by) => stated(by),
+        let size = |it: &ArrayLength| match it {
+            ArrayLength::Fixed(size) => size.to_string(),
+            ArrayLength::Stated(by) => stated(by),
         };
         self.sizes.iter().map(size).collect()
     }
@@ -118,7 +118,7 @@ impl Fixed<'_> {
 }
 
 /// A struct, or an enum as a struct with the member `value`.
-pub(super) struct Record<'a> {
+pub(super) struct StructPlan<'a> {
     /// As in the `.lcm` file.
     pub(super) full: String,
     pub(super) package: Vec<String>,
@@ -133,7 +133,7 @@ pub(super) struct Record<'a> {
     pub(super) group: usize,
 }
 
-impl Record<'_> {
+impl StructPlan<'_> {
     /// Its name with its package.
     pub(super) fn path(&self, separator: &str) -> String {
         let parts = self.package.iter().chain([&self.short]);
@@ -155,7 +155,7 @@ impl Record<'_> {
 
 /// All types, each behind those that it holds by value.
 pub(super) struct Plan<'a> {
-    pub(super) records: Vec<Record<'a>>,
+    pub(super) records: Vec<StructPlan<'a>>,
     pub(super) renamed: Vec<Renamed>,
 }
 
@@ -185,13 +185,13 @@ impl<'a> Plan<'a> {
         &self,
         separator: &str,
         ending: &str,
-        text: impl Fn(&[&Record<'a>], &str) -> String,
+        text: impl Fn(&[&StructPlan<'a>], &str) -> String,
     ) -> Vec<GeneratedFile> {
-        let path = |it: &Record<'_>| format!("{}{ending}", it.path(separator));
-        let include = |it: &Record<'_>| format!("#include \"{}\"\n", path(it));
-        let header = |(at, it): (usize, &Record<'a>)| {
+        let path = |it: &StructPlan<'_>| format!("{}{ending}", it.path(separator));
+        let include = |it: &StructPlan<'_>| format!("#include \"{}\"\n", path(it));
+        let header = |(at, it): (usize, &StructPlan<'a>)| {
             let peers = self.records.iter().filter(|it| it.group == at);
-            let peers: Vec<&Record<'a>> = peers.collect();
+            let peers: Vec<&StructPlan<'a>> = peers.collect();
             let parts: BTreeSet<usize> = peers.iter().flat_map(|it| it.parts()).collect();
             let parts = parts.iter().map(|it| &self.records[*it]);
             let mut included = parts.filter(|it| it.group != at).map(include).collect();
@@ -238,7 +238,7 @@ struct Planning<'a> {
 }
 
 impl<'a> Planning<'a> {
-    fn record(&mut self, definition: &'a Definition) -> Result<Record<'a>, GenerateError> {
+    fn record(&mut self, definition: &'a Definition) -> Result<StructPlan<'a>, GenerateError> {
         let name = definition.name();
         let full = name.to_string();
         let package = match name.package.as_str() {
@@ -248,7 +248,7 @@ impl<'a> Planning<'a> {
         let parts = package.split('.').filter(|it| !it.is_empty());
         let package = parts.map(|it| self.called(&full, it, "")).collect();
         let short = self.called(&full, &name.short, self.words.members);
-        let mut record = Record {
+        let mut record = StructPlan {
             package,
             short,
             doc: "",
@@ -302,7 +302,7 @@ impl<'a> Planning<'a> {
         indices.min().copied().unwrap_or(0)
     }
 
-    fn members(&mut self, record: &mut Record<'a>, it: &'a Struct) {
+    fn members(&mut self, record: &mut StructPlan<'a>, it: &'a Struct) {
         record.doc = &it.doc;
         record.constants = it
             .constants
@@ -341,8 +341,8 @@ impl<'a> Planning<'a> {
             },
         };
         let sizes = it.dimensions.iter().map(|it| match it {
-            Dimension::Fixed { size, .. } => Size::Fixed(*size),
-            Dimension::Variable { member } => Size::Stated(self.words.word(member, members)),
+            Dimension::Fixed { size, .. } => ArrayLength::Fixed(*size),
+            Dimension::Variable { member } => ArrayLength::Stated(self.words.word(member, members)),
         });
         let sizes = sizes.collect();
         Field {
@@ -371,7 +371,7 @@ impl<'a> Planning<'a> {
         }
     }
 
-    fn values(&mut self, record: &mut Record<'a>, it: &'a Enum) {
+    fn values(&mut self, record: &mut StructPlan<'a>, it: &'a Enum) {
         record.doc = &it.doc;
         for value in &it.values {
             record.constants.push(Fixed {
@@ -397,7 +397,7 @@ impl<'a> Planning<'a> {
 }
 
 /// That no two types or packages have the same name.
-fn apart(records: &[Record<'_>], words: &NamingRules) -> Result<(), GenerateError> {
+fn apart(records: &[StructPlan<'_>], words: &NamingRules) -> Result<(), GenerateError> {
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for record in records {
         for end in 1..=record.package.len() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::plan::{Field, NamingRules, Of, Plan, Record, Size, fill, marked};
+use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -22,7 +22,7 @@ pub(super) const WORDS: NamingRules = NamingRules {
 };
 
 pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
-    let mut modules: BTreeMap<Vec<String>, Vec<&Record<'_>>> = BTreeMap::new();
+    let mut modules: BTreeMap<Vec<String>, Vec<&StructPlan<'_>>> = BTreeMap::new();
     for record in &plan.records {
         for end in 1..=record.package.len() {
             modules.entry(record.package[..end].to_vec()).or_default();
@@ -46,7 +46,7 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
 }
 
 /// The module of a class: its package, or without one its own name.
-fn module(record: &Record<'_>) -> Vec<String> {
+fn module(record: &StructPlan<'_>) -> Vec<String> {
     match record.package.as_slice() {
         [] => vec![record.short.clone()],
         package => package.to_vec(),
@@ -54,11 +54,11 @@ fn module(record: &Record<'_>) -> Vec<String> {
 }
 
 /// A class as another module names it; modules have names here that no member has.
-fn class(record: &Record<'_>) -> String {
+fn class(record: &StructPlan<'_>) -> String {
     format!("_{}.{}", module(record).join("_"), record.short)
 }
 
-fn text(plan: &Plan<'_>, records: &[&Record<'_>]) -> String {
+fn text(plan: &Plan<'_>, records: &[&StructPlan<'_>]) -> String {
     let head =
         "# Written by `kadenz msg gen --lang python`: change the .lcm files, and write it again.\n";
     if records.is_empty() {
@@ -76,7 +76,7 @@ fn text(plan: &Plan<'_>, records: &[&Record<'_>]) -> String {
     )
 }
 
-fn structure(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn structure(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let mut members = String::new();
     let doc = record.comment().join("\n    ").replace('"', "'");
     let quoted = record.fields.iter().map(|it| format!("{:?}, ", it.name));
@@ -201,16 +201,16 @@ fn start(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let innermost = field.sizes.len().saturating_sub(1);
     let sizes = field.sizes.iter().enumerate().rev();
     sizes.fold(one, |inner, (at, size)| match size {
-        Size::Stated(_) if bytes && at == innermost => "b\"\"".to_owned(),
-        Size::Fixed(size) if bytes && at == innermost => format!("b\"\\0\" * {size}"),
-        Size::Stated(_) => "[]".to_owned(),
-        Size::Fixed(size) => format!("_c.fill({size}, lambda: {inner})"),
+        ArrayLength::Stated(_) if bytes && at == innermost => "b\"\"".to_owned(),
+        ArrayLength::Fixed(size) if bytes && at == innermost => format!("b\"\\0\" * {size}"),
+        ArrayLength::Stated(_) => "[]".to_owned(),
+        ArrayLength::Fixed(size) => format!("_c.fill({size}, lambda: {inner})"),
     })
 }
 
 /// How long an array is, when it is written: what states a length follows the array.
-fn length(record: &Record<'_>, name: &str) -> String {
-    let states = |it: &&Field<'_>| it.sizes.first() == Some(&Size::Stated(name.to_owned()));
+fn length(record: &StructPlan<'_>, name: &str) -> String {
+    let states = |it: &&Field<'_>| it.sizes.first() == Some(&ArrayLength::Stated(name.to_owned()));
     match record.fields.iter().find(states) {
         Some(array) => format!("len(self.{})", array.name),
         None => format!("self.{name}"),
@@ -218,7 +218,7 @@ fn length(record: &Record<'_>, name: &str) -> String {
 }
 
 /// Members that are one number each and follow each other are read and written at once.
-fn runs<'r, 'a>(record: &'r Record<'a>) -> Vec<&'r [Field<'a>]> {
+fn runs<'r, 'a>(record: &'r StructPlan<'a>) -> Vec<&'r [Field<'a>]> {
     let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
     let runs = record
         .fields
@@ -234,7 +234,7 @@ fn letters(run: &[Field<'_>]) -> String {
     run.iter().map(letter).collect()
 }
 
-fn put(record: &Record<'_>) -> String {
+fn put(record: &StructPlan<'_>) -> String {
     let mut text = String::new();
     for run in runs(record) {
         let [field, ..] = run else { continue };
@@ -264,7 +264,7 @@ fn put(record: &Record<'_>) -> String {
     text
 }
 
-fn get(plan: &Plan<'_>, record: &Record<'_>) -> String {
+fn get(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     let mut text = String::new();
     if record.recursive {
         text += &format!("        reader.enter(\"{}\")\n", record.full);

@@ -37,7 +37,7 @@ pub(crate) fn open<S: Source>(
 
 /// Where a chunk lies, and the times of its first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChunkExtent {
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) first: i64,
@@ -101,7 +101,7 @@ impl Loaded {
 /// A format with chunks.
 pub(crate) trait Chunked: Send {
     /// Brings a chunk into memory. `false` where it is damaged; what was found before stays.
-    fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError>;
+    fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError>;
 
     /// A channel by the number that its messages carry.
     fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>>;
@@ -113,7 +113,7 @@ pub(crate) trait Chunked: Send {
 /// before order is kept.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    places: Vec<Place>,
+    places: Vec<ChunkExtent>,
     next_place: usize,
     open: Vec<Loaded>,
     spare: Vec<Loaded>,
@@ -141,7 +141,7 @@ pub(crate) fn shrink<T>(buffer: &mut Vec<T>) {
 }
 
 /// Whether chunks share bytes of the file: then one would be read again and again.
-pub(crate) fn overlap(places: &[Place]) -> bool {
+pub(crate) fn overlap(places: &[ChunkExtent]) -> bool {
     let mut spans: Vec<(u64, u64)> = places.iter().map(|it| (it.offset, it.length)).collect();
     spans.sort_unstable();
     spans.windows(2).any(|pair| {
@@ -152,7 +152,7 @@ pub(crate) fn overlap(places: &[Place]) -> bool {
 
 impl Shelf {
     /// Over chunks, in any order, of a log of that length. Those already passed over are damage.
-    pub(crate) fn new(mut places: Vec<Place>, damage: Damage, length: u64) -> Self {
+    pub(crate) fn new(mut places: Vec<ChunkExtent>, damage: Damage, length: u64) -> Self {
         places.sort_by_key(|place| (place.first, place.offset));
         Self {
             places,
@@ -168,7 +168,7 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn places(&self) -> &[Place] {
+    pub(crate) fn places(&self) -> &[ChunkExtent] {
         &self.places
     }
 

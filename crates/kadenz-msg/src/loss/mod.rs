@@ -101,7 +101,7 @@ pub struct SenderTally {
 /// takes a time that grows with their number.
 #[derive(Debug)]
 pub struct LossMeter {
-    senders: Vec<Entry>,
+    senders: Vec<SenderState>,
     most: usize,
     clock: u64,
     /// Of senders that were given up.
@@ -109,8 +109,9 @@ pub struct LossMeter {
     forgotten: u64,
 }
 
+/// What is kept of one counter of a sender.
 #[derive(Debug)]
-struct Entry {
+struct SenderState {
     counted: SenderTally,
     /// Whether the counter counts one channel.
     is_of_channel: bool,
@@ -177,7 +178,7 @@ impl LossMeter {
             received: 1,
             ..Tally::default()
         };
-        self.senders.push(Entry {
+        self.senders.push(SenderState {
             counted: SenderTally {
                 sender,
                 channel: Channel::new(channel).ok(),

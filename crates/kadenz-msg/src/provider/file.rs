@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 use inlet::FileInlet;
 use kadenz_rt::clock::WallTime;
-use outlet::{FileOutlet, Shared};
+use outlet::{FileOutlet, OutletLog};
 
 use super::parameters::Address;
 use super::stream::Buffered;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
 use crate::log::play::{PlayOptions, Player};
@@ -41,7 +41,7 @@ pub struct FileProvider {
 
 enum Role {
     Reads(PlayOptions),
-    Writes(Arc<Shared>),
+    Writes(Arc<OutletLog>),
 }
 
 impl fmt::Debug for Role {
@@ -91,8 +91,8 @@ impl FileProvider {
                 looped,
                 ..PlayOptions::default()
             }),
-            Mode::Write => Role::Writes(Shared::over(create(&path), address)?),
-            Mode::Append => Role::Writes(Shared::over(append(&path), address)?),
+            Mode::Write => Role::Writes(OutletLog::over(create(&path), address)?),
+            Mode::Append => Role::Writes(OutletLog::over(append(&path), address)?),
         };
         let address = address.clone();
         Ok(Self {
@@ -118,7 +118,7 @@ fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
 impl Provider for FileProvider {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::None,
             back_pressure: BackPressure::None,
             history: History::Everything,

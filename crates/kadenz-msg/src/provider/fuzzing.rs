@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::ros1::services::talk::{ClientInput, ClientSession, Offer};
 use super::stream::peer_receiver;
-use super::stream::peer_set::Peer;
-use super::stream::{Broken, Read};
+use super::stream::peer_set::PeerSetProtocol;
+use super::stream::{ProtocolError, ReadOutcome};
 use super::{amqp, ros1, zmq};
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
@@ -20,18 +20,18 @@ const MAX: usize = 10_000;
 /// Both sides of `zmq://`.
 pub fn zmq(bytes: &[u8]) {
     let mut words = Vec::new();
-    let publisher = zmq::subscribing::Publisher::greet(&mut words, SenderId(1), MAX);
+    let publisher = zmq::subscribing::ZmtpPublisher::greet(&mut words, SenderId(1), MAX);
     read_all(publisher, bytes);
-    hear_all(zmq::publishing::Subscriber::greet(&mut words), bytes);
+    hear_all(zmq::publishing::ZmtpSubscriber::greet(&mut words), bytes);
 }
 
 /// Both sides of a topic of `ros1://`, and a service's clients.
 pub fn ros1(bytes: &[u8]) {
     let mut words = Vec::new();
     let sender = SenderId(1);
-    let publisher = ros1::tcpros::Publisher::greet(&mut words, "/us", "A", sender, MAX);
+    let publisher = ros1::tcpros::TcprosPublisher::greet(&mut words, "/us", "A", sender, MAX);
     read_all(publisher, bytes);
-    let kind = ros1::tcpros::Kind {
+    let kind = ros1::tcpros::TopicType {
         name: "std_msgs/String".to_owned(),
         md5: "*".to_owned(),
         definition: String::new(),
@@ -40,7 +40,7 @@ pub fn ros1(bytes: &[u8]) {
     topics.add("A");
     let topics = Arc::new(Lock::new(topics));
     hear_all(
-        ros1::tcpros::Subscriber::new(Arc::new(kind), "/us".into(), topics),
+        ros1::tcpros::TcprosSubscriber::new(Arc::new(kind), "/us".into(), topics),
         bytes,
     );
     ros1_service(bytes);
@@ -57,7 +57,7 @@ fn ros1_service(mut bytes: &[u8]) {
     let mut reply = Vec::new();
     loop {
         let used = match talk.hear(bytes, &mut reply) {
-            Err(Broken) | Ok(ClientInput::Short | ClientInput::Last) => return,
+            Err(ProtocolError) | Ok(ClientInput::Short | ClientInput::Last) => return,
             Ok(ClientInput::Header(used)) => used,
             Ok(ClientInput::Request(used, request)) => {
                 assert!(request.len() <= MAX && request.len() + 4 == used);
@@ -72,7 +72,7 @@ fn ros1_service(mut bytes: &[u8]) {
 
 /// What a ROS master and its nodes ask and answer.
 pub fn xml_rpc(bytes: &[u8]) {
-    let mut incoming = ros1::http::Incoming::new(MAX);
+    let mut incoming = ros1::http::HttpMessageReader::new(MAX);
     for part in bytes.chunks(7) {
         match incoming.push(part) {
             Ok(false) => {}
@@ -104,10 +104,10 @@ pub fn amqp(bytes: &[u8]) {
     };
     let (account, status) = (Arc::new(account), Arc::new(Lock::new(Default::default())));
     let mut words = Vec::new();
-    let broker = amqp::subscribing::Broker::greet(&mut words, &account, &status, 10, MAX);
+    let broker = amqp::subscribing::ConsumerSession::greet(&mut words, &account, &status, 10, MAX);
     read_all(broker, bytes);
     hear_all(
-        amqp::session::Broker::greet(&mut words, &account, &status),
+        amqp::session::PublisherSession::greet(&mut words, &account, &status),
         bytes,
     );
 }
@@ -120,9 +120,9 @@ fn read_all<T: peer_receiver::PeerProtocol>(mut talk: T, mut bytes: &[u8]) {
     let mut words = Vec::new();
     loop {
         let used = match talk.read(bytes, &wanted, &mut words) {
-            Err(Broken) | Ok(Read::Short) => return,
-            Ok(Read::Other(used) | Read::Malformed(used)) => used,
-            Ok(Read::Message(used, heard)) => {
+            Err(ProtocolError) | Ok(ReadOutcome::Short) => return,
+            Ok(ReadOutcome::Other(used) | ReadOutcome::Malformed(used)) => used,
+            Ok(ReadOutcome::Message(used, heard)) => {
                 assert!((1..=MAX_CHANNEL).contains(&heard.channel.len()));
                 assert!(heard.payload.len() <= MAX + 16);
                 used
@@ -136,11 +136,11 @@ fn read_all<T: peer_receiver::PeerProtocol>(mut talk: T, mut bytes: &[u8]) {
     }
 }
 
-fn hear_all<P: Peer>(mut peer: P, mut bytes: &[u8]) {
+fn hear_all<P: PeerSetProtocol>(mut peer: P, mut bytes: &[u8]) {
     let mut reply = Vec::new();
     while !bytes.is_empty() {
         match peer.hear(bytes, &mut reply) {
-            Err(Broken) | Ok(0) => return,
+            Err(ProtocolError) | Ok(0) => return,
             Ok(used) => bytes = &bytes[used..],
         }
         assert!(reply.len() <= 1 << 18);

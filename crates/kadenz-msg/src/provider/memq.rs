@@ -12,8 +12,8 @@ use kadenz_rt::clock;
 
 use super::stream::{Buffered, Publish};
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order, Outlet,
-    Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More,
+    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
 };
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::{Channel, Pattern};
@@ -25,16 +25,17 @@ const PLACES: usize = 1024;
 /// A bus within this process.
 #[derive(Debug, Default)]
 pub struct Memq {
-    exchange: Arc<Exchange>,
+    exchange: Arc<MemqExchange>,
     senders: AtomicU64,
 }
 
+/// All inlets of a bus, to each of which an outlet copies its messages.
 #[derive(Debug)]
-struct Exchange {
+struct MemqExchange {
     baskets: Lock<Vec<Arc<Basket>>>,
 }
 
-impl Default for Exchange {
+impl Default for MemqExchange {
     fn default() -> Self {
         let baskets = Lock::new(Vec::new());
         Self { baskets }
@@ -44,12 +45,13 @@ impl Default for Exchange {
 /// What waits at one inlet.
 #[derive(Debug)]
 struct Basket {
-    state: Lock<State>,
+    state: Lock<MemqInletState>,
     overrun: AtomicU64,
 }
 
+/// What an inlet wants, the ring of its messages, and the thread that waits for one.
 #[derive(Debug)]
-struct State {
+struct MemqInletState {
     wanted: Vec<Pattern>,
     parcels: Vec<Parcel>,
     first: usize,
@@ -84,7 +86,7 @@ impl Parcel {
 impl Provider for Memq {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::None,
             history: History::None,
@@ -107,7 +109,7 @@ impl Provider for Memq {
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let basket = Arc::new(Basket {
-            state: Lock::new(State {
+            state: Lock::new(MemqInletState {
                 wanted: Vec::new(),
                 parcels: std::iter::repeat_with(Parcel::default)
                     .take(PLACES)
@@ -132,7 +134,7 @@ impl Provider for Memq {
 
 #[derive(Debug)]
 struct MemqOutlet {
-    exchange: Arc<Exchange>,
+    exchange: Arc<MemqExchange>,
     sender: SenderId,
     published: u32,
 }
@@ -217,7 +219,7 @@ impl Wake for Basket {
 
 #[derive(Debug)]
 struct MemqInlet {
-    exchange: Arc<Exchange>,
+    exchange: Arc<MemqExchange>,
     basket: Arc<Basket>,
     parcel: Parcel,
 }

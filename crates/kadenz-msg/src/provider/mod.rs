@@ -183,7 +183,7 @@ pub struct InletCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guarantees {
     /// In which order one sender's messages arrive.
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// What may be lost.
     pub loss: Loss,
     /// What publishing does when a subscriber is slow.
@@ -202,7 +202,7 @@ pub struct Guarantees {
 
 /// In which order one sender's messages arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum DeliveryOrder {
     /// As they were published.
     Kept,
     /// As they were published to each channel, where every channel has a connection of its own.

@@ -11,7 +11,7 @@ pub(super) const MAX_DEPTH: usize = 100;
 
 /// How many bytes a value of a type takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct EncodedSize {
     /// At least.
     pub(super) least: usize,
     /// Whether it never takes more.
@@ -21,7 +21,7 @@ pub(super) struct Size {
 /// How many bytes a value of each type takes, or why there is no such value.
 pub(super) fn sizes(
     definitions: &BTreeMap<TypeName, Definition>,
-) -> Result<BTreeMap<TypeName, Size>, (TypeName, Problem)> {
+) -> Result<BTreeMap<TypeName, EncodedSize>, (TypeName, Problem)> {
     let mut walk = Walk {
         definitions,
         known: BTreeMap::new(),
@@ -32,7 +32,7 @@ pub(super) fn sizes(
         found.map_err(|problem| (name.clone(), problem))?;
     }
     let known = walk.known.into_iter();
-    let size = |it: Least| Size {
+    let size = |it: Least| EncodedSize {
         least: it.bytes,
         fixed: !it.varies,
     };

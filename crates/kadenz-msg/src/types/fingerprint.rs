@@ -85,8 +85,8 @@ impl Set {
     }
 }
 
-/// What is hashed of a type.
-struct Part {
+/// A type in the graph of types that fingerprints are computed from.
+struct TypeNode {
     /// Of an enum all, of a struct what its members say themselves.
     base: u64,
     is_enum: bool,
@@ -97,7 +97,7 @@ struct Part {
 }
 
 struct Hasher {
-    parts: Vec<Part>,
+    parts: Vec<TypeNode>,
     /// By the type and those of its parents that it is made of: on these alone its hash depends.
     known: BTreeMap<(usize, Set), u64>,
     /// How many words those take.
@@ -111,7 +111,7 @@ impl Hasher {
         let names = definitions.keys().enumerate();
         let indices: BTreeMap<&TypeName, usize> =
             names.map(|(index, name)| (name, index)).collect();
-        let parts = definitions.values().map(|definition| Part {
+        let parts = definitions.values().map(|definition| TypeNode {
             base: match definition {
                 Definition::Struct(it) => base(it),
                 Definition::Enum(it) => of_enum(&it.name.short),

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::check::Size;
+use super::check::EncodedSize;
 use super::model::{Definition, Enum, Struct, TypeName};
 use super::parser::parse;
 use super::problem::{Position, Problem, TypesError};
@@ -19,7 +19,7 @@ pub struct Types {
     definitions: BTreeMap<TypeName, Definition>,
     fingerprints: BTreeMap<TypeName, Fingerprint>,
     by_fingerprint: BTreeMap<Fingerprint, Vec<TypeName>>,
-    sizes: BTreeMap<TypeName, Size>,
+    sizes: BTreeMap<TypeName, EncodedSize>,
 }
 
 impl Types {

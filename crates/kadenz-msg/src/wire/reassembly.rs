@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::fragments::Fragment;
-use super::slot::{Fed, Slot};
+use super::slot::{Fed, ReassemblySlot};
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 
@@ -94,7 +94,7 @@ const REMEMBERED: usize = 64;
 pub struct Reassembly {
     limits: ReassemblyLimits,
     /// The first `active` grow; the others are memory to be used again.
-    slots: Vec<Slot>,
+    slots: Vec<ReassemblySlot>,
     active: usize,
     done: [Option<Done>; REMEMBERED],
     next_done: usize,
@@ -124,7 +124,7 @@ impl Reassembly {
     /// How much memory it holds for messages, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.slots.iter().map(Slot::held).sum()
+        self.slots.iter().map(ReassemblySlot::held).sum()
     }
 
     /// Takes a fragment that came from a sender, now; `kernel` is when the kernel had it.
@@ -204,7 +204,7 @@ impl Reassembly {
         let at = self.active;
         match spare {
             Some(spare) => self.slots.swap(at, spare),
-            None => self.slots.push(Slot::default()),
+            None => self.slots.push(ReassemblySlot::default()),
         }
         self.active += 1;
         let slot = &mut self.slots[at];

@@ -25,7 +25,7 @@ const MAX_JUMP: usize = 1 << 20;
 
 /// A message of which parts have come. Its memory is used again for the next one.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct ReassemblySlot {
     pub(super) sender: SenderId,
     pub(super) sequence: u32,
     pub(super) channel: Option<Channel>,
@@ -48,7 +48,7 @@ pub(super) enum Fed {
     Whole,
 }
 
-impl Slot {
+impl ReassemblySlot {
     /// Begins a message, in the memory of another one.
     pub(super) fn begin(
         &mut self,

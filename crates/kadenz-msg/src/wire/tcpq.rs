@@ -54,7 +54,7 @@ pub enum Frame<'a> {
 
 /// Why a connection cannot go on: frames have no sync by which the next could be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum FrameError {
     /// The other side is no such peer.
     #[error(
         "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
@@ -97,7 +97,7 @@ pub enum Broken {
 ///
 /// # Errors
 /// Where somebody else is there.
-pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, Broken> {
+pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, FrameError> {
     let expected = match peer {
         Peer::Server => MAGIC_SERVER,
         Peer::Client => MAGIC_CLIENT,
@@ -105,12 +105,12 @@ pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, B
     if let Some(found) = number(bytes, 0)
         && found != expected
     {
-        return Err(Broken::Magic { found, expected });
+        return Err(FrameError::Magic { found, expected });
     }
     match number(bytes, 4) {
         None => Ok(None),
         Some(VERSION) => Ok(Some(8)),
-        Some(found) => Err(Broken::Version { found }),
+        Some(found) => Err(FrameError::Version { found }),
     }
 }
 
@@ -123,14 +123,14 @@ pub(crate) fn read_frame(
     bytes: &[u8],
     peer: Peer,
     longest: usize,
-) -> Result<Option<(usize, Frame<'_>)>, Broken> {
+) -> Result<Option<(usize, Frame<'_>)>, FrameError> {
     let Some(kind) = number(bytes, 0) else {
         return Ok(None);
     };
     let (what, longest_name) = match (kind, peer) {
         (PUBLISH, _) => ("channel", MAX_CHANNEL),
         (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => ("pattern", MAX_PATTERN),
-        (found, _) => return Err(Broken::Type { found }),
+        (found, _) => return Err(FrameError::Type { found }),
     };
     let Some((name, rest)) = text(bytes, 4, what, longest_name)? else {
         return Ok(None);
@@ -155,12 +155,12 @@ fn field<'a>(
     at: usize,
     what: &'static str,
     longest: usize,
-) -> Result<Option<(&'a [u8], usize)>, Broken> {
+) -> Result<Option<(&'a [u8], usize)>, FrameError> {
     let Some(length) = number(bytes, at).map(|length| length as usize) else {
         return Ok(None);
     };
     if length > longest {
-        return Err(Broken::TooLong {
+        return Err(FrameError::TooLong {
             what,
             length,
             longest,
@@ -175,13 +175,13 @@ fn text<'a>(
     at: usize,
     what: &'static str,
     longest: usize,
-) -> Result<Option<(&'a str, usize)>, Broken> {
+) -> Result<Option<(&'a str, usize)>, FrameError> {
     let Some((name, end)) = field(bytes, at, what, longest)? else {
         return Ok(None);
     };
-    let name = std::str::from_utf8(name).map_err(|_| Broken::Name)?;
+    let name = std::str::from_utf8(name).map_err(|_| FrameError::Name)?;
     if name.is_empty() || name.contains('\0') {
-        return Err(Broken::Name);
+        return Err(FrameError::Name);
     }
     Ok(Some((name, end)))
 }
@@ -328,7 +328,7 @@ impl Decoder {
     /// # Errors
     /// Where what came is no LCM; nothing that follows makes sense then.
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
-    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Broken> {
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
         if !self.greeted {
             let there = &self.buffer[self.begin..self.end];
             let Some(length) = read_greeting(there, self.peer)? else {
@@ -382,14 +382,18 @@ pub fn message_header(channel: &Channel, payload_bytes: u32) -> Header {
 ///
 /// # Errors
 /// Where the pattern is empty or longer than [`MAX_PATTERN`].
-pub fn push_subscription(to_send: &mut Vec<u8>, pattern: &str, begins: bool) -> Result<(), Broken> {
+pub fn push_subscription(
+    to_send: &mut Vec<u8>,
+    pattern: &str,
+    begins: bool,
+) -> Result<(), FrameError> {
     let length = pattern.len();
     if length == 0 {
-        return Err(Broken::Name);
+        return Err(FrameError::Name);
     }
     if length > MAX_PATTERN {
         let (what, longest) = ("pattern", MAX_PATTERN);
-        return Err(Broken::TooLong {
+        return Err(FrameError::TooLong {
             what,
             length,
             longest,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz_msg::arrival::Scope;
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::provider::{
-    BackPressure, Inlet, Loss, More, Order, Provider, PublishError, Received, Wait,
+    BackPressure, DeliveryOrder, Inlet, Loss, More, Provider, PublishError, Received, Wait,
 };
 use kadenz_rt::clock;
 
@@ -106,14 +106,14 @@ fn in_order(open: &Open) {
     let taken = collect(&mut *inlet, 16);
     let mut numbers: Vec<u8> = taken.iter().map(|taken| taken.payload[0]).collect();
     match guarantees.order {
-        Order::Kept => assert!(numbers.is_sorted(), "{numbers:?}"),
-        Order::KeptPerChannel => {
+        DeliveryOrder::Kept => assert!(numbers.is_sorted(), "{numbers:?}"),
+        DeliveryOrder::KeptPerChannel => {
             for name in ["A", "B"] {
                 let of_it = taken.iter().filter(|taken| taken.channel == name);
                 assert!(of_it.is_sorted_by_key(|taken| taken.payload[0]));
             }
         }
-        Order::AsDelivered => {}
+        DeliveryOrder::AsDelivered => {}
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..16).collect::<Vec<_>>());
@@ -212,7 +212,7 @@ fn two_senders(open: &Open) {
         let sender = of_it[0].sender;
         assert!(of_it.iter().all(|taken| taken.sender == sender));
         let numbers: Vec<u8> = of_it.iter().map(|taken| taken.payload[1]).collect();
-        if provider.guarantees().order != Order::AsDelivered {
+        if provider.guarantees().order != DeliveryOrder::AsDelivered {
             assert_eq!(numbers, (0..8).collect::<Vec<_>>());
         }
         sender

@@ -76,7 +76,7 @@ pub fn pair(deadline_ns: Option<u64>) -> (SingleWriter, IntervalReader) {
     (
         writer,
         IntervalReader {
-            source: Source::Lone(reader),
+            source: RecorderReader::Lone(reader),
         },
     )
 }
@@ -89,7 +89,7 @@ pub fn shared(deadline_ns: Option<u64>) -> (Recorder, IntervalReader) {
     (
         recorder,
         IntervalReader {
-            source: Source::Shared(reader),
+            source: RecorderReader::Shared(reader),
         },
     )
 }
@@ -104,11 +104,12 @@ fn limit(deadline_ns: Option<u64>) -> i64 {
 /// The reading end of a recorder.
 #[derive(Debug)]
 pub struct IntervalReader {
-    source: Source,
+    source: RecorderReader,
 }
 
+/// The reading end of a recorder of one writer, or of one that threads share.
 #[derive(Debug)]
-enum Source {
+enum RecorderReader {
     Lone(LoneReader),
     Shared(SharedReader),
 }
@@ -121,8 +122,8 @@ impl IntervalReader {
         interval.late.reset_to(LAYOUT);
         interval.early.reset_to(LAYOUT);
         match &mut self.source {
-            Source::Lone(reader) => reader.take(interval),
-            Source::Shared(reader) => reader.take(interval),
+            RecorderReader::Lone(reader) => reader.take(interval),
+            RecorderReader::Shared(reader) => reader.take(interval),
         }
     }
 
@@ -131,8 +132,8 @@ impl IntervalReader {
     #[must_use]
     pub fn counts(&self) -> Counts {
         match &self.source {
-            Source::Lone(reader) => reader.totals(),
-            Source::Shared(reader) => reader.totals(),
+            RecorderReader::Lone(reader) => reader.totals(),
+            RecorderReader::Shared(reader) => reader.totals(),
         }
     }
 }

@@ -66,8 +66,8 @@ impl Slot {
     }
 }
 
-/// What both ends see. `head` and `tail` count samples and wrap; their difference is the length.
-struct Shared {
+/// The ring that both ends see. `head` and `tail` count samples and wrap; their difference is the length.
+struct RingBuffer {
     slots: Box<[Slot]>,
     /// Samples taken; written by the consumer.
     head: Padded<AtomicUsize>,
@@ -77,7 +77,7 @@ struct Shared {
     dropped: Padded<AtomicU64>,
 }
 
-impl Shared {
+impl RingBuffer {
     fn slot(&self, index: usize) -> &Slot {
         &self.slots[index & (self.slots.len() - 1)]
     }
@@ -99,7 +99,7 @@ impl Shared {
 #[must_use]
 pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
     let capacity = capacity.clamp(2, MAX_CAPACITY).next_power_of_two();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(RingBuffer {
         slots: (0..capacity).map(|_| Slot::empty()).collect(),
         head: Padded(AtomicUsize::new(0)),
         tail: Padded(AtomicUsize::new(0)),
@@ -118,7 +118,7 @@ pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
 /// The end that the measuring thread holds.
 #[derive(Debug)]
 pub struct SampleProducer {
-    shared: Arc<Shared>,
+    shared: Arc<RingBuffer>,
     /// Own copy of `tail`: nobody else writes it.
     tail: usize,
     /// `head` as last seen; it only grows, so a stale copy errs on the side of full.
@@ -169,7 +169,7 @@ impl SampleProducer {
 /// The end that the writer thread holds.
 #[derive(Debug)]
 pub struct SampleConsumer {
-    shared: Arc<Shared>,
+    shared: Arc<RingBuffer>,
     /// Own copy of `head`: nobody else writes it.
     head: usize,
 }
@@ -222,7 +222,7 @@ impl SampleConsumer {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for RingBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let capacity = self.slots.len();
         f.debug_struct("Shared")

@@ -32,9 +32,9 @@ pub(super) mod keys {
     pub(crate) const START_MONOTONIC: &str = "kadenz.start_monotonic_ns";
 }
 
-/// What one message is.
+/// A message of the Arrow IPC stream, by what its metadata say.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ArrowMessage {
     /// The schema; the file is one of ours.
     Schema(SamplesHeader),
     /// A record batch: its rows, and where each column starts inside the body.
@@ -42,7 +42,7 @@ pub(super) enum Content {
 }
 
 /// Reads a message's metadata; the length of its body and what it is.
-pub(super) fn parse(metadata: &[u8]) -> Result<(u64, Content), String> {
+pub(super) fn parse(metadata: &[u8]) -> Result<(u64, ArrowMessage), String> {
     let message = arrow_ipc::root_as_message(metadata)
         .map_err(|error| format!("its metadata is not a valid Arrow message ({error})"))?;
     if message.version() != MetadataVersion::V5 && message.version() != MetadataVersion::V4 {
@@ -55,7 +55,7 @@ pub(super) fn parse(metadata: &[u8]) -> Result<(u64, Content), String> {
     let content = match message.header_type() {
         MessageHeader::Schema => {
             let schema = message.header_as_schema().ok_or("it holds no schema")?;
-            Content::Schema(header(&schema)?)
+            ArrowMessage::Schema(header(&schema)?)
         }
         MessageHeader::RecordBatch => {
             let batch = message
@@ -111,7 +111,7 @@ fn word_column(field: &arrow_ipc::Field<'_>) -> Option<bool> {
 }
 
 /// Where the columns of a record batch stand in its body of `body` bytes.
-fn columns(batch: &RecordBatch<'_>, body: u64) -> Result<Content, String> {
+fn columns(batch: &RecordBatch<'_>, body: u64) -> Result<ArrowMessage, String> {
     if batch.compression().is_some() {
         return Err("it is compressed; write it without compression".to_owned());
     }
@@ -135,7 +135,7 @@ fn columns(batch: &RecordBatch<'_>, body: u64) -> Result<Content, String> {
         *column = values_at(values.offset(), values.length(), rows, body)
             .ok_or_else(|| format!("column {} does not lie in its body", COLUMNS[index].0))?;
     }
-    Ok(Content::Batch { rows, columns })
+    Ok(ArrowMessage::Batch { rows, columns })
 }
 
 /// The offset of a buffer that holds `rows` words and lies inside a body of `body` bytes.

@@ -40,7 +40,7 @@ use serde::{Serialize, Serializer};
 use crate::text::{Style, Text, visible, wrap};
 
 pub use table::Table;
-pub(crate) use table::{Bar, Cell, Column, Row};
+pub(crate) use table::{Bar, Column, Row, TableCell};
 
 /// What a command came to. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {
@@ -74,7 +74,7 @@ impl<const N: u32> JsonSchema for Version<N> {
 
 /// Sentences, tables and listings, in the order in which they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document(Vec<(Option<Medium>, Block)>);
+pub struct Document(Vec<(Option<Medium>, DocumentBlock)>);
 
 /// Where a document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,9 @@ pub(crate) enum Medium {
     Page,
 }
 
+/// A paragraph, a table or another part of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Block {
+pub(crate) enum DocumentBlock {
     /// What a section comes to.
     Lead(String),
     Sentence(String),
@@ -110,7 +111,7 @@ impl Document {
         Self::default()
     }
 
-    fn push(mut self, block: Block) -> Self {
+    fn push(mut self, block: DocumentBlock) -> Self {
         self.0.push((None, block));
         self
     }
@@ -118,7 +119,7 @@ impl Document {
     /// Adds a sentence. Sentences that follow each other are lines of one paragraph.
     #[must_use]
     pub fn sentence(self, text: impl Into<String>) -> Self {
-        self.push(Block::Sentence(text.into()))
+        self.push(DocumentBlock::Sentence(text.into()))
     }
 
     /// Adds sentences, or none.
@@ -128,19 +129,19 @@ impl Document {
 
     /// Adds the sentence that a section is about.
     pub(crate) fn lead(self, text: impl Into<String>) -> Self {
-        self.push(Block::Lead(text.into()))
+        self.push(DocumentBlock::Lead(text.into()))
     }
 
     /// Adds how to read the section, for a page.
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
-        let block = Block::Hint(text.into());
+        let block = DocumentBlock::Hint(text.into());
         self.0.push((Some(Medium::Page), block));
         self
     }
 
     /// Adds what a page folds away under a summary.
     pub(crate) fn folded(mut self, summary: String, content: Self) -> Self {
-        let block = Block::Folded(summary, content);
+        let block = DocumentBlock::Folded(summary, content);
         self.0.push((Some(Medium::Page), block));
         self
     }
@@ -156,32 +157,35 @@ impl Document {
     /// Adds a table.
     #[must_use]
     pub fn table(self, table: Table) -> Self {
-        self.push(Block::Table(table))
+        self.push(DocumentBlock::Table(table))
     }
 
     /// Adds text whose lines and spaces stay as they are; colours of a [`Text`] show on a terminal alone.
     #[must_use]
     pub fn listing(self, text: impl Into<Text>) -> Self {
-        self.push(Block::Listing(text.into()))
+        self.push(DocumentBlock::Listing(text.into()))
     }
 
     /// Adds the title of a part, which a terminal leaves out.
     #[must_use]
     pub fn heading(self, text: impl Into<String>) -> Self {
-        self.push(Block::Heading(text.into()))
+        self.push(DocumentBlock::Heading(text.into()))
     }
 
     /// Adds a list, unless it is empty.
     pub(crate) fn list(self, items: Vec<String>) -> Self {
         match items.is_empty() {
             true => self,
-            false => self.push(Block::List(items)),
+            false => self.push(DocumentBlock::List(items)),
         }
     }
 
     /// Adds what is typed or written into a file, behind a sentence that says what for.
     pub(crate) fn code(self, sentence: &str, code: &str) -> Self {
-        self.push(Block::Code(sentence.to_owned(), code.trim_end().to_owned()))
+        self.push(DocumentBlock::Code(
+            sentence.to_owned(),
+            code.trim_end().to_owned(),
+        ))
     }
 
     /// Adds another document.
@@ -192,7 +196,7 @@ impl Document {
     }
 
     /// What a medium shows of it.
-    pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &Block> {
+    pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &DocumentBlock> {
         let blocks = self.0.iter();
         blocks.filter_map(move |(only, block)| only.is_none_or(|it| it == on).then_some(block))
     }
@@ -202,12 +206,12 @@ impl Document {
     #[must_use]
     pub fn terminal(&self) -> Text {
         let mut text = Text::default();
-        let mut before: Option<&Block> = None;
+        let mut before: Option<&DocumentBlock> = None;
         let blocks = self.blocks(Medium::Terminal);
-        for block in blocks.filter(|it| !matches!(it, Block::Heading(_))) {
+        for block in blocks.filter(|it| !matches!(it, DocumentBlock::Heading(_))) {
             let between = match (before, block) {
                 (None, _) => "",
-                (Some(Block::Sentence(_)), Block::Sentence(_)) => "\n",
+                (Some(DocumentBlock::Sentence(_)), DocumentBlock::Sentence(_)) => "\n",
                 _ => "\n\n",
             };
             text = Text::join([text, block.drawn(None)], between);
@@ -219,7 +223,7 @@ impl Document {
     /// For a terminal, with lines and colours as the style says; each sentence is a paragraph.
     pub(crate) fn parts(&self, style: Style) -> Vec<Text> {
         let blocks = self.blocks(Medium::Terminal);
-        let shown = blocks.filter(|it| !matches!(it, Block::Heading(_)));
+        let shown = blocks.filter(|it| !matches!(it, DocumentBlock::Heading(_)));
         shown.map(|block| block.drawn(Some(style))).collect()
     }
 
@@ -227,19 +231,19 @@ impl Document {
     #[must_use]
     pub fn markdown(&self) -> String {
         let blocks = self.blocks(Medium::Terminal).map(|block| match block {
-            Block::Table(table) => table.markdown(),
-            Block::Listing(text) => text
+            DocumentBlock::Table(table) => table.markdown(),
+            DocumentBlock::Listing(text) => text
                 .plain()
                 .lines()
                 .map(|line| format!("    {line}"))
                 .collect::<Vec<_>>()
                 .join("\n"),
-            Block::Heading(text) => format!("## {}", escaped(text)),
-            Block::List(items) => {
+            DocumentBlock::Heading(text) => format!("## {}", escaped(text)),
+            DocumentBlock::List(items) => {
                 let items = items.iter().map(|it| format!("- {}", escaped(it)));
                 items.collect::<Vec<_>>().join("\n")
             }
-            Block::Code(sentence, code) => {
+            DocumentBlock::Code(sentence, code) => {
                 format!("{}\n\n```text\n{}\n```", escaped(sentence), visible(code))
             }
             other => escaped(other.words()),
@@ -248,7 +252,7 @@ impl Document {
     }
 }
 
-impl Block {
+impl DocumentBlock {
     /// The text of what is none of a table.
     fn words(&self) -> &str {
         match self {

@@ -79,18 +79,18 @@ impl Column {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) class: Option<&'static str>,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<TableCell>,
 }
 
-impl From<Vec<Cell>> for Row {
-    fn from(cells: Vec<Cell>) -> Self {
+impl From<Vec<TableCell>> for Row {
+    fn from(cells: Vec<TableCell>) -> Self {
         Self { class: None, cells }
     }
 }
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     value: Value,
     /// In small letters below it, on a page.
     pub(crate) note: Option<String>,
@@ -119,7 +119,7 @@ pub(crate) struct Bar {
 /// What stands on a page for what is not known.
 const UNKNOWN: &str = "—";
 
-impl Cell {
+impl TableCell {
     fn of(value: Value) -> Self {
         Self {
             value,
@@ -196,7 +196,12 @@ impl Table {
             page: Some(head.to_owned().into()),
             is_words: place < words,
         });
-        let row = |row: Vec<String>| row.into_iter().map(Cell::text).collect::<Vec<_>>().into();
+        let row = |row: Vec<String>| {
+            row.into_iter()
+                .map(TableCell::text)
+                .collect::<Vec<_>>()
+                .into()
+        };
         Self {
             columns: columns.collect(),
             rows: rows.into_iter().map(row).collect(),
@@ -233,7 +238,7 @@ impl Table {
         all.filter(move |(_, column)| column.head(medium).is_some())
     }
 
-    fn rows_drawn(&self) -> impl Iterator<Item = Vec<&Cell>> {
+    fn rows_drawn(&self) -> impl Iterator<Item = Vec<&TableCell>> {
         let places: Vec<usize> = self.columns_of(Medium::Terminal).map(|it| it.0).collect();
         let rows = self.rows.iter().take(self.max_drawn.unwrap_or(usize::MAX));
         rows.map(move |row| places.iter().filter_map(|&it| row.cells.get(it)).collect())
@@ -247,13 +252,13 @@ impl Table {
     /// As a terminal has it: with lines and colours, or without any.
     pub(super) fn drawn(&self, style: Option<Style>) -> Text {
         let mut table = match style {
-            Some(style) => drawn::Table::new(style),
-            None => drawn::Table::bare(),
+            Some(style) => drawn::TextTable::new(style),
+            None => drawn::TextTable::bare(),
         };
         table.set_header(self.heads_drawn());
         for row in self.rows_drawn() {
             table.add_row(row.into_iter().map(|cell| {
-                let words = drawn::Cell::new(cell.shown(Medium::Terminal));
+                let words = drawn::TextCell::new(cell.shown(Medium::Terminal));
                 match cell.good {
                     Some(good) => words.judged(good),
                     None => words,

@@ -12,14 +12,14 @@ use super::series::is_early;
 use super::{ExportError, SeriesReader};
 
 /// The log of one series, of which the next interval is known.
-struct Source {
+struct SeriesLog {
     log: LogOfRun,
     next: Option<Interval>,
     tag: Option<String>,
     early_tag: String,
 }
 
-impl Source {
+impl SeriesLog {
     fn open(series: &SeriesReader<'_>, tagged: bool) -> Result<Self, ExportError> {
         let tag = tagged.then(|| series.name().to_owned());
         let early_tag = match &tag {
@@ -49,7 +49,7 @@ pub(super) fn write(
     notes: &mut Vec<String>,
 ) -> Result<(), ExportError> {
     let tagged = series.len() > 1;
-    let sources = series.iter().map(|series| Source::open(series, tagged));
+    let sources = series.iter().map(|series| SeriesLog::open(series, tagged));
     let mut sources = sources.collect::<Result<Vec<_>, _>>()?;
     let started = series
         .first()
@@ -86,9 +86,9 @@ pub(super) fn write(
 }
 
 /// The source with the earliest interval; the first one of equals.
-fn earliest(sources: &mut [Source]) -> Option<&mut Source> {
+fn earliest(sources: &mut [SeriesLog]) -> Option<&mut SeriesLog> {
     let waiting = sources.iter_mut().filter(|source| source.next.is_some());
-    let start_s = |source: &Source| {
+    let start_s = |source: &SeriesLog| {
         source
             .next
             .as_ref()

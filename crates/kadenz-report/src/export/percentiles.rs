@@ -10,7 +10,7 @@ pub(super) const TICKS: u32 = 5;
 
 /// One row of a percentile distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct PercentileRow {
     /// The highest value of the bucket in which the share is reached.
     pub(super) value_ns: i64,
     /// Share of values that are at most this, 0 to 100.
@@ -20,7 +20,7 @@ pub(super) struct Row {
 }
 
 /// The rows, from the smallest value to 100 %; none when nothing was recorded.
-pub(super) fn rows(histogram: &SignedHistogram) -> Vec<Row> {
+pub(super) fn rows(histogram: &SignedHistogram) -> Vec<PercentileRow> {
     let total = histogram.count();
     let mut rows = Vec::new();
     let (mut level, mut count) = (0.0, 0_u64);
@@ -33,7 +33,7 @@ pub(super) fn rows(histogram: &SignedHistogram) -> Vec<Row> {
         let reached = 100.0 * count as f64 / total as f64;
         last = Some(high);
         while reached >= level {
-            rows.push(Row {
+            rows.push(PercentileRow {
                 value_ns: high,
                 percentile: level,
                 count,
@@ -45,7 +45,7 @@ pub(super) fn rows(histogram: &SignedHistogram) -> Vec<Row> {
         }
     }
     // One more step to all of them.
-    rows.extend(last.map(|value_ns| Row {
+    rows.extend(last.map(|value_ns| PercentileRow {
         value_ns,
         percentile: 100.0,
         count,
@@ -81,7 +81,7 @@ mod tests {
         let mut histogram = SignedHistogram::new();
         assert_eq!(rows(&histogram), []);
         histogram.record(-7);
-        let row = |percentile| Row {
+        let row = |percentile| PercentileRow {
             value_ns: -7,
             percentile,
             count: 1,

@@ -1,7 +1,7 @@
 //! Documents on a page.
 
 use super::markup::Markup;
-use crate::document::{Bar, Block, Cell, Document, Medium, Table};
+use crate::document::{Bar, Document, DocumentBlock, Medium, Table, TableCell};
 use crate::figures::printed;
 
 impl Document {
@@ -19,28 +19,28 @@ impl Document {
 pub(super) fn write(out: &mut Markup, document: &Document) {
     for block in document.blocks(Medium::Page) {
         match block {
-            Block::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
-            Block::Sentence(text) => paragraph(out, "<p>", text),
-            Block::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
-            Block::Table(it) => table(out, it),
-            Block::Listing(text) => {
+            DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
+            DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
+            DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
+            DocumentBlock::Table(it) => table(out, it),
+            DocumentBlock::Listing(text) => {
                 out.element("pre", text.plain());
             }
-            Block::Heading(text) => {
+            DocumentBlock::Heading(text) => {
                 out.element("h3", text);
             }
-            Block::List(items) => {
+            DocumentBlock::List(items) => {
                 out.tag("<ul class=\"told-list\">");
                 for item in items {
                     out.element("li", printed(item));
                 }
                 out.tag("</ul>");
             }
-            Block::Code(sentence, code) => {
+            DocumentBlock::Code(sentence, code) => {
                 paragraph(out, "<p class=\"hint\">", sentence);
                 out.element("pre", code);
             }
-            Block::Folded(summary, content) => {
+            DocumentBlock::Folded(summary, content) => {
                 out.tag("<details>").element("summary", summary);
                 write(out, content);
                 out.tag("</details>");
@@ -95,7 +95,7 @@ fn table(out: &mut Markup, table: &Table) {
     out.tag("</tbody></table></div>");
 }
 
-fn cell(out: &mut Markup, cell: &Cell) {
+fn cell(out: &mut Markup, cell: &TableCell) {
     out.text(cell.shown(Medium::Page));
     if !cell.bars_of().is_empty() {
         out.tag("<svg class=\"share\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">");

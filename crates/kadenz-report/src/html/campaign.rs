@@ -54,13 +54,13 @@ fn section(out: &mut Markup, report: &CampaignReport, runs: &[CampaignRun], seri
     out.tag("<section><h2>Every run: ")
         .text(series)
         .tag("</h2>");
-    let measured = Grid::of(runs, series, Order::AsMeasured);
+    let measured = RunGrid::of(runs, series, RowOrder::AsMeasured);
     out.tag("<p class=\"hint\">A row is a run, the first at the top; to the right values grow, each line ten times the ");
     out.tag("one before; the darker, the more values (logarithmic).</p>");
     heat_map(out, &measured, None);
     if report.facts().varied.iter().any(|it| it.values.len() > 1) {
         out.tag("<h3>The same, by combination</h3>");
-        let sorted = Grid::of(runs, series, Order::ByCombination);
+        let sorted = RunGrid::of(runs, series, RowOrder::ByCombination);
         heat_map(out, &sorted, Some(&report.facts().varied));
     }
     out.tag("<h3>The same in three dimensions</h3>");
@@ -72,7 +72,7 @@ fn section(out: &mut Markup, report: &CampaignReport, runs: &[CampaignRun], seri
 
 /// Which run is in which row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum RowOrder {
     /// The first run first.
     AsMeasured,
     /// The runs of a combination together.
@@ -82,8 +82,8 @@ enum Order {
 /// How many values of each size there are in each row. Where there are more runs than can be told apart,
 /// neighbours share a row.
 #[derive(Debug)]
-struct Grid {
-    rows: Vec<Row>,
+struct RunGrid {
+    rows: Vec<HeatMapRow>,
     /// The bin of the first column.
     first: u16,
     columns: u16,
@@ -91,9 +91,9 @@ struct Grid {
     most: u64,
 }
 
-/// A row.
+/// One run, or neighbours that share a row.
 #[derive(Debug, Default)]
-struct Row {
+struct HeatMapRow {
     /// Of its first run.
     number: usize,
     /// Of its first run.
@@ -105,18 +105,18 @@ struct Row {
 /// More rows than these are not told apart.
 const MAX_ROWS: usize = 160;
 
-impl Grid {
-    fn of(runs: &[CampaignRun], series: &str, order: Order) -> Self {
+impl RunGrid {
+    fn of(runs: &[CampaignRun], series: &str, order: RowOrder) -> Self {
         let find = |run: &'_ CampaignRun| run.series.iter().position(|it| it.value == series);
         let mut all: Vec<(&CampaignRun, &CampaignSeries)> = runs
             .iter()
             .filter_map(|run| Some((run, run.series.get(find(run)?)?)))
             .collect();
-        if order == Order::ByCombination {
+        if order == RowOrder::ByCombination {
             all.sort_by_key(|(run, _)| (run.combination, run.number));
         }
         let together = all.len().div_ceil(MAX_ROWS).max(1);
-        let rows: Vec<Row> = all.chunks(together).map(Row::of).collect();
+        let rows: Vec<HeatMapRow> = all.chunks(together).map(HeatMapRow::of).collect();
         let bins = || rows.iter().flat_map(|it| it.counts.keys().copied());
         let first = bins().min().unwrap_or(0);
         let last = bins().max().unwrap_or(0);
@@ -147,7 +147,7 @@ impl Grid {
     }
 }
 
-impl Row {
+impl HeatMapRow {
     fn of(runs: &[(&CampaignRun, &CampaignSeries)]) -> Self {
         let mut row = Self::default();
         if let Some((first, _)) = runs.first() {
@@ -172,7 +172,7 @@ const MAX_ROW: f64 = 14.0;
 const MAX_HEIGHT: f64 = 560.0;
 
 /// Draws the runs; where combinations are told, the first row of each has its name.
-fn heat_map(out: &mut Markup, grid: &Grid, named: Option<&[Varied]>) {
+fn heat_map(out: &mut Markup, grid: &RunGrid, named: Option<&[Varied]>) {
     if grid.rows.is_empty() {
         return;
     }
@@ -208,7 +208,7 @@ fn heat_map(out: &mut Markup, grid: &Grid, named: Option<&[Varied]>) {
     out.tag("</svg></div>");
 }
 
-fn decades(out: &mut Markup, grid: &Grid, left: f64, column: f64, height: f64) {
+fn decades(out: &mut Markup, grid: &RunGrid, left: f64, column: f64, height: f64) {
     for (ns, at) in grid.decades() {
         let x = left + column * at;
         out.tag("<path")
@@ -218,7 +218,7 @@ fn decades(out: &mut Markup, grid: &Grid, left: f64, column: f64, height: f64) {
     }
 }
 
-fn numbers_of_runs(out: &mut Markup, grid: &Grid, row: f64) {
+fn numbers_of_runs(out: &mut Markup, grid: &RunGrid, row: f64) {
     let every = grid.rows.len().div_ceil(12);
     for (place, it) in grid.rows.iter().enumerate().step_by(every) {
         let y = row * place as f64 + 10.0;
@@ -226,7 +226,7 @@ fn numbers_of_runs(out: &mut Markup, grid: &Grid, row: f64) {
     }
 }
 
-fn names(out: &mut Markup, grid: &Grid, varied: &[Varied], row: f64) {
+fn names(out: &mut Markup, grid: &RunGrid, varied: &[Varied], row: f64) {
     let mut before = None;
     let mut free = 0.0;
     for (place, it) in grid.rows.iter().enumerate() {
@@ -267,7 +267,7 @@ const RIDGES_BOTTOM: f64 = 30.0;
 const MAX_LINES: usize = 80;
 
 /// Draws the runs, the last one first, so that those in front hide what is behind them.
-fn ridges(out: &mut Markup, grid: &Grid) {
+fn ridges(out: &mut Markup, grid: &RunGrid) {
     if grid.rows.is_empty() {
         return;
     }
@@ -300,7 +300,7 @@ fn ridges(out: &mut Markup, grid: &Grid) {
     out.tag("</svg></div>");
 }
 
-fn line(grid: &Grid, place: usize, across: f64, x: f64, y: f64) -> String {
+fn line(grid: &RunGrid, place: usize, across: f64, x: f64, y: f64) -> String {
     let column = across / f64::from(grid.columns);
     let mut path = format!("M{x:.1} {y:.1}");
     for at in 0..grid.columns {

@@ -1,6 +1,6 @@
 //! The figures that scripts draw: percentiles, maxima over time, histogram, jitter.
 
-use super::data::Data;
+use super::data::PageData;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use crate::figures::{count, duration, lasting, significant, span};
@@ -28,7 +28,7 @@ const HOW_TO_ZOOM: &str = concat!(
 );
 
 /// The four sections.
-pub(super) fn sections(out: &mut Markup, page: &Page<'_>, data: &Data) {
+pub(super) fn sections(out: &mut Markup, page: &Page<'_>, data: &PageData) {
     if page.series.iter().all(|series| series.summary.count == 0) {
         return;
     }
@@ -76,7 +76,7 @@ fn percentiles(out: &mut Markup, page: &Page<'_>) {
     out.tag(ABOVE).tag("</section>");
 }
 
-fn extremes(out: &mut Markup, page: &Page<'_>, data: &Data) {
+fn extremes(out: &mut Markup, page: &Page<'_>, data: &PageData) {
     out.tag("<section id=\"extremes\"><h2>Maxima over time</h2><p class=\"lead\">The largest value of each ");
     out.tag("interval. A mean would smooth a stall away; a maximum cannot.</p>");
     let Some(shown) = data

@@ -60,13 +60,13 @@ fn of_runs<'p, 'a>(
 }
 
 /// A figure of the trend.
-type Figure = (
+type TrendFigure = (
     &'static str,
     Option<Percent>,
     fn(&SeriesOnPage<'_>) -> Option<i64>,
 );
 
-const FIGURES: [Figure; 4] = [
+const FIGURES: [TrendFigure; 4] = [
     ("50 %", Some(Percent::P50), |it| {
         it.summary.percentile(Percent::P50)
     }),

@@ -12,9 +12,9 @@ const BUCKET_BUDGET: usize = 40_000;
 /// Points of jitter that a page may carry, over all series.
 const JITTER_BUDGET: usize = 60_000;
 
-/// The object in the page.
+/// The JSON object of the page of runs, which the charts draw.
 #[derive(Debug, Serialize)]
-pub(super) struct Data {
+pub(super) struct PageData {
     pub(super) runs: Vec<RunData>,
     pub(super) series: Vec<SeriesData>,
 }
@@ -53,19 +53,20 @@ pub(super) struct SeriesData {
     /// Misses of that deadline.
     misses: Option<u64>,
     buckets: Buckets,
-    pub(super) extremes: Option<Extremes>,
-    jitter: Option<Signal>,
+    pub(super) extremes: Option<IntervalExtremes>,
+    jitter: Option<SignalData>,
 }
 
+/// A jitter signal, as the page's object holds it.
 #[derive(Debug, Default, Serialize)]
-struct Signal {
+struct SignalData {
     /// Milliseconds since the start of the run.
     time: Vec<f64>,
     value: Vec<i64>,
 }
 
 /// The page's data.
-pub(super) fn of(page: &Page<'_>) -> Data {
+pub(super) fn of(page: &Page<'_>) -> PageData {
     let runs = page.runs.iter().map(RunData::of);
     let merge = merging(&page.series);
     let series = page.series.iter().enumerate().map(|(index, on_page)| {
@@ -88,7 +89,7 @@ pub(super) fn of(page: &Page<'_>) -> Data {
             jitter: jitter(on_page, share(JITTER_BUDGET, page, 1000, 16_384)),
         }
     });
-    Data {
+    PageData {
         runs: runs.collect(),
         series: series.collect(),
     }
@@ -102,9 +103,9 @@ fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-fn jitter(series: &SeriesOnPage<'_>, most: usize) -> Option<Signal> {
+fn jitter(series: &SeriesOnPage<'_>, most: usize) -> Option<SignalData> {
     let points = thinned(&series.jitter.as_ref().ok()?.points, most);
-    Some(Signal {
+    Some(SignalData {
         time: points
             .iter()
             .map(|point| (point.0 * 1e3).round() / 1e3)
@@ -181,7 +182,7 @@ const BUDGET: usize = 3_800_000;
 
 /// Extremes of intervals. Times in milliseconds since the start of the run.
 #[derive(Debug, Default, Serialize)]
-pub(in crate::html) struct Extremes {
+pub(in crate::html) struct IntervalExtremes {
     /// First start and step where the starts are regular, else each start less the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<[f64; 2]>,
@@ -221,7 +222,7 @@ fn digits(value: i64) -> usize {
     value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 2 + usize::from(value < 0)
 }
 
-fn extremes(all: &[IntervalPoint], early: bool, merge: usize) -> Option<Extremes> {
+fn extremes(all: &[IntervalPoint], early: bool, merge: usize) -> Option<IntervalExtremes> {
     let recorded: Vec<_> = all
         .iter()
         .filter(|interval| interval.count > 0)
@@ -246,7 +247,7 @@ fn extremes(all: &[IntervalPoint], early: bool, merge: usize) -> Option<Extremes
     } else {
         Vec::new()
     };
-    Some(Extremes {
+    Some(IntervalExtremes {
         step,
         starts,
         max: merged.iter().map(|i| i.max_ns).collect(),
@@ -287,7 +288,7 @@ fn regular(intervals: &[IntervalPoint]) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::Group;
+    use super::super::page::SeriesGroup;
     use super::super::signal;
     use super::*;
     use crate::statistics::SignedBucket;
@@ -329,7 +330,7 @@ mod tests {
             label: String::from("lateness"),
             run,
             summary: &series,
-            group: Group::Beat,
+            group: SeriesGroup::Beat,
             drawn: true,
             jitter: Ok(jitter.clone()),
         };

@@ -46,7 +46,7 @@ pub(super) struct SeriesOnPage<'a> {
     pub(super) run: usize,
     pub(super) summary: &'a SeriesSummary,
     /// What it is of.
-    pub(super) group: Group,
+    pub(super) group: SeriesGroup,
     /// Whether charts draw it until the reader chooses.
     pub(super) drawn: bool,
     /// Jitter over time, or the sentence that says why there is none.
@@ -70,7 +70,7 @@ impl<'a> Page<'a> {
                     label,
                     run,
                     summary: one,
-                    group: Group::of(&summary.run, &one.series),
+                    group: SeriesGroup::of(&summary.run, &one.series),
                     drawn: false,
                     jitter,
                 });
@@ -125,7 +125,7 @@ impl<'a> Page<'a> {
 
 /// What a series is of: the groups of tables and legends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
+pub(super) enum SeriesGroup {
     /// The beat and the machine.
     Beat,
     /// Packets and their answers.
@@ -134,7 +134,7 @@ pub(super) enum Group {
     Messages,
 }
 
-impl Group {
+impl SeriesGroup {
     /// All, in the order in which they are shown.
     pub(super) const ALL: [Self; 3] = [Self::Beat, Self::Network, Self::Messages];
 

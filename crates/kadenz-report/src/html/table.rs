@@ -2,18 +2,18 @@
 //! each series is drawn in everywhere.
 
 use super::markup::Markup;
-use super::page::{Group, Page, SeriesOnPage, kind_in_words};
+use super::page::{Page, SeriesGroup, SeriesOnPage, kind_in_words};
 use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
 use crate::statistics::Percent;
 use crate::verdict::Verdict;
 
 /// What one cell says: the figure, and in small print what it rests on or why it is absent.
-struct Cell {
+struct SeriesCell {
     figure: String,
     note: String,
 }
 
-impl Cell {
+impl SeriesCell {
     fn plain(figure: impl Into<String>) -> Self {
         Self {
             figure: figure.into(),
@@ -41,9 +41,9 @@ impl Cell {
 }
 
 /// A column of a table that has a row a series.
-type Column<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> Cell + 'c>);
+type SeriesColumn<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> SeriesCell + 'c>);
 
-fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> Cell + 'c) -> Column<'c> {
+fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> SeriesCell + 'c) -> SeriesColumn<'c> {
     (name.to_owned(), Box::new(cell))
 }
 
@@ -55,7 +55,10 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         return;
     }
     out.tag("<p class=\"lead\">Below each percentile stands how many samples lie beyond it: what it rests on.</p>");
-    let groups: Vec<Group> = Group::ALL.into_iter().filter(|it| any(page, *it)).collect();
+    let groups: Vec<SeriesGroup> = SeriesGroup::ALL
+        .into_iter()
+        .filter(|it| any(page, *it))
+        .collect();
     for (place, &group) in groups.iter().enumerate() {
         let number = page.series.iter().filter(|it| it.group == group).count();
         let words = format!(
@@ -93,7 +96,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     out.tag("</section>");
 }
 
-fn any(page: &Page<'_>, group: Group) -> bool {
+fn any(page: &Page<'_>, group: SeriesGroup) -> bool {
     page.series.iter().any(|series| series.group == group)
 }
 
@@ -101,7 +104,7 @@ fn table(
     out: &mut Markup,
     page: &Page<'_>,
     caption: &str,
-    columns: &[Column<'_>],
+    columns: &[SeriesColumn<'_>],
     wanted: impl Fn(&SeriesOnPage<'_>) -> bool,
 ) {
     out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
@@ -126,7 +129,7 @@ fn table(
     out.tag("</tbody></table></div>");
 }
 
-fn write(out: &mut Markup, cell: &Cell) {
+fn write(out: &mut Markup, cell: &SeriesCell) {
     out.tag("<td>").text(&cell.figure);
     if !cell.note.is_empty() {
         out.tag("<small>").text(&cell.note).tag("</small>");
@@ -134,36 +137,36 @@ fn write(out: &mut Markup, cell: &Cell) {
     out.tag("</td>");
 }
 
-fn main_columns<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+fn main_columns<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let at = |it: Percent| column(&percent(it.percent()), move |s| percentile_cell(s, it));
     let mut columns = vec![
-        column("Samples", |s| Cell::plain(count(s.summary.count))),
+        column("Samples", |s| SeriesCell::plain(count(s.summary.count))),
         at(Percent::P50),
         at(Percent::P99),
         at(Percent::P99_9),
         column("Largest", |s| {
-            Cell::duration(s.summary.max_ns.map(|ns| ns as f64))
+            SeriesCell::duration(s.summary.max_ns.map(|ns| ns as f64))
         }),
     ];
     if page.judged().next().is_some() {
         columns.push(column("Misses", |s| match &s.summary.verdict {
-            Some(it) => Cell::noted(
+            Some(it) => SeriesCell::noted(
                 count(it.misses),
                 format!("of {}", duration(it.limit_ns as f64)),
             ),
-            None => Cell::plain("—"),
+            None => SeriesCell::plain("—"),
         }));
     }
     columns
 }
 
-fn counts<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let mut columns = vec![
-        column("Recorded", |s| Cell::plain(count(s.summary.count))),
+        column("Recorded", |s| SeriesCell::plain(count(s.summary.count))),
         column("Expected interval", |s| {
             match s.summary.series.expected_interval_ns {
-                Some(ns) => Cell::plain(duration(ns as f64)),
-                None => Cell::absent("none stated"),
+                Some(ns) => SeriesCell::plain(duration(ns as f64)),
+                None => SeriesCell::absent("none stated"),
             }
         }),
     ];
@@ -172,7 +175,7 @@ fn counts<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
         columns.push(column("Early (below zero)", |s| {
             let early = s.summary.series.counts.early;
             let share = early as f64 / s.summary.count.max(1) as f64;
-            Cell::noted(count(early), rate(share))
+            SeriesCell::noted(count(early), rate(share))
         }));
     }
     if any(|s| s.summary.early_clusters.len() as u64) {
@@ -180,7 +183,7 @@ fn counts<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
     }
     if any(|s| s.summary.series.counts.dropped) {
         columns.push(column("Dropped raw samples", |s| {
-            Cell::noted(
+            SeriesCell::noted(
                 count(s.summary.series.counts.dropped),
                 "counted all the same",
             )
@@ -188,24 +191,24 @@ fn counts<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
     }
     if any(|s| s.summary.series.counts.saturated) {
         columns.push(column("Beyond one hour", |s| {
-            Cell::plain(count(s.summary.series.counts.saturated))
+            SeriesCell::plain(count(s.summary.series.counts.saturated))
         }));
     }
     columns
 }
 
-fn early_groups(series: &SeriesOnPage<'_>) -> Cell {
+fn early_groups(series: &SeriesOnPage<'_>) -> SeriesCell {
     let words = |group: &crate::statistics::Cluster| {
         format!("{} near {}", rate(group.share), span(group.centre_ns))
     };
     match series.summary.early_clusters.as_slice() {
-        [] => Cell::plain("none"),
-        groups => Cell::plain(groups.iter().map(words).collect::<Vec<_>>().join("; ")),
+        [] => SeriesCell::plain("none"),
+        groups => SeriesCell::plain(groups.iter().map(words).collect::<Vec<_>>().join("; ")),
     }
 }
 
 /// Every percentile that some series carries, and the first that none does.
-fn percentiles<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+fn percentiles<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let most = page.series.iter().map(|s| s.summary.count).max();
     let most = most.unwrap_or(0);
     let carried = Percent::LADDER.iter().filter(|p| p.is_carried_by(most));
@@ -214,14 +217,14 @@ fn percentiles<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
     columns.collect()
 }
 
-fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> Cell {
+fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> SeriesCell {
     let mut rows = series.summary.percentiles.iter();
     match rows.find(|row| row.percent == percent) {
         Some(row) => {
             let beyond = format!("{} beyond", count(row.beyond));
             match row.coarseness() {
-                None => Cell::noted(span(row.value_ns), beyond),
-                Some(_) => Cell::noted(
+                None => SeriesCell::noted(span(row.value_ns), beyond),
+                Some(_) => SeriesCell::noted(
                     format!("{} to {}", span(row.at_least_ns), span(row.value_ns)),
                     format!("{beyond}; the log is coarse"),
                 ),
@@ -229,7 +232,7 @@ fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> Cell {
         }
         None => {
             let needed = needed(percent);
-            Cell::absent(format!("needs {}", plural(needed, "sample", "samples")))
+            SeriesCell::absent(format!("needs {}", plural(needed, "sample", "samples")))
         }
     }
 }
@@ -242,42 +245,42 @@ fn needed(percent: Percent) -> u64 {
         .unwrap_or(near)
 }
 
-fn shape<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+fn shape<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let mut columns = vec![
         column("Smallest", |s| {
-            Cell::duration(s.summary.min_ns.map(|ns| ns as f64))
+            SeriesCell::duration(s.summary.min_ns.map(|ns| ns as f64))
         }),
         column("Largest", |s| {
-            Cell::duration(s.summary.max_ns.map(|ns| ns as f64))
+            SeriesCell::duration(s.summary.max_ns.map(|ns| ns as f64))
         }),
-        column("Mean", |s| Cell::duration(s.summary.mean_ns)),
+        column("Mean", |s| SeriesCell::duration(s.summary.mean_ns)),
         column("Standard deviation (SD)", |s| {
-            Cell::duration(s.summary.stddev_ns)
+            SeriesCell::duration(s.summary.stddev_ns)
         }),
         column("(max − mean) / SD", |s| match s.summary.max_in_stddevs {
-            Some(times) => Cell::plain(significant(times, 3)),
-            None => Cell::absent("all values are equal"),
+            Some(times) => SeriesCell::plain(significant(times, 3)),
+            None => SeriesCell::absent("all values are equal"),
         }),
     ];
     let hiccups = |s: &SeriesOnPage<'_>| s.summary.hiccup_total_ns;
     if page.series.iter().any(|s| hiccups(s).is_some()) {
         columns.push(column("All hiccups together", move |s| match hiccups(s) {
-            Some(ns) => Cell::plain(duration(ns)),
-            None => Cell::absent("not hiccups"),
+            Some(ns) => SeriesCell::plain(duration(ns)),
+            None => SeriesCell::absent("not hiccups"),
         }));
     }
     columns
 }
 
-fn deadlines<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+fn deadlines<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     if page.judged().next().is_none() {
         return Vec::new();
     }
     let line = |name: &'static str, figure: fn(&Verdict) -> String| {
         column(name, move |s| match &s.summary.verdict {
-            Some(verdict) => Cell::plain(figure(verdict)),
-            None if name == "Limit" => Cell::absent("none stated"),
-            None => Cell::plain("—"),
+            Some(verdict) => SeriesCell::plain(figure(verdict)),
+            None if name == "Limit" => SeriesCell::absent("none stated"),
+            None => SeriesCell::plain("—"),
         })
     };
     vec![

@@ -36,14 +36,14 @@ impl Importer for Bmwcarit {
 }
 
 /// Minimum, average and maximum in microseconds, by which the lines of a summary are told apart.
-type Extremes = [i64; 3];
+type MinAvgMax = [i64; 3];
 
 #[derive(Default)]
 struct Log {
     title: String,
     /// What the axis says of the values that are plotted.
-    axis: Option<Extremes>,
-    test: Test,
+    axis: Option<MinAvgMax>,
+    test: RosTest,
     /// Values that the summary speaks of.
     announced: Option<u64>,
     bins: Option<Bins>,
@@ -52,8 +52,9 @@ struct Log {
     ended: bool,
 }
 
+/// Which test a log is of.
 #[derive(Default)]
-enum Test {
+enum RosTest {
     #[default]
     Unknown,
     Cyclic {
@@ -99,7 +100,7 @@ impl Log {
         let count: u64 = count
             .parse()
             .map_err(|_| format!("{count:?} is not a count"))?;
-        if value == -1 && matches!(self.test, Test::Communication) {
+        if value == -1 && matches!(self.test, RosTest::Communication) {
             self.missing = self.missing.saturating_add(count);
         } else {
             self.bins
@@ -113,20 +114,20 @@ impl Log {
         let after = |mark: &str| number_after(comment, mark);
         if let Some(count) = after("with a total of ") {
             self.announced = Some(count);
-            self.test = Test::Cyclic {
+            self.test = RosTest::Cyclic {
                 frequency_hz: after("a frequency of ").unwrap_or(0),
             };
         } else if let Some(count) = after("with a loop length of ") {
             self.announced = Some(count);
             let timeout_us = after("a timeout of ").unwrap_or(0);
-            self.test = Test::OneShot {
+            self.test = RosTest::OneShot {
                 timeout_us,
                 plotted: None,
             };
         } else if let Some(count) = after("Amount messages: ") {
             self.announced = Some(count);
-            self.test = Test::Communication;
-        } else if let Test::OneShot {
+            self.test = RosTest::Communication;
+        } else if let RosTest::OneShot {
             plotted: plotted @ None,
             ..
         } = &mut self.test
@@ -148,16 +149,16 @@ impl Log {
         sink.parameter("source_program", "ros_realtime_tests");
         sink.parameter("source_title", self.title);
         let (name, description, kind) = match &self.test {
-            Test::Cyclic { .. } => (
+            RosTest::Cyclic { .. } => (
                 "jitter",
                 "interval between callbacks less the expected one",
                 Kind::Jitter,
             ),
-            Test::OneShot {
+            RosTest::OneShot {
                 plotted: Some("Reported"),
                 ..
             } => ("reported", "lateness as ROS reported it", Kind::Lateness),
-            Test::OneShot {
+            RosTest::OneShot {
                 plotted: Some("Difference"),
                 ..
             } => (
@@ -165,20 +166,20 @@ impl Log {
                 "reported less measured lateness",
                 Kind::Lateness,
             ),
-            Test::OneShot { .. } => (
+            RosTest::OneShot { .. } => (
                 "measured",
                 "lateness of the timer's callback",
                 Kind::Lateness,
             ),
-            Test::Communication => ("latency", "from publisher to subscriber", Kind::Latency),
-            Test::Unknown => ("latency", "latency", Kind::Latency),
+            RosTest::Communication => ("latency", "from publisher to subscriber", Kind::Latency),
+            RosTest::Unknown => ("latency", "latency", Kind::Latency),
         };
         let mut series = series(name, description, kind);
         match self.test {
-            Test::Cyclic { frequency_hz } if frequency_hz > 0 => {
+            RosTest::Cyclic { frequency_hz } if frequency_hz > 0 => {
                 series.expected_interval_ns = Some(1_000_000_000 / frequency_hz);
             }
-            Test::OneShot { timeout_us, .. } => sink.parameter("timeout_us", timeout_us),
+            RosTest::OneShot { timeout_us, .. } => sink.parameter("timeout_us", timeout_us),
             _ => {}
         }
         let counted = bins.count().saturating_add(self.missing);
@@ -215,7 +216,7 @@ fn number_after(text: &str, mark: &str) -> Option<u64> {
 }
 
 /// What stands behind `MIN:`, `AVG:` and `MAX:`.
-fn extremes(text: &str) -> Option<Extremes> {
+fn extremes(text: &str) -> Option<MinAvgMax> {
     let mut found = [0; 3];
     for (mark, value) in ["MIN:", "AVG:", "MAX:"].into_iter().zip(&mut found) {
         let (_, rest) = text.split_once(mark)?;

@@ -30,7 +30,7 @@ impl Importer for Csv {
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let mut lines = Lines::new(source);
-        let mut rows: Option<Rows> = None;
+        let mut rows: Option<CsvRows> = None;
         while let Some((number, line)) = lines.next()? {
             if passed_over(line) {
                 continue;
@@ -40,7 +40,7 @@ impl Importer for Csv {
                 None => {
                     let columns =
                         Columns::parse(line).map_err(|cause| ReadError::line(number, cause))?;
-                    rows = Some(Rows {
+                    rows = Some(CsvRows {
                         columns,
                         series: None,
                         start_ns: 0,
@@ -62,7 +62,7 @@ impl Importer for Csv {
             }
         }
         match rows {
-            Some(Rows { read: 1.., .. }) => Ok(()),
+            Some(CsvRows { read: 1.., .. }) => Ok(()),
             Some(_) => Err(ReadError::Lacks {
                 what: "row after its header",
                 remedy: "add samples",
@@ -79,7 +79,8 @@ fn passed_over(line: &str) -> bool {
     line.starts_with('#') || line.trim().is_empty()
 }
 
-struct Rows {
+/// What is known of the rows read so far.
+struct CsvRows {
     columns: Columns,
     series: Option<usize>,
     /// What is taken off every time.
@@ -87,7 +88,7 @@ struct Rows {
     read: u64,
 }
 
-impl Rows {
+impl CsvRows {
     fn take(&mut self, sink: &mut dyn Sink, mut sample: Sample) -> Result<(), ReadError> {
         self.read += 1;
         let index = match self.series {
@@ -123,11 +124,12 @@ impl Rows {
 
 /// Which column holds what.
 struct Columns {
-    names: Vec<Column>,
+    names: Vec<CsvColumn>,
 }
 
+/// What a column of the file holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum CsvColumn {
     Time,
     Value,
     Sequence,
@@ -135,7 +137,7 @@ enum Column {
     Actual,
 }
 
-impl Column {
+impl CsvColumn {
     const ALL: [(Self, &'static str); 5] = [
         (Self::Time, "time_ns"),
         (Self::Value, "value_ns"),
@@ -150,7 +152,7 @@ impl Columns {
         let header = header.trim_start_matches('\u{feff}');
         let mut names = Vec::new();
         for word in header.split(',').map(plain) {
-            let known = Column::ALL.into_iter().find(|(_, name)| *name == word);
+            let known = CsvColumn::ALL.into_iter().find(|(_, name)| *name == word);
             let Some((column, name)) = known else {
                 let shown: String = word.chars().take(40).collect();
                 return Err(format!("{shown:?} is not a known column; {HEADER}"));
@@ -162,8 +164,8 @@ impl Columns {
         }
         let columns = Self { names };
         let has = |column| columns.names.contains(&column);
-        if !has(Column::Value)
-            || !(has(Column::Time) || has(Column::Intended) || has(Column::Actual))
+        if !has(CsvColumn::Value)
+            || !(has(CsvColumn::Time) || has(CsvColumn::Intended) || has(CsvColumn::Actual))
         {
             return Err(format!(
                 "a column of times or of values is missing; {HEADER}"
@@ -174,7 +176,7 @@ impl Columns {
 
     /// Whether times are of any clock, not since the start of a run.
     fn absolute(&self) -> bool {
-        self.names.contains(&Column::Time)
+        self.names.contains(&CsvColumn::Time)
     }
 
     /// The sample of a row; `number` is its sequence number if the row has none.
@@ -191,10 +193,10 @@ impl Columns {
             };
             let no_number = || column.no_number(field);
             match column {
-                Column::Sequence => sample.sequence = field.parse().map_err(|_| no_number())?,
-                Column::Value => sample.value_ns = field.parse().map_err(|_| no_number())?,
-                Column::Actual => actual = Some(field.parse().map_err(|_| no_number())?),
-                Column::Time | Column::Intended => {
+                CsvColumn::Sequence => sample.sequence = field.parse().map_err(|_| no_number())?,
+                CsvColumn::Value => sample.value_ns = field.parse().map_err(|_| no_number())?,
+                CsvColumn::Actual => actual = Some(field.parse().map_err(|_| no_number())?),
+                CsvColumn::Time | CsvColumn::Intended => {
                     intended = Some(field.parse().map_err(|_| no_number())?);
                 }
             }
@@ -211,7 +213,7 @@ impl Columns {
     }
 }
 
-impl Column {
+impl CsvColumn {
     fn name(self) -> &'static str {
         let named = Self::ALL.into_iter().find(|(column, _)| *column == self);
         named.map_or("", |(_, name)| name)

@@ -33,10 +33,10 @@ impl Importer for Irtt {
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let mut reading = Reading::new(sink);
+        let mut reading = IrttReader::new(sink);
         let mut json = serde_json::Deserializer::from_reader(source);
         let read = json
-            .deserialize_map(File(&mut reading))
+            .deserialize_map(IrttVisitor(&mut reading))
             .and_then(|()| json.end());
         if let Some(refused) = reading.refused {
             return Err(refused.into());
@@ -46,10 +46,10 @@ impl Importer for Irtt {
     }
 }
 
-/// The outermost object.
-struct File<'r, 'a>(&'r mut Reading<'a>);
+/// Reads the outermost object.
+struct IrttVisitor<'r, 'a>(&'r mut IrttReader<'a>);
 
-impl<'de> Visitor<'de> for File<'_, '_> {
+impl<'de> Visitor<'de> for IrttVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for File<'_, '_> {
 }
 
 /// The array of round trips, taken one by one.
-struct RoundTrips<'r, 'a>(&'r mut Reading<'a>);
+struct RoundTrips<'r, 'a>(&'r mut IrttReader<'a>);
 
 impl<'de> DeserializeSeed<'de> for RoundTrips<'_, '_> {
     type Value = ();
@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for RoundTrips<'_, '_> {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut trips: S) -> Result<(), S::Error> {
-        while let Some(trip) = trips.next_element::<RoundTrip>()? {
+        while let Some(trip) = trips.next_element::<RoundTripEntry>()? {
             if let Err(refused) = self.0.take(&trip) {
                 self.0.refused = Some(refused);
                 return Err(S::Error::custom("not kept"));
@@ -108,8 +108,9 @@ impl<'de> Visitor<'de> for RoundTrips<'_, '_> {
     }
 }
 
+/// The object `version`.
 #[derive(Deserialize, Default)]
-struct Version {
+struct VersionSection {
     #[serde(default)]
     irtt: String,
     #[serde(default)]
@@ -135,8 +136,9 @@ struct Stats {
     late_packets: u64,
 }
 
+/// An element of `round_trips`.
 #[derive(Deserialize)]
-struct RoundTrip {
+struct RoundTripEntry {
     seqno: u64,
     #[serde(default)]
     lost: Lost,
@@ -210,13 +212,13 @@ const SERIES: [(&str, &str); 3] = [
 ];
 
 /// What was read so far.
-struct Reading<'a> {
+struct IrttReader<'a> {
     sink: &'a mut dyn Sink,
     /// Indices of the series, each opened with its first value.
     open: [Option<usize>; 3],
     start_ns: Option<i64>,
     interval_ns: Option<u64>,
-    version: Version,
+    version: VersionSection,
     stats: Stats,
     sent: u64,
     lost: u64,
@@ -226,14 +228,14 @@ struct Reading<'a> {
     refused: Option<StoreError>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> IrttReader<'a> {
     fn new(sink: &'a mut dyn Sink) -> Self {
         Self {
             sink,
             open: [None; 3],
             start_ns: None,
             interval_ns: None,
-            version: Version::default(),
+            version: VersionSection::default(),
             stats: Stats::default(),
             sent: 0,
             lost: 0,
@@ -253,7 +255,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn take(&mut self, trip: &RoundTrip) -> Result<(), StoreError> {
+    fn take(&mut self, trip: &RoundTripEntry) -> Result<(), StoreError> {
         self.sent += 1;
         match &trip.lost {
             Lost::Plain(lost) => self.lost += u64::from(*lost),

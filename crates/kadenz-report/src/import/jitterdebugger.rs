@@ -22,15 +22,17 @@ const LIMIT_NS: i64 = 1_000_000;
 /// Reads `results.json` of jitterdebugger.
 pub(super) struct Jitterdebugger;
 
+/// The whole of `results.json`.
 #[derive(Deserialize)]
-struct File {
+struct JitterdebuggerFile {
     version: u64,
-    sysinfo: SystemInfo,
+    sysinfo: JitterdebuggerSysinfo,
     cpu: BTreeMap<String, Cpu>,
 }
 
+/// The object `sysinfo`.
 #[derive(Deserialize)]
-struct SystemInfo {
+struct JitterdebuggerSysinfo {
     #[serde(default)]
     sysname: String,
     release: Option<String>,
@@ -58,7 +60,7 @@ impl Importer for Jitterdebugger {
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let bytes = source::read_json(source, "JSON of jitterdebugger")?;
-        let file: File = match source::parse_json(&bytes) {
+        let file: JitterdebuggerFile = match source::parse_json(&bytes) {
             Ok(file) => file,
             Err(error) => source::parse_json(&mend_averages(&bytes)).map_err(|_| error)?,
         };
@@ -88,7 +90,7 @@ impl Importer for Jitterdebugger {
     }
 }
 
-fn describe(run: &mut Run, file: &File) {
+fn describe(run: &mut Run, file: &JitterdebuggerFile) {
     let system = &file.sysinfo;
     run.host.os = system.sysname.to_ascii_lowercase();
     run.host.kernel.clone_from(&system.release);

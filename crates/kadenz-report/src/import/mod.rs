@@ -48,7 +48,7 @@ use kadenz_record::samples::writer::WriteSamplesError;
 use thiserror::Error;
 
 use folder::Folder;
-use source::Source;
+use source::ImportSource;
 
 pub(crate) use folder::write_run;
 pub use sink::{Collected, EncodedInterval, Sink};
@@ -116,11 +116,13 @@ impl ImportFormat {
         match self {
             Self::Hlog => &hlog::Hlog,
             Self::CyclictestJson => &cyclictest::Json,
-            Self::CyclictestText => &cyclictest::Text::Told,
+            Self::CyclictestText => &cyclictest::CyclictestText::Told,
             Self::CyclictestMicroseconds => {
-                &cyclictest::Text::Stated(cyclictest::Unit::Microseconds)
+                &cyclictest::CyclictestText::Stated(cyclictest::CyclictestUnit::Microseconds)
             }
-            Self::CyclictestNanoseconds => &cyclictest::Text::Stated(cyclictest::Unit::Nanoseconds),
+            Self::CyclictestNanoseconds => {
+                &cyclictest::CyclictestText::Stated(cyclictest::CyclictestUnit::Nanoseconds)
+            }
             Self::Irtt => &irtt::Irtt,
             Self::Jitterdebugger => &jitterdebugger::Jitterdebugger,
             Self::Sockperf => &sockperf::Sockperf,
@@ -204,7 +206,7 @@ pub fn detect(path: &Path) -> Result<ImportFormat, DetectError> {
         path: path.to_owned(),
         source,
     };
-    let head = Source::open(path)
+    let head = ImportSource::open(path)
         .and_then(|mut source| source.head())
         .map_err(open)?;
     let found = ImportFormat::ALL
@@ -227,7 +229,7 @@ pub fn import(path: &Path, format: ImportFormat, out: &Path) -> Result<Run, Impo
         path: path.to_owned(),
         source,
     };
-    let mut source = Source::open(path).map_err(open)?;
+    let mut source = ImportSource::open(path).map_err(open)?;
     let store = |source| ImportError::Store {
         folder: out.to_owned(),
         source,

@@ -28,7 +28,7 @@ impl Importer for Sockperf {
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let mut reading = Reading::new(sink);
+        let mut reading = SockperfReader::new(sink);
         let mut lines = Lines::new(source);
         while let Some((number, line)) = lines.next()? {
             reading.take(number, line)?;
@@ -37,7 +37,8 @@ impl Importer for Sockperf {
     }
 }
 
-struct Reading<'a> {
+/// What was read so far.
+struct SockperfReader<'a> {
     sink: &'a mut dyn Sink,
     server: u64,
     /// The series whose rows are being read.
@@ -48,7 +49,7 @@ struct Reading<'a> {
     any: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SockperfReader<'a> {
     fn new(sink: &'a mut dyn Sink) -> Self {
         Self {
             sink,
@@ -64,7 +65,7 @@ impl<'a> Reading<'a> {
         if line.starts_with("-----") {
             self.rows = None;
         } else if let Some(index) = self.rows {
-            let row = Row::parse(line).map_err(|cause| ReadError::line(number, cause))?;
+            let row = SockperfRow::parse(line).map_err(|cause| ReadError::line(number, cause))?;
             let start_ns = *self.start_ns.get_or_insert(row.sent_ns);
             let sample = Sample {
                 sequence: row.packet,
@@ -158,14 +159,14 @@ impl<'a> Reading<'a> {
 }
 
 /// One packet.
-struct Row {
+struct SockperfRow {
     packet: u64,
     sent_ns: i64,
     received_ns: i64,
     value_ns: i64,
 }
 
-impl Row {
+impl SockperfRow {
     fn parse(line: &str) -> Result<Self, String> {
         let mut fields = line.split(',').map(str::trim);
         let mut field = |name: &str| {

@@ -24,7 +24,7 @@ const MAX_LINE: u64 = 1 << 20;
 pub(super) const UNKNOWN_START: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A file that is imported.
-pub(super) struct Source {
+pub(super) struct ImportSource {
     reader: BufReader<Box<dyn Read>>,
     cut_off: Rc<Cell<bool>>,
 }
@@ -47,7 +47,7 @@ impl<R: BufRead> Read for Unzipped<R> {
     }
 }
 
-impl Source {
+impl ImportSource {
     /// Opens a file, looking through gzip.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(HEAD, File::open(path)?);
@@ -83,13 +83,13 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl Read for ImportSource {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.reader.read(buf)
     }
 }
 
-impl BufRead for Source {
+impl BufRead for ImportSource {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.reader.fill_buf()
     }

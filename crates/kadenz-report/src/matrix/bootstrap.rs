@@ -27,14 +27,14 @@ pub(crate) struct Draws {
 }
 
 /// The cells of a run over the values that occur in any of them.
-struct Grid {
+struct BucketGrid {
     /// Middle and highest value of each bucket, ascending.
     values: Vec<(f64, f64)>,
     /// For each cell, which buckets it holds, and how often.
     cells: Vec<Vec<(usize, u64)>>,
 }
 
-impl Grid {
+impl BucketGrid {
     fn new(cells: &Cells) -> Self {
         let mut buckets: Vec<&SignedBucket> = cells.iter().flatten().collect();
         buckets.sort_unstable_by_key(|bucket| bucket.high_ns);
@@ -84,7 +84,7 @@ pub(crate) fn draw(
     if cells.len() < MIN_CELLS {
         return draws;
     }
-    let grid = Grid::new(cells);
+    let grid = BucketGrid::new(cells);
     let block = (cells.len() as f64).cbrt().ceil() as usize;
     let mut times = vec![0; cells.len()];
     let mut totals = vec![0; grid.values.len()];
@@ -109,7 +109,7 @@ fn draw_blocks(times: &mut [u64], block: usize, random: &mut Random) {
     }
 }
 
-fn read(grid: &Grid, totals: &[u64], percents: &[Percent], draws: &mut Draws) {
+fn read(grid: &BucketGrid, totals: &[u64], percents: &[Percent], draws: &mut Draws) {
     let count: u64 = totals.iter().sum();
     let weighted = grid
         .values

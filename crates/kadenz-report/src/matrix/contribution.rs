@@ -1,7 +1,7 @@
 //! What each measure bought: ratios over all pairs of cells that differ in it alone.
 
 use super::cell::Cell;
-use super::doubt::{Figure, Figures, Ratio, ratio};
+use super::doubt::{BootstrapFigure, Figures, Ratio, ratio};
 use kadenz_record::run::matrix::{Combination, Load, Measure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,11 +61,11 @@ pub(super) struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    fn figure(&self, bought: Bought) -> Option<Figure> {
+    fn figure(&self, bought: Bought) -> Option<BootstrapFigure> {
         match bought {
             Bought::P99 => self.figures.p99.clone(),
             Bought::P99_9 => self.figures.p99_9.clone(),
-            Bought::Max => self.cell.max_ns.map(|max| Figure {
+            Bought::Max => self.cell.max_ns.map(|max| BootstrapFigure {
                 value_ns: max as f64,
                 draws: Vec::new(),
             }),
@@ -113,11 +113,12 @@ fn contribution(
     pairs: &[Pair<'_>],
     floor_ns: f64,
 ) -> Contribution {
-    let figures: Vec<(Figure, Figure)> = pairs
+    let figures: Vec<(BootstrapFigure, BootstrapFigure)> = pairs
         .iter()
         .filter_map(|(without, with)| without.figure(figure).zip(with.figure(figure)))
         .collect();
-    let of_figures: Vec<(&Figure, &Figure)> = figures.iter().map(|(a, b)| (a, b)).collect();
+    let of_figures: Vec<(&BootstrapFigure, &BootstrapFigure)> =
+        figures.iter().map(|(a, b)| (a, b)).collect();
     Contribution {
         measure,
         load,

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
 use super::{Combination, Load, Matrix, RecommendationStanding, paper, words};
-use crate::document::{Cell as TableCell, Column, Document, Table};
+use crate::document::{Column, Document, Table, TableCell};
 use crate::figures::{bound, significant};
 use crate::statistics::Percent;
 

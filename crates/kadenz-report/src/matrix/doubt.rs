@@ -53,7 +53,7 @@ impl Ratio {
 
 /// A figure of a cell with what it was in each drawn run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Figure {
+pub(super) struct BootstrapFigure {
     pub(super) value_ns: f64,
     /// Empty where the sample cannot carry an interval.
     pub(super) draws: Vec<f64>,
@@ -62,25 +62,29 @@ pub(super) struct Figure {
 /// The figures of one series that have draws.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Figures {
-    pub(super) p99: Option<Figure>,
-    pub(super) p99_9: Option<Figure>,
+    pub(super) p99: Option<BootstrapFigure>,
+    pub(super) p99_9: Option<BootstrapFigure>,
 }
 
 /// The geometric mean of the ratios `with / without` of pairs of figures; absent without pairs.
 /// Where some pairs have draws, those without are left out, so that the ratio and its interval say
 /// the same. A figure below `floor_ns` counts as that: of nothing there is no ratio.
-pub(super) fn ratio(pairs: &[(&Figure, &Figure)], floor_ns: f64) -> Option<Ratio> {
-    let drawn = |figure: &Figure| !figure.draws.is_empty();
+pub(super) fn ratio(
+    pairs: &[(&BootstrapFigure, &BootstrapFigure)],
+    floor_ns: f64,
+) -> Option<Ratio> {
+    let drawn = |figure: &BootstrapFigure| !figure.draws.is_empty();
     let (told, others): (Vec<_>, Vec<_>) = pairs
         .iter()
         .partition(|(without, with)| drawn(without) && drawn(with));
-    let used: Vec<(&Figure, &Figure)> = if told.is_empty() { others } else { told };
+    let used: Vec<(&BootstrapFigure, &BootstrapFigure)> =
+        if told.is_empty() { others } else { told };
     if used.is_empty() {
         return None;
     }
     let number = used.len() as f64;
     let logarithm = |without: f64, with: f64| (with.max(floor_ns) / without.max(floor_ns)).ln();
-    let mean = |at: &dyn Fn(&Figure) -> f64| {
+    let mean = |at: &dyn Fn(&BootstrapFigure) -> f64| {
         let logs = used.iter().map(|(a, b)| logarithm(at(a), at(b)));
         (logs.sum::<f64>() / number).exp()
     };
@@ -107,7 +111,7 @@ impl Figures {
         let mut figure = |percent: Percent| {
             let draws = draws.next().unwrap_or_default();
             let carried = percent.beyond(series.count) >= MIN_BEYOND;
-            series.percentile(percent).map(|value| Figure {
+            series.percentile(percent).map(|value| BootstrapFigure {
                 value_ns: value as f64,
                 draws: if carried { draws } else { Vec::new() },
             })
@@ -147,8 +151,8 @@ pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
 mod tests {
     use super::*;
 
-    fn figure(value_ns: f64, draws: &[f64]) -> Figure {
-        Figure {
+    fn figure(value_ns: f64, draws: &[f64]) -> BootstrapFigure {
+        BootstrapFigure {
             value_ns,
             draws: draws.to_vec(),
         }

@@ -12,11 +12,11 @@ pub(crate) struct Layout {
     /// The names of the columns.
     pub(crate) columns: Vec<String>,
     /// The rows, from the shortest control period to the deviation of all.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<LayoutRow>,
 }
 
 /// A row of Yoon's.
-pub(crate) struct Row {
+pub(crate) struct LayoutRow {
     /// `Low 99 %`, `100 %`; empty for the row of the shortest.
     pub(crate) range: String,
     /// `min`, `max`, `avg`, `SD`.
@@ -25,7 +25,7 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Option<f64>>,
 }
 
-impl Row {
+impl LayoutRow {
     /// Range and figure as one label.
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.range, self.figure).trim().to_owned()
@@ -39,7 +39,7 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
         .of_load(load)
         .filter_map(|cell| Some((cell.combination, cell.periods.as_ref()?)))
         .collect();
-    let row = |range: String, figure, of: &dyn Fn(&Periods) -> Option<f64>| Row {
+    let row = |range: String, figure, of: &dyn Fn(&Periods) -> Option<f64>| LayoutRow {
         range,
         figure,
         cells: cells
@@ -65,7 +65,7 @@ pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
 /// Yoon's own table for a load.
 pub(crate) fn published(load: Load) -> Layout {
     let table = paper::table(load);
-    let row = |range, figure, values: &[f64]| Row {
+    let row = |range, figure, values: &[f64]| LayoutRow {
         range,
         figure,
         cells: values.iter().copied().map(Some).collect(),
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_paper_s_table_is_laid_out_as_in_the_paper() {
         let layout = published(Load::Heavy);
-        let labels: Vec<String> = layout.rows.iter().map(Row::label).collect();
+        let labels: Vec<String> = layout.rows.iter().map(LayoutRow::label).collect();
         assert_eq!(labels.len(), 16);
         assert_eq!(labels[..3], ["min", "Low 99 % max", "Low 99 % avg"]);
         assert_eq!(labels[15], "100 % SD");

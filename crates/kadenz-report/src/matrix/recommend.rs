@@ -57,7 +57,7 @@ pub(super) struct Question<'a> {
 
 /// A combination and how it stands in all measured loads.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate<'a> {
+pub(super) struct CombinationCandidate<'a> {
     pub(super) combination: Combination,
     /// Its cells with samples, a load each.
     pub(super) cells: Vec<&'a Cell>,
@@ -80,7 +80,7 @@ pub(super) enum Keeping {
 
 impl<'a> Question<'a> {
     /// Every combination that the run names, the cheapest first.
-    fn candidates(&self) -> Vec<Candidate<'a>> {
+    fn candidates(&self) -> Vec<CombinationCandidate<'a>> {
         let mut combinations: Vec<Combination> = Combination::all()
             .filter(|c| self.cells.iter().any(|cell| cell.combination == *c))
             .collect();
@@ -97,7 +97,7 @@ impl<'a> Question<'a> {
         Plan::new(self.claim, 0).samples
     }
 
-    fn candidate(&self, combination: Combination, needed: u64) -> Candidate<'a> {
+    fn candidate(&self, combination: Combination, needed: u64) -> CombinationCandidate<'a> {
         let own = || {
             self.cells
                 .iter()
@@ -119,7 +119,7 @@ impl<'a> Question<'a> {
         } else {
             Keeping::Keeps
         };
-        Candidate {
+        CombinationCandidate {
             combination,
             cells,
             keeping,
@@ -154,13 +154,13 @@ impl<'a> Question<'a> {
 /// The first that keeps the deadline, else the first that kept it so far, else the one that comes
 /// closest; of candidates from the cheapest to the dearest.
 fn choose<'a, 'b>(
-    candidates: &'b [Candidate<'a>],
-) -> Option<(RecommendationStanding, &'b Candidate<'a>)> {
+    candidates: &'b [CombinationCandidate<'a>],
+) -> Option<(RecommendationStanding, &'b CombinationCandidate<'a>)> {
     let keeps = candidates.iter().find(|c| c.keeping == Keeping::Keeps);
     if let Some(candidate) = keeps {
         return Some((RecommendationStanding::Keeps, candidate));
     }
-    let so_far = |candidate: &'b Candidate<'a>| match candidate.keeping {
+    let so_far = |candidate: &'b CombinationCandidate<'a>| match candidate.keeping {
         Keeping::SoFar { more } => Some((RecommendationStanding::SoFar { more }, candidate)),
         _ => None,
     };
@@ -171,7 +171,7 @@ fn choose<'a, 'b>(
     })
 }
 
-impl Candidate<'_> {
+impl CombinationCandidate<'_> {
     /// The cell that does worst: the most misses by samples, then the largest lateness.
     pub(super) fn worst(&self) -> Option<&Cell> {
         let cells = self.cells.iter();

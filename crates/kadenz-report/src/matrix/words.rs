@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::contribution::Contribution;
 use super::doubt::Ratio;
 use super::ranking::{PaperPair, Ranking, Reproduced};
-use super::recommend::{Candidate, Keeping, Question, RecommendationStanding};
+use super::recommend::{CombinationCandidate, Keeping, Question, RecommendationStanding};
 use crate::compare::times;
 use crate::figures::capitalised;
 use crate::numbers;
@@ -22,8 +22,8 @@ const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, a
 pub(super) fn recommendation(
     question: &Question<'_>,
     standing: RecommendationStanding,
-    best: &Candidate<'_>,
-    candidates: &[Candidate<'_>],
+    best: &CombinationCandidate<'_>,
+    candidates: &[CombinationCandidate<'_>],
 ) -> Vec<String> {
     let mut sentences = vec![match standing {
         RecommendationStanding::Keeps => keeps(question, best),
@@ -42,7 +42,10 @@ pub(super) fn recommendation(
 }
 
 /// What to say where nothing can be recommended.
-pub(super) fn unknown(question: &Question<'_>, candidates: &[Candidate<'_>]) -> Vec<String> {
+pub(super) fn unknown(
+    question: &Question<'_>,
+    candidates: &[CombinationCandidate<'_>],
+) -> Vec<String> {
     let first = if question.deadline_ns.is_none() {
         "No deadline was stated, so nothing can be recommended: repeat with --deadline, for example \
          --deadline 400us."
@@ -54,7 +57,7 @@ pub(super) fn unknown(question: &Question<'_>, candidates: &[Candidate<'_>]) -> 
     sentences
 }
 
-fn keeps(question: &Question<'_>, best: &Candidate<'_>) -> String {
+fn keeps(question: &Question<'_>, best: &CombinationCandidate<'_>) -> String {
     let (asked, loads) = (asked(question), loads(question.loads));
     let claim = question.claim;
     let misses = evidence(best);
@@ -76,7 +79,7 @@ fn keeps(question: &Question<'_>, best: &Candidate<'_>) -> String {
     )
 }
 
-fn so_far(question: &Question<'_>, best: &Candidate<'_>, more: u64) -> String {
+fn so_far(question: &Question<'_>, best: &CombinationCandidate<'_>, more: u64) -> String {
     let (asked, loads) = (asked(question), loads(question.loads));
     let name = capitalised(&named(best.combination));
     let needed = question.samples_needed();
@@ -107,8 +110,8 @@ fn so_far(question: &Question<'_>, best: &Candidate<'_>, more: u64) -> String {
 
 fn none_keeps(
     question: &Question<'_>,
-    best: &Candidate<'_>,
-    candidates: &[Candidate<'_>],
+    best: &CombinationCandidate<'_>,
+    candidates: &[CombinationCandidate<'_>],
 ) -> String {
     let asked = asked(question);
     let judged = candidates.iter().filter(|c| c.keeping == Keeping::Misses);
@@ -161,7 +164,7 @@ fn loads(loads: &[Load]) -> String {
 
 /// "0 misses in 60,000 and in 61,000, so fewer than 50 in a million at 95 % confidence, if each is
 /// independent".
-fn evidence(best: &Candidate<'_>) -> String {
+fn evidence(best: &CombinationCandidate<'_>) -> String {
     let counts: Vec<String> = best
         .cells
         .iter()
@@ -177,7 +180,10 @@ fn evidence(best: &Candidate<'_>) -> String {
 }
 
 /// Cheaper ones that kept the deadline so far: more samples might make the answer cheaper.
-fn cheaper_so_far(best: &Candidate<'_>, candidates: &[Candidate<'_>]) -> Option<String> {
+fn cheaper_so_far(
+    best: &CombinationCandidate<'_>,
+    candidates: &[CombinationCandidate<'_>],
+) -> Option<String> {
     let cheaper: Vec<(String, u64)> = candidates
         .iter()
         .filter(|c| c.combination.cost() < best.combination.cost())
@@ -196,7 +202,7 @@ fn cheaper_so_far(best: &Candidate<'_>, candidates: &[Candidate<'_>]) -> Option<
 }
 
 /// What the answer could not take into account, and why.
-fn left_out(question: &Question<'_>, candidates: &[Candidate<'_>]) -> Vec<String> {
+fn left_out(question: &Question<'_>, candidates: &[CombinationCandidate<'_>]) -> Vec<String> {
     let names = |keeping| -> Vec<String> {
         let of = candidates.iter().filter(|c| c.keeping == keeping);
         of.map(|c| c.combination.to_string()).collect()

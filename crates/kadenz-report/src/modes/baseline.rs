@@ -17,9 +17,9 @@ const MIN: usize = 32;
 /// Blocks that are kept at most; more are merged in pairs.
 const MAX_BLOCKS: usize = 1 << 18;
 
-/// What a block of samples says.
+/// Median and 90th percentile of a block of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Block {
+pub(super) struct BlockStatistics {
     pub(super) at_s: f64,
     pub(super) end_s: f64,
     pub(super) median: f64,
@@ -91,7 +91,7 @@ impl Baseline {
             .extend(points.iter().map(|point| point.value_ns));
         let (median, p90) = median_and_p90(&mut self.scratch);
         if points.len() >= MIN {
-            self.blocks.push(Block {
+            self.blocks.push(BlockStatistics {
                 at_s,
                 end_s,
                 median: median as f64,
@@ -129,14 +129,14 @@ impl Baseline {
 /// The blocks of a record, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
-    all: Vec<Block>,
+    all: Vec<BlockStatistics>,
     /// How many blocks were merged into one.
     merged: usize,
-    waiting: Vec<Block>,
+    waiting: Vec<BlockStatistics>,
 }
 
 impl Blocks {
-    fn push(&mut self, block: Block) {
+    fn push(&mut self, block: BlockStatistics) {
         self.waiting.push(block);
         if self.waiting.len() <= self.merged {
             return;
@@ -150,7 +150,7 @@ impl Blocks {
     }
 
     /// The blocks, all of about one length.
-    pub(super) fn into_all(self) -> Vec<Block> {
+    pub(super) fn into_all(self) -> Vec<BlockStatistics> {
         self.all
     }
 
@@ -168,14 +168,15 @@ impl Blocks {
 }
 
 /// Blocks of `factor` times the length.
-pub(super) fn coarser(blocks: &[Block], factor: usize) -> Vec<Block> {
+pub(super) fn coarser(blocks: &[BlockStatistics], factor: usize) -> Vec<BlockStatistics> {
     blocks.chunks(factor).filter_map(merge).collect()
 }
 
-fn merge(blocks: &[Block]) -> Option<Block> {
+fn merge(blocks: &[BlockStatistics]) -> Option<BlockStatistics> {
     let (first, last) = (blocks.first()?, blocks.last()?);
-    let mean = |of: fn(&Block) -> f64| blocks.iter().map(of).sum::<f64>() / blocks.len() as f64;
-    Some(Block {
+    let mean =
+        |of: fn(&BlockStatistics) -> f64| blocks.iter().map(of).sum::<f64>() / blocks.len() as f64;
+    Some(BlockStatistics {
         at_s: first.at_s,
         end_s: last.end_s,
         median: mean(|block| block.median),
@@ -259,7 +260,7 @@ mod tests {
         let count = MAX_BLOCKS + 1000;
         for index in 0..count {
             let at_s = index as f64;
-            blocks.push(Block {
+            blocks.push(BlockStatistics {
                 at_s,
                 end_s: at_s + 1.0,
                 median: (index % 2) as f64,

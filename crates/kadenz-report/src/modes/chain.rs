@@ -2,7 +2,7 @@
 //! so (H. K. Mardia, "New techniques for the deinterleaving of repetitive sequences", 1989): a histogram of
 //! differences suggests a period, and a search along it says which pulses are there and which are missing.
 
-use super::lags::Candidate;
+use super::lags::PeriodCandidate;
 
 /// Occurrences that may be missing in a row: of a mode of which half is absent, one run in 500 is longer.
 const MAX_MISSING: u32 = 8;
@@ -90,7 +90,7 @@ fn ln_likelihood(hits: u64, tries: u64) -> f64 {
 }
 
 /// The longest chain of the first few that begin in different places. `times` ascend.
-pub(super) fn chain(times: &[f64], candidate: Candidate) -> Chain {
+pub(super) fn chain(times: &[f64], candidate: PeriodCandidate) -> Chain {
     let mut longest = Chain::default();
     // What another start led to leads on as that did.
     let mut reached = vec![false; times.len()];
@@ -115,13 +115,13 @@ pub(super) fn chain(times: &[f64], candidate: Candidate) -> Chain {
 }
 
 /// The chain that begins first.
-pub(super) fn first(times: &[f64], candidate: Candidate) -> Chain {
+pub(super) fn first(times: &[f64], candidate: PeriodCandidate) -> Chain {
     let start = (0..times.len()).find(|&at| begins(times, at, candidate));
     start.map_or_else(Chain::default, |start| walk(times, start, candidate))
 }
 
 /// Whether an event has a successor, and that one too, where there are enough of them.
-fn begins(times: &[f64], at: usize, candidate: Candidate) -> bool {
+fn begins(times: &[f64], at: usize, candidate: PeriodCandidate) -> bool {
     let next = |at: usize| {
         (1..=MAX_MISSING_AT_START + 1)
             .find_map(|count| follower(times, at, at + 1, count, candidate).ok())
@@ -129,7 +129,7 @@ fn begins(times: &[f64], at: usize, candidate: Candidate) -> bool {
     next(at).is_some_and(|second| times.len() < 8 || next(second).is_some())
 }
 
-fn walk(times: &[f64], start: usize, candidate: Candidate) -> Chain {
+fn walk(times: &[f64], start: usize, candidate: PeriodCandidate) -> Chain {
     let mut chain = Chain {
         members: vec![start],
         places: vec![0],
@@ -170,7 +170,7 @@ fn walk(times: &[f64], start: usize, candidate: Candidate) -> Chain {
 }
 
 /// A mode that strays does so by more, the more occurrences are missing.
-fn window_s(candidate: Candidate, count: u32) -> f64 {
+fn window_s(candidate: PeriodCandidate, count: u32) -> f64 {
     (candidate.window_s * f64::from(count).sqrt()).min(candidate.period_s / 3.0)
 }
 
@@ -181,7 +181,7 @@ fn follower(
     at: usize,
     from: usize,
     count: u32,
-    candidate: Candidate,
+    candidate: PeriodCandidate,
 ) -> Result<usize, usize> {
     let wanted = times[at] + f64::from(count) * candidate.period_s;
     let window_s = window_s(candidate, count);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_chain_steps_over_what_is_missing_and_what_is_foreign() {
         let times = [0.0, 3.1, 10.0, 20.0, 27.0, 40.0, 50.0];
-        let found = chain(&times, Candidate::new(10.0, 0.01, 0.01));
+        let found = chain(&times, PeriodCandidate::new(10.0, 0.01, 0.01));
         assert_eq!(found.members, [0, 2, 3, 5, 6]);
         assert_eq!(found.period_s(), Some(10.0));
         assert_eq!(found.steps[2], (20.0, 2));
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_chain_goes_on_after_a_break_with_another_phase() {
         let times = [0.0, 10.0, 20.0, 1003.0, 1013.0, 1023.0];
-        let found = chain(&times, Candidate::new(10.0, 0.01, 0.01));
+        let found = chain(&times, PeriodCandidate::new(10.0, 0.01, 0.01));
         assert_eq!(found.members.len(), 6);
         assert_eq!(found.period_s(), Some(10.0));
     }
@@ -235,7 +235,7 @@ mod tests {
                 .filter(|it| is_present(*it))
                 .map(|it| 10.0 * f64::from(it))
                 .collect();
-            chain(&times, Candidate::new(10.0, 0.01, 0.01)).multiple()
+            chain(&times, PeriodCandidate::new(10.0, 0.01, 0.01)).multiple()
         };
         assert_eq!(beat(&mut |_| true), None);
         assert_eq!(beat(&mut |_| random.unit() < 0.5), None);

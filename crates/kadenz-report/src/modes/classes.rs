@@ -1,7 +1,7 @@
 //! Sets of events that may be one mode.
 
-use super::baseline::Block;
-use super::events::{Collected, Event};
+use super::baseline::BlockStatistics;
+use super::events::{Event, EventCollection};
 use super::phases::{Phases, phases};
 use super::search::Record;
 
@@ -27,7 +27,7 @@ pub(super) struct Class {
 }
 
 /// The classes of a ladder.
-pub(super) fn classes(ladder: &[Collected], record: Record) -> Vec<Class> {
+pub(super) fn classes(ladder: &[EventCollection], record: Record) -> Vec<Class> {
     let mut all = Vec::new();
     for step in ladder {
         let class = |events: Vec<Event>| Class {
@@ -46,7 +46,7 @@ pub(super) fn classes(ladder: &[Collected], record: Record) -> Vec<Class> {
 }
 
 /// The classes of phases.
-pub(super) fn of_phases(blocks: &[Block], record: Record) -> Vec<Class> {
+pub(super) fn of_phases(blocks: &[BlockStatistics], record: Record) -> Vec<Class> {
     let class = |it: Phases| Class {
         events: it.events,
         resolution_s: it.block_s,
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn sets_with_equal_times_are_one_class() {
-        let step = Collected {
+        let step = EventCollection {
             events: (0..5).map(|i| event(i, 1e6)).collect(),
             watched_s: 10.0,
             level_ns: 64.0,

@@ -33,7 +33,7 @@ pub(super) struct Event {
 
 /// What a collector holds.
 #[derive(Clone, Debug)]
-pub(super) struct Collected {
+pub(super) struct EventCollection {
     /// Events in order of time.
     pub(super) events: Vec<Event>,
     /// How long it took events, in seconds: until the end of the record, or until it was full.
@@ -58,7 +58,7 @@ pub(super) struct Ladder {
 struct Collector {
     level_ns: i64,
     open: Option<Run>,
-    collected: Collected,
+    collected: EventCollection,
 }
 
 /// A run of samples above a level that may go on.
@@ -78,7 +78,7 @@ impl Ladder {
         let collector = |power: u32| Collector {
             level_ns: 1 << power,
             open: None,
-            collected: Collected {
+            collected: EventCollection {
                 events: Vec::new(),
                 watched_s: f64::INFINITY,
                 level_ns: 2_f64.powi(power as i32),
@@ -132,7 +132,7 @@ impl Ladder {
     }
 
     /// What was collected, from the lowest level to the highest.
-    pub(super) fn finish(self) -> Vec<Collected> {
+    pub(super) fn finish(self) -> Vec<EventCollection> {
         let (interval_ns, watched_s) = (self.interval_ns, self.watched_s());
         let close = |mut step: Collector| {
             step.close(interval_ns);
@@ -287,7 +287,7 @@ impl Fit {
 mod tests {
     use super::*;
 
-    fn collected(values: &[i64]) -> Vec<Collected> {
+    fn collected(values: &[i64]) -> Vec<EventCollection> {
         let mut ladder = Ladder::new(1_000_000);
         let point = |(index, &value_ns): (usize, &i64)| Point {
             at_ns: index as i64 * 1_000_000,

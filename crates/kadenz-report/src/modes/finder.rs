@@ -39,7 +39,7 @@ pub struct Finder {
     /// Points from before the interval was known.
     head: Vec<Point>,
     stage: Option<Stage>,
-    order: Order,
+    order: ReorderBuffer,
     count: u64,
     first_ns: Option<i64>,
     last_ns: i64,
@@ -63,7 +63,7 @@ impl Finder {
                 .filter(|ns| *ns > 0),
             head: Vec::new(),
             stage: None,
-            order: Order::default(),
+            order: ReorderBuffer::default(),
             count: 0,
             first_ns: None,
             last_ns: 0,
@@ -170,7 +170,7 @@ pub(super) const HELD: usize = 4096;
 /// Holds points back until none that is earlier can be expected. Of several at one time, as the devices
 /// that answer one beat, the highest value stands for all. Holds 64 KiB, moves half of it at worst.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct ReorderBuffer {
     /// Ascending, each time once.
     held: VecDeque<Point>,
     /// The time that was given back last; earlier ones, and others of this one, come too late.
@@ -179,7 +179,7 @@ pub(super) struct Order {
     overtaken: u64,
 }
 
-impl Order {
+impl ReorderBuffer {
     /// Takes a point; gives back the earliest once more than [`HELD`] times wait.
     pub(super) fn take(&mut self, point: Point) -> Option<Point> {
         if self.given.is_some_and(|given| point.at_ns <= given) {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn ordered(points: &[Point]) -> (Vec<Point>, u64) {
-        let mut order = Order::default();
+        let mut order = ReorderBuffer::default();
         let mut given: Vec<Point> = points.iter().filter_map(|it| order.take(*it)).collect();
         given.extend(std::iter::from_fn(|| order.give()));
         (given, order.overtaken())

@@ -27,13 +27,13 @@ const MAX_BY_CHANCE: f64 = 2.0;
 
 /// A period to be tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct PeriodCandidate {
     pub(super) period_s: f64,
     /// An event within so much of the predicted time counts.
     pub(super) window_s: f64,
 }
 
-impl Candidate {
+impl PeriodCandidate {
     /// A period with the window that a tolerance gives it, never below what the resolution needs.
     pub(super) fn new(period_s: f64, tolerance: f64, resolution_s: f64) -> Self {
         let least = (period_s / 8.0).clamp(0.6 * resolution_s, 1.1 * resolution_s);
@@ -88,13 +88,13 @@ impl Lags {
     }
 
     /// The periods that stand out, for a set that was watched for `span_s`.
-    pub(super) fn candidates(&self, tolerance: f64, span_s: f64) -> Vec<Candidate> {
-        let mut found: Vec<(f64, Candidate)> = Vec::new();
+    pub(super) fn candidates(&self, tolerance: f64, span_s: f64) -> Vec<PeriodCandidate> {
+        let mut found: Vec<(f64, PeriodCandidate)> = Vec::new();
         let mut index = 3;
         while index < self.bins() {
             let period_s = value(index, self.resolution_s);
-            let candidate = Candidate::new(period_s, tolerance, self.resolution_s);
-            let exact = Candidate::new(period_s, 0.0, self.resolution_s);
+            let candidate = PeriodCandidate::new(period_s, tolerance, self.resolution_s);
+            let exact = PeriodCandidate::new(period_s, 0.0, self.resolution_s);
             let width_s = self.width_at(period_s);
             // Windows that overlap by two thirds miss nothing.
             index += ((candidate.window_s / width_s) as usize / 3).max(1);
@@ -119,8 +119,8 @@ impl Lags {
 
     /// By how many deviations the lags at a period exceed those around it; absent where they could
     /// not fill the slots.
-    fn score(&self, candidate: Candidate, span_s: f64) -> Option<f64> {
-        let Candidate { period_s, window_s } = candidate;
+    fn score(&self, candidate: PeriodCandidate, span_s: f64) -> Option<f64> {
+        let PeriodCandidate { period_s, window_s } = candidate;
         let hits = self.count(period_s - window_s, period_s + window_s);
         if hits < 2.0 {
             return None;
@@ -151,10 +151,10 @@ impl Lags {
 
     /// The candidate at the mean of the lags in its window: of several missing occurrences in a row, a period
     /// that is off by most of the window finds none.
-    fn centred(&self, candidate: Candidate) -> Candidate {
-        let Candidate { period_s, window_s } = candidate;
+    fn centred(&self, candidate: PeriodCandidate) -> PeriodCandidate {
+        let PeriodCandidate { period_s, window_s } = candidate;
         let (count, sum) = self.within(period_s - window_s, period_s + window_s);
-        Candidate {
+        PeriodCandidate {
             period_s: if count > 0.0 { sum / count } else { period_s },
             window_s,
         }
@@ -184,10 +184,10 @@ impl Lags {
 }
 
 /// The first few that do not overlap.
-fn apart(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
-    let mut chosen: Vec<Candidate> = Vec::new();
+fn apart(candidates: impl Iterator<Item = PeriodCandidate>) -> Vec<PeriodCandidate> {
+    let mut chosen: Vec<PeriodCandidate> = Vec::new();
     for candidate in candidates {
-        let near = |it: &Candidate| {
+        let near = |it: &PeriodCandidate| {
             (it.period_s - candidate.period_s).abs() <= it.window_s + candidate.window_s
         };
         if !chosen.iter().any(near) {
@@ -248,8 +248,8 @@ mod tests {
 
     #[test]
     fn the_window_is_never_narrower_than_the_clock() {
-        assert!((Candidate::new(5.0, 0.0, 0.01).window_s - 0.011).abs() < 1e-12);
-        assert_eq!(Candidate::new(5.0, 0.1, 0.01).window_s, 0.5);
-        assert_eq!(Candidate::new(0.04, 0.0, 0.01).window_s, 0.006);
+        assert!((PeriodCandidate::new(5.0, 0.0, 0.01).window_s - 0.011).abs() < 1e-12);
+        assert_eq!(PeriodCandidate::new(5.0, 0.1, 0.01).window_s, 0.5);
+        assert_eq!(PeriodCandidate::new(0.04, 0.0, 0.01).window_s, 0.006);
     }
 }

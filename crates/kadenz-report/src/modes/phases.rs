@@ -1,6 +1,6 @@
 //! Stretches of time in which the level is raised, at scales from two blocks to a third of a record.
 
-use super::baseline::{Block, coarser, median};
+use super::baseline::{BlockStatistics, coarser, median};
 use super::events::Event;
 
 /// Blocks of the running median that a stretch is held against. A phase of up to a third of them
@@ -30,7 +30,7 @@ pub(super) struct Phases {
 }
 
 /// The phases of a record at every scale and threshold.
-pub(super) fn phases(blocks: &[Block], interval_s: f64) -> Vec<Phases> {
+pub(super) fn phases(blocks: &[BlockStatistics], interval_s: f64) -> Vec<Phases> {
     let mut all = Vec::new();
     let mut scale = blocks.to_vec();
     let block_s = length_of(blocks);
@@ -52,13 +52,13 @@ pub(super) fn phases(blocks: &[Block], interval_s: f64) -> Vec<Phases> {
 }
 
 /// The median length of a block.
-fn length_of(blocks: &[Block]) -> f64 {
+fn length_of(blocks: &[BlockStatistics]) -> f64 {
     let mut lengths: Vec<f64> = blocks.iter().map(|it| it.end_s - it.at_s).collect();
     median(&mut lengths).unwrap_or(0.0)
 }
 
 /// Each block's median less the median of the [`WINDOW`] around it.
-fn above_running_median(blocks: &[Block]) -> Vec<f64> {
+fn above_running_median(blocks: &[BlockStatistics]) -> Vec<f64> {
     let width = WINDOW.min(blocks.len());
     let mut sorted: Vec<f64> = blocks[..width].iter().map(|it| it.median).collect();
     sorted.sort_by(f64::total_cmp);
@@ -102,7 +102,12 @@ fn deviation(above: &[f64]) -> f64 {
 
 /// Stretches above `threshold`, each as far as its blocks stay above half of it; one block that dips
 /// does not end it.
-fn raised(blocks: &[Block], above: &[f64], threshold: f64, interval_s: f64) -> Vec<Event> {
+fn raised(
+    blocks: &[BlockStatistics],
+    above: &[f64],
+    threshold: f64,
+    interval_s: f64,
+) -> Vec<Event> {
     let mut events = Vec::new();
     let mut index = 0;
     while index < above.len() {
@@ -129,11 +134,11 @@ fn raised(blocks: &[Block], above: &[f64], threshold: f64, interval_s: f64) -> V
 
 /// The phase of blocks `from..to`. Its height is that of the 90th percentile, which tells of a phase
 /// that adds "up to" so much as well as of one that adds always the same.
-fn event(blocks: &[Block], from: usize, to: usize, interval_s: f64) -> Event {
+fn event(blocks: &[BlockStatistics], from: usize, to: usize, interval_s: f64) -> Event {
     const AROUND: usize = 8;
     let before = &blocks[from.saturating_sub(AROUND + 1)..from.saturating_sub(1)];
     let after = &blocks[(to + 1).min(blocks.len())..(to + 1 + AROUND).min(blocks.len())];
-    let p90 = |blocks: &mut dyn Iterator<Item = &Block>| {
+    let p90 = |blocks: &mut dyn Iterator<Item = &BlockStatistics>| {
         median(&mut blocks.map(|it| it.p90).collect::<Vec<_>>()).unwrap_or(0.0)
     };
     let height_ns = p90(&mut blocks[from..to].iter()) - p90(&mut before.iter().chain(after));
@@ -149,7 +154,7 @@ fn event(blocks: &[Block], from: usize, to: usize, interval_s: f64) -> Event {
 }
 
 /// Phases with their edges to the finest block, where most of them show there.
-fn fine(events: Vec<Event>, blocks: &[Block], coarse_s: f64, block_s: f64) -> Phases {
+fn fine(events: Vec<Event>, blocks: &[BlockStatistics], coarse_s: f64, block_s: f64) -> Phases {
     let refined: Vec<Event> = events
         .iter()
         .filter_map(|event| refined(event, blocks, coarse_s, block_s))
@@ -170,7 +175,12 @@ fn fine(events: Vec<Event>, blocks: &[Block], coarse_s: f64, block_s: f64) -> Ph
 /// A phase that begins and ends where the median of the finest blocks passes half of its rise; absent
 /// where it does not rise there. A block of which half the samples are raised passes it, so that starts
 /// and ends are as often early as late.
-fn refined(event: &Event, blocks: &[Block], coarse_s: f64, block_s: f64) -> Option<Event> {
+fn refined(
+    event: &Event,
+    blocks: &[BlockStatistics],
+    coarse_s: f64,
+    block_s: f64,
+) -> Option<Event> {
     let from = |at_s: f64| blocks.partition_point(|it| it.at_s < at_s);
     let level = |from_s: f64, to_s: f64| {
         let part = &blocks[from(from_s)..from(to_s).max(from(from_s))];
@@ -206,8 +216,8 @@ fn refined(event: &Event, blocks: &[Block], coarse_s: f64, block_s: f64) -> Opti
 mod tests {
     use super::*;
 
-    fn record(medians: impl Iterator<Item = f64>) -> Vec<Block> {
-        let block = |(index, median): (usize, f64)| Block {
+    fn record(medians: impl Iterator<Item = f64>) -> Vec<BlockStatistics> {
+        let block = |(index, median): (usize, f64)| BlockStatistics {
             at_s: index as f64,
             end_s: index as f64 + 1.0,
             median,

@@ -6,7 +6,7 @@
 //! burst. What chance finds is taken from that rate and from times beside the expected ones, whichever is more.
 
 use super::chain::{Chain, STARTS, chain, first};
-use super::lags::Candidate;
+use super::lags::PeriodCandidate;
 
 /// Least share of its occurrences that a mode must show: a mode of which a half is absent shows a third at
 /// times.
@@ -24,7 +24,7 @@ const BESIDE: [f64; 12] = [
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Presence {
     /// The period, now the mean of the steps from one occurrence to the next.
-    pub(super) candidate: Candidate,
+    pub(super) candidate: PeriodCandidate,
     /// Occurrences that are present.
     pub(super) present: usize,
     /// Occurrences that are expected in the time that was watched.
@@ -42,7 +42,7 @@ pub(super) struct Presence {
 /// logarithm.
 pub(super) fn presence(
     times: &[f64],
-    candidate: Candidate,
+    candidate: PeriodCandidate,
     span_s: f64,
     ln_limit: f64,
 ) -> Option<Presence> {
@@ -84,7 +84,11 @@ pub(super) fn presence(
 }
 
 /// The longest chain of a period, and that period as its steps have it.
-fn refined(times: &[f64], candidate: Candidate, span_s: f64) -> Option<(Candidate, Chain)> {
+fn refined(
+    times: &[f64],
+    candidate: PeriodCandidate,
+    span_s: f64,
+) -> Option<(PeriodCandidate, Chain)> {
     let mut candidate = candidate;
     for _ in 0..2 {
         let found = first(times, candidate);
@@ -154,7 +158,7 @@ mod tests {
     fn of_limit(times: &[f64], period_s: f64, tolerance: f64, ln_limit: f64) -> Option<Presence> {
         presence(
             times,
-            Candidate::new(period_s, tolerance, 0.01),
+            PeriodCandidate::new(period_s, tolerance, 0.01),
             1000.0,
             ln_limit,
         )

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::baseline::{BLOCK, Block, SIDE};
+use super::baseline::{BLOCK, BlockStatistics, SIDE};
 use super::chain::chain;
 use super::classes::{Class, classes, of_phases};
-use super::events::{Collected, Event};
-use super::lags::Candidate;
+use super::events::{Event, EventCollection};
+use super::lags::PeriodCandidate;
 use super::presence::MIN_PRESENCE;
 use super::suggest::{Suggested, better, mode, starts, suggested};
 use super::{MIN_OCCURRENCES, Mode, ModeKind};
@@ -25,8 +25,8 @@ pub(super) struct Record {
 
 /// The modes of a record, the strongest first, each with where its occurrences began.
 pub(super) fn search(
-    ladder: &[Collected],
-    blocks: Vec<Block>,
+    ladder: &[EventCollection],
+    blocks: Vec<BlockStatistics>,
     record: Record,
 ) -> Vec<(Mode, Vec<f64>)> {
     let mut search = Search::new(ladder, blocks, record);
@@ -44,7 +44,7 @@ pub(super) fn search(
 struct Search {
     record: Record,
     /// Blocks that no mode touches yet.
-    blocks: Vec<Block>,
+    blocks: Vec<BlockStatistics>,
     classes: Vec<Class>,
     /// What each class suggests.
     suggestions: Vec<Option<Suggested>>,
@@ -53,7 +53,7 @@ struct Search {
 }
 
 impl Search {
-    fn new(ladder: &[Collected], blocks: Vec<Block>, record: Record) -> Self {
+    fn new(ladder: &[EventCollection], blocks: Vec<BlockStatistics>, record: Record) -> Self {
         let mut classes = classes(ladder, record);
         classes.extend(of_phases(&blocks, record));
         let mut search = Self {
@@ -90,7 +90,7 @@ impl Search {
             self.suggestions[best.class] = None;
             return None;
         }
-        let grid = Grid::of(&mode, &members, candidate);
+        let grid = PeriodGrid::of(&mode, &members, candidate);
         let mut again = Vec::new();
         if best.phases {
             again.extend(self.look_for_phases_again(&members, best.resolution_s));
@@ -139,18 +139,18 @@ fn per_octave(classes: &[Class]) -> Vec<usize> {
 
 /// The window by which a chain is followed: that of the period covers most of a mode, not all of it.
 /// Wider is better while chance puts few events into it.
-fn following(class: &Class, candidate: Candidate, span_s: f64) -> Candidate {
+fn following(class: &Class, candidate: PeriodCandidate, span_s: f64) -> PeriodCandidate {
     let few = span_s / (8.0 * class.events.len().max(1) as f64);
-    let Candidate { period_s, window_s } = candidate;
+    let PeriodCandidate { period_s, window_s } = candidate;
     let widest = (3.0 * window_s).min(few).min(period_s / 4.0);
-    Candidate {
+    PeriodCandidate {
         period_s,
         window_s: window_s.max(widest),
     }
 }
 
 /// Drops the blocks that a phase touches.
-pub(super) fn leave_out(blocks: &mut Vec<Block>, phases: &[Event], resolution_s: f64) {
+pub(super) fn leave_out(blocks: &mut Vec<BlockStatistics>, phases: &[Event], resolution_s: f64) {
     let mut first = 0;
     blocks.retain(|block| {
         while phases
@@ -165,9 +165,9 @@ pub(super) fn leave_out(blocks: &mut Vec<Block>, phases: &[Event], resolution_s:
     });
 }
 
-/// Where a mode that does not stray must be, seen or not.
+/// The times at which a mode that does not stray must be, seen or not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(super) struct PeriodGrid {
     first_s: f64,
     period_s: f64,
     window_s: f64,
@@ -176,8 +176,8 @@ pub(super) struct Grid {
     is_kept: bool,
 }
 
-impl Grid {
-    pub(super) fn of(mode: &Mode, members: &[Event], candidate: Candidate) -> Self {
+impl PeriodGrid {
+    pub(super) fn of(mode: &Mode, members: &[Event], candidate: PeriodCandidate) -> Self {
         let last_s = members.last().map_or(0.0, |it| it.mark_s);
         let first_s = members[0].mark_s;
         // A grid that is off by more than the window at its end is none.
@@ -272,7 +272,7 @@ mod tests {
     /// 8,000 blocks of 0.64 s with a phase every 300 of them, and a spike every 7 s.
     fn found_twice() -> Search {
         let wave = |i: usize| if i % 300 < 20 { 400.0 } else { 0.0 } + (i % 7) as f64;
-        let block = |i: usize| Block {
+        let block = |i: usize| BlockStatistics {
             at_s: 0.64 * i as f64,
             end_s: 0.64 * (i + 1) as f64,
             median: wave(i),
@@ -291,7 +291,7 @@ mod tests {
             interval_s: 0.01,
             level_ns: 3.0,
         };
-        let collected = Collected {
+        let collected = EventCollection {
             events: (0..731).map(event).collect(),
             watched_s: record.watched_s,
             level_ns: 64.0,

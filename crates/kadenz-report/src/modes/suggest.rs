@@ -5,7 +5,7 @@ use super::baseline::median;
 use super::chain::Chain;
 use super::classes::Class;
 use super::events::Event;
-use super::lags::{Candidate, Lags, TOLERANCES};
+use super::lags::{Lags, PeriodCandidate, TOLERANCES};
 use super::presence::{Presence, presence};
 use super::search::Record;
 use super::{MAX_CHANCE, MIN_OCCURRENCES, Mode, ModeKind};
@@ -91,7 +91,7 @@ pub(super) fn suggested(
     let windows = (TOLERANCES.len() + SHARPER.len()) as f64;
     let tries = (sets * windows * periods).ln();
     let limit = MAX_CHANCE.ln();
-    let sure = |candidate: Candidate| {
+    let sure = |candidate: PeriodCandidate| {
         // A sharper window may be surer still, but not of what this one tells nothing.
         let mut found = presence(&times, candidate, span_s, HOPELESS * (limit - tries))?;
         found.ln_chance = sharpest(&times, found, class.resolution_s, span_s);
@@ -116,10 +116,10 @@ pub(super) fn suggested(
 
 /// How sure the same period is with the window that makes it surest.
 fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f64 {
-    let Candidate { period_s, window_s } = found.candidate;
+    let PeriodCandidate { period_s, window_s } = found.candidate;
     SHARPER
         .iter()
-        .map(|&tolerance| Candidate::new(period_s, tolerance, resolution_s))
+        .map(|&tolerance| PeriodCandidate::new(period_s, tolerance, resolution_s))
         .filter(|sharper| sharper.window_s < window_s)
         .filter_map(|sharper| presence(times, sharper, span_s, found.ln_chance))
         .map(|it| it.ln_chance)
@@ -129,11 +129,11 @@ fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f
 /// The period, the part of it that is surer, or the multiple of that which explains better what is present.
 /// Of a period with absences a part explains as much with more of them, and a multiple less with as many: so
 /// the fundamental is the surest.
-fn fundamental(surest: Presence, sure: &impl Fn(Candidate) -> Option<Presence>) -> Presence {
+fn fundamental(surest: Presence, sure: &impl Fn(PeriodCandidate) -> Option<Presence>) -> Presence {
     let times = |of: Presence, factor: f64| {
-        let Candidate { period_s, window_s } = of.candidate;
+        let PeriodCandidate { period_s, window_s } = of.candidate;
         let period_s = factor * period_s;
-        sure(Candidate {
+        sure(PeriodCandidate {
             period_s,
             window_s: window_s.min(period_s / 6.0),
         })

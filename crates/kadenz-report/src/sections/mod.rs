@@ -8,7 +8,7 @@ use kadenz_record::run::testbed::{Testbed, TestbedLink};
 
 use crate::answers::budget::{Budget, Layer};
 use crate::answers::testbed;
-use crate::document::{Bar, Cell, Column, Document, Row, Table};
+use crate::document::{Bar, Column, Document, Row, Table, TableCell};
 use crate::figures::span;
 use crate::numbers::thousands;
 use crate::statistics::Percent;
@@ -45,11 +45,11 @@ fn document(budget: &Budget) -> Document {
     table.push(row(budget, &budget.whole, Some("whole")));
     let left = format!("left of {}", numbers::span(budget.limit_ns as f64));
     table.push(vec![
-        Cell::either(left, "Left for the control law"),
-        Cell::text(""),
-        Cell::text(""),
-        Cell::span(budget.left_p99_9_ns()),
-        Cell::span(budget.left_max_ns()),
+        TableCell::either(left, "Left for the control law"),
+        TableCell::text(""),
+        TableCell::text(""),
+        TableCell::span(budget.left_p99_9_ns()),
+        TableCell::span(budget.left_max_ns()),
     ]);
     Document::new().lead(budget.to_string()).table(table)
 }
@@ -65,11 +65,11 @@ fn row(budget: &Budget, layer: &Layer, class: Option<&'static str>) -> Row {
     Row {
         class,
         cells: vec![
-            Cell::text(layer.name),
-            Cell::bars(bars.collect()),
-            Cell::span(layer.p50_ns),
-            Cell::span(layer.p99_9_ns),
-            Cell::span(layer.max_ns),
+            TableCell::text(layer.name),
+            TableCell::bars(bars.collect()),
+            TableCell::span(layer.p50_ns),
+            TableCell::span(layer.p99_9_ns),
+            TableCell::span(layer.max_ns),
         ],
     }
 }
@@ -102,16 +102,16 @@ pub(crate) fn messages(summary: &Summary) -> Vec<Document> {
         let name = it.series(ONE_WAY_FROM_SEND, counted.subscribers.len());
         let series = summary.named(&name);
         table.push(vec![
-            Cell::text(&it.name),
-            Cell::count(it.received),
-            Cell::count(it.lost).judged(it.lost == 0),
-            Cell::count(it.longest_loss),
-            Cell::count(it.duplicates),
-            Cell::count(it.reordered),
-            Cell::count(it.dropped + it.overrun),
-            Cell::span(series.and_then(|it| it.percentile(Percent::P50))),
-            Cell::span(series.and_then(|it| it.percentile(Percent::P99))),
-            Cell::span(series.and_then(|it| it.max_ns)),
+            TableCell::text(&it.name),
+            TableCell::count(it.received),
+            TableCell::count(it.lost).judged(it.lost == 0),
+            TableCell::count(it.longest_loss),
+            TableCell::count(it.duplicates),
+            TableCell::count(it.reordered),
+            TableCell::count(it.dropped + it.overrun),
+            TableCell::span(series.and_then(|it| it.percentile(Percent::P50))),
+            TableCell::span(series.and_then(|it| it.percentile(Percent::P99))),
+            TableCell::span(series.and_then(|it| it.max_ns)),
         ]);
     }
     let answer = messages::answer(counted);
@@ -135,12 +135,12 @@ pub(crate) fn testbed(summary: &Summary) -> Vec<Document> {
     let mut beside = Table::captioned("Measurement, model and error", columns);
     for row in testbed::side_by_side(summary) {
         beside.push(vec![
-            Cell::text(row.name),
-            Cell::span(row.p50_ns),
-            Cell::span(row.p99_ns),
-            Cell::span(row.max_ns),
-            Cell::count(row.count),
-            Cell::count(row.lost),
+            TableCell::text(row.name),
+            TableCell::span(row.p50_ns),
+            TableCell::span(row.p99_ns),
+            TableCell::span(row.max_ns),
+            TableCell::count(row.count),
+            TableCell::count(row.lost),
         ]);
     }
     let columns = ["Link", "To", "Speed"].map(|head| Column::on_page(head).words());
@@ -153,19 +153,19 @@ pub(crate) fn testbed(summary: &Summary) -> Vec<Document> {
 }
 
 /// Links of one speed that end at the same place, as one: forty devices are one row.
-struct Group<'a> {
+struct LinkGroup<'a> {
     from: Vec<&'a str>,
     to: &'a str,
     bit_s: u64,
 }
 
-fn groups(links: &[TestbedLink]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(links: &[TestbedLink]) -> Vec<LinkGroup<'_>> {
+    let mut groups: Vec<LinkGroup<'_>> = Vec::new();
     for link in links {
         let [from, to] = &link.between;
         match groups.last_mut() {
             Some(last) if last.to == to && last.bit_s == link.bit_s => last.from.push(from),
-            _ => groups.push(Group {
+            _ => groups.push(LinkGroup {
                 from: vec![from],
                 to,
                 bit_s: link.bit_s,
@@ -175,7 +175,7 @@ fn groups(links: &[TestbedLink]) -> Vec<Group<'_>> {
     groups
 }
 
-fn link(testbed: &Testbed, group: &Group<'_>) -> Vec<Cell> {
+fn link(testbed: &Testbed, group: &LinkGroup<'_>) -> Vec<TableCell> {
     let from = match group.from.as_slice() {
         [one] => (*one).to_owned(),
         [first, .., last] => {
@@ -190,9 +190,9 @@ fn link(testbed: &Testbed, group: &Group<'_>) -> Vec<Cell> {
         format!("a switch, forwards after {}", span(forwarding))
     });
     vec![
-        Cell::text(from),
-        Cell::text(group.to).noted(forwards),
-        Cell::text(speed(group.bit_s)),
+        TableCell::text(from),
+        TableCell::text(group.to).noted(forwards),
+        TableCell::text(speed(group.bit_s)),
     ]
 }
 

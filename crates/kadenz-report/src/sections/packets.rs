@@ -3,7 +3,7 @@
 use kadenz_record::run::network::{Flow, Interface, Network, Places};
 
 use crate::answers::{broadcasts, testbed};
-use crate::document::{Cell, Column, Document, Medium, Row, Table};
+use crate::document::{Column, Document, Medium, Row, Table, TableCell};
 use crate::figures::bound;
 use crate::numbers::thousands;
 use crate::statistics::Percent;
@@ -110,17 +110,19 @@ fn row(flow: &Flow, series: &str, summary: &Summary, bounded: bool) -> Row {
     let rtt = summary.named(series);
     let note = bounded.then(|| format!("fewer than {}", bound(packets::loss_bound(flow))));
     vec![
-        Cell::text(&flow.device),
-        Cell::text(&flow.address),
-        Cell::count(flow.sent),
-        Cell::count(flow.lost).judged(flow.lost == 0).noted(note),
-        Cell::count(flow.longest_loss),
-        Cell::count(flow.duplicates),
-        Cell::count(flow.reordered),
-        Cell::count(flow.late),
-        Cell::span(rtt.and_then(|rtt| rtt.percentile(Percent::P50))),
-        Cell::span(rtt.and_then(|rtt| rtt.percentile(Percent::P99))),
-        Cell::span(rtt.and_then(|rtt| rtt.max_ns)),
+        TableCell::text(&flow.device),
+        TableCell::text(&flow.address),
+        TableCell::count(flow.sent),
+        TableCell::count(flow.lost)
+            .judged(flow.lost == 0)
+            .noted(note),
+        TableCell::count(flow.longest_loss),
+        TableCell::count(flow.duplicates),
+        TableCell::count(flow.reordered),
+        TableCell::count(flow.late),
+        TableCell::span(rtt.and_then(|rtt| rtt.percentile(Percent::P50))),
+        TableCell::span(rtt.and_then(|rtt| rtt.percentile(Percent::P99))),
+        TableCell::span(rtt.and_then(|rtt| rtt.max_ns)),
     ]
     .into()
 }
@@ -149,13 +151,13 @@ fn places(network: &Network, summary: &Summary) -> Document {
     for (flow, it) in placed {
         let mean = it.mean();
         table.push(vec![
-            Cell::text(&flow.device),
-            Cell::text(mean.map_or_else(|| "—".to_owned(), |mean| format!("{mean:.1}"))),
-            Cell::count(it.first),
-            Cell::count(it.last),
-            Cell::count(u64::from(it.lowest)),
-            Cell::count(u64::from(it.highest)),
-            Cell::count(it.answers),
+            TableCell::text(&flow.device),
+            TableCell::text(mean.map_or_else(|| "—".to_owned(), |mean| format!("{mean:.1}"))),
+            TableCell::count(it.first),
+            TableCell::count(it.last),
+            TableCell::count(u64::from(it.lowest)),
+            TableCell::count(u64::from(it.highest)),
+            TableCell::count(it.answers),
         ]);
     }
     let devices = thousands(network.flows.len() as u64);

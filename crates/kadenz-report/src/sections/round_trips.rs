@@ -2,7 +2,7 @@
 
 use crate::compare::NetworkRow;
 use crate::compare::network::NetworkHost;
-use crate::document::{Cell, Column, Document, Medium, Table};
+use crate::document::{Column, Document, Medium, Table, TableCell};
 use crate::figures;
 use crate::numbers;
 use crate::verdict::wire::{self, RoundTrip};
@@ -41,12 +41,12 @@ pub(crate) fn of<'a>(rows: &[NetworkRow], name: impl Fn(usize) -> &'a str) -> Do
         .only(Medium::Terminal, hosts(rows, name))
 }
 
-fn cells(row: &NetworkRow, name: &str) -> Vec<Cell> {
+fn cells(row: &NetworkRow, name: &str) -> Vec<TableCell> {
     let path = row.path.as_ref();
-    let unknown = || Cell::either("", "—");
+    let unknown = || TableCell::either("", "—");
     let mut cells = vec![
-        Cell::text(name),
-        path.map_or_else(unknown, |it| Cell::text(wire::connection(it))),
+        TableCell::text(name),
+        path.map_or_else(unknown, |it| TableCell::text(wire::connection(it))),
     ];
     let beyond = row.beyond_baseline.map(times);
     for (at, ns) in times(row.round_trip).into_iter().enumerate() {
@@ -57,16 +57,16 @@ fn cells(row: &NetworkRow, name: &str) -> Vec<Cell> {
         let page = ns.map_or_else(|| "—".to_owned(), figures::span);
         let more = beyond.and_then(|all| all[at]);
         let note = more.map(|more| signed(more, figures::span));
-        cells.push(Cell::either(drawn.unwrap_or_else(|| "-".to_owned()), page).noted(note));
+        cells.push(TableCell::either(drawn.unwrap_or_else(|| "-".to_owned()), page).noted(note));
     }
-    cells.extend([row.packets, row.lost, row.reordered].map(Cell::count));
+    cells.extend([row.packets, row.lost, row.reordered].map(TableCell::count));
     let NetworkHost {
         machine, kernel, ..
     } = &row.host;
     let [interface, speed] = interface(&row.host);
     let facts = [machine, kernel, &interface, &row.host.driver, &speed];
     let facts: Vec<&str> = facts.into_iter().flatten().map(String::as_str).collect();
-    cells.push(Cell::text(facts.join(", ")));
+    cells.push(TableCell::text(facts.join(", ")));
     cells
 }
 

@@ -39,7 +39,7 @@ pub fn early_clusters(buckets: &[SignedBucket], expected_interval_ns: Option<u64
     if total < MIN_VALUES || buckets.first().is_none_or(|bucket| bucket.low_ns >= 0) {
         return Vec::new();
     }
-    let Some(bins) = Bins::new(buckets, total) else {
+    let Some(bins) = DensityBins::new(buckets, total) else {
         return Vec::new();
     };
     let groups = bins.groups(buckets);
@@ -70,7 +70,7 @@ pub fn early_clusters(buckets: &[SignedBucket], expected_interval_ns: Option<u64
 }
 
 /// A part of the distribution between two valleys.
-struct Group {
+struct DensityPeak {
     count: u64,
     centre_ns: i64,
     spread_ns: i64,
@@ -79,13 +79,13 @@ struct Group {
 }
 
 /// The density over linear bins of equal width.
-struct Bins {
+struct DensityBins {
     start_ns: f64,
     width_ns: f64,
     density: Vec<f64>,
 }
 
-impl Bins {
+impl DensityBins {
     /// Absent when all but a few values are equal.
     fn new(buckets: &[SignedBucket], total: u64) -> Option<Self> {
         let trimmed = (TRIMMED * total as f64) as u64;
@@ -112,7 +112,7 @@ impl Bins {
         })
     }
 
-    fn groups(&self, buckets: &[SignedBucket]) -> Vec<Group> {
+    fn groups(&self, buckets: &[SignedBucket]) -> Vec<DensityPeak> {
         let valleys = self.valleys();
         let mut groups = Vec::new();
         let mut rest = buckets;
@@ -199,11 +199,11 @@ fn smooth(density: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn group(buckets: &[SignedBucket]) -> Option<Group> {
+fn group(buckets: &[SignedBucket]) -> Option<DensityPeak> {
     let (first, last) = (buckets.first()?, buckets.last()?);
     let count = count(buckets);
     let at = |share: f64| value_at_rank(buckets, ((share * count as f64).ceil() as u64).max(1));
-    Some(Group {
+    Some(DensityPeak {
         count,
         centre_ns: at(0.5)?,
         spread_ns: at(0.75)? - at(0.25)?,

@@ -186,7 +186,7 @@ impl Summary {
         let mut buckets = 0;
         for series in &reader.run().series {
             let judged = series.deadline_ns.is_some() || !any_stated;
-            let mut reading = Reading {
+            let mut reading = SummaryReader {
                 reader: &reader,
                 options: SummaryOptions {
                     deadline_ns: options.deadline_ns.filter(|_| judged),
@@ -225,13 +225,13 @@ impl Summary {
 }
 
 /// Reads the series of one run.
-struct Reading<'a> {
+struct SummaryReader<'a> {
     reader: &'a RunReader,
     options: SummaryOptions,
     warnings: Vec<Warning>,
 }
 
-impl Reading<'_> {
+impl SummaryReader<'_> {
     fn series(&mut self, described: &Series) -> Result<SeriesSummary, OpenSeriesError> {
         let mut series = described.clone();
         let restated = self

@@ -61,7 +61,7 @@ pub fn of_run(
             known: all.iter().map(|it| it.name.clone()).collect(),
         });
     }
-    let mut reading = Reading {
+    let mut reading = ModesReader {
         reader: &reader,
         summary: None,
     };
@@ -81,7 +81,7 @@ impl Summary {
     pub fn search_modes(&mut self) -> Result<(), FindModesError> {
         let reader = RunReader::open(&self.folder)?;
         let mut found = Vec::with_capacity(self.series.len());
-        let mut reading = Reading {
+        let mut reading = ModesReader {
             reader: &reader,
             summary: Some(Cow::Borrowed(self)),
         };
@@ -95,13 +95,14 @@ impl Summary {
     }
 }
 
-struct Reading<'a> {
+/// Reads the modes of the series of one run.
+struct ModesReader<'a> {
     reader: &'a RunReader,
     /// Read where a series has no samples.
     summary: Option<Cow<'a, Summary>>,
 }
 
-impl Reading<'_> {
+impl ModesReader<'_> {
     fn series(&mut self, series: &Series) -> Result<SeriesModes, FindModesError> {
         let mut notes = Vec::new();
         if series.files.samples.is_some() {

@@ -9,7 +9,7 @@ use crate::numbers;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
 use crate::text::Style;
-use crate::text::table::{Cell, Table};
+use crate::text::table::{TextCell, TextTable};
 use crate::text::{Emphasis, Text, wrap};
 use crate::verdict::{messages, packets};
 
@@ -221,10 +221,10 @@ fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
     if chosen.is_empty() {
         return None;
     }
-    let mut table = Table::new(style);
+    let mut table = TextTable::new(style);
     table.without_lines();
     let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
-    table.set_header(header.map(|it| Cell::new(it).bold()));
+    table.set_header(header.map(|it| TextCell::new(it).bold()));
     for (run, series) in chosen.iter().take(rows.min(ROWS)) {
         let folder = run.folder.file_name().filter(|_| runs.len() > 1);
         let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
@@ -234,18 +234,18 @@ fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
     Some(table.text())
 }
 
-fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
+fn row(name: &str, series: &SeriesSummary) -> Vec<TextCell> {
     const NAME: usize = 22;
     let percentile = |percent| {
         let found = series.percentiles.iter().find(|row| row.percent == percent);
-        Cell::new(found.map_or_else(String::new, Percentile::told))
+        TextCell::new(found.map_or_else(String::new, Percentile::told))
     };
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
     let misses = series.verdict.map_or_else(
-        || Cell::new(""),
+        || TextCell::new(""),
         |verdict| {
-            let cell = Cell::new(numbers::thousands(verdict.misses));
+            let cell = TextCell::new(numbers::thousands(verdict.misses));
             match verdict.misses {
                 0 => cell.judged(true),
                 _ => cell.judged(false).bold(),
@@ -253,11 +253,11 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
         },
     );
     vec![
-        Cell::new(name),
-        Cell::new(numbers::thousands(series.count)),
+        TextCell::new(name),
+        TextCell::new(numbers::thousands(series.count)),
         percentile(Percent::P50),
         percentile(Percent::P99_9),
-        Cell::new(
+        TextCell::new(
             series
                 .max_ns
                 .map_or_else(String::new, |ns| numbers::value(ns as f64)),

@@ -5,7 +5,7 @@ use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComp
 use crate::sections::round_trips;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
-use crate::text::table::{Cell, Table};
+use crate::text::table::{TextCell, TextTable};
 use crate::text::{Style, Text, wrap};
 
 /// A comparison of `runs`: what differs between them, a table a series, what stands alone.
@@ -122,7 +122,7 @@ fn table(
     runs: &[Summary],
     style: Style,
 ) -> Text {
-    let mut table = Table::new(style);
+    let mut table = TextTable::new(style);
     let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
     for candidate in candidates {
         header.push(comparison.runs[candidate.run].clone());
@@ -135,10 +135,13 @@ fn table(
             crate::numbers::thousands(series.count)
         })
     };
-    let mut samples = vec![Cell::new("samples"), Cell::new(count(0, series.baseline))];
+    let mut samples = vec![
+        TextCell::new("samples"),
+        TextCell::new(count(0, series.baseline)),
+    ];
     for candidate in candidates {
-        samples.push(Cell::new(count(candidate.run, candidate.series)));
-        samples.push(Cell::new(""));
+        samples.push(TextCell::new(count(candidate.run, candidate.series)));
+        samples.push(TextCell::new(""));
     }
     table.add_row(samples);
     for metric in metrics(candidates) {
@@ -154,13 +157,13 @@ fn table(
         let baseline = found.iter().flatten().next().map(|figure| figure.baseline);
         let told = |run: usize, place: usize, figure: Option<f64>| {
             let series = runs.get(run).and_then(|run| run.series.get(place));
-            Cell::new(figure.map_or_else(String::new, |it| shown(metric, it, series)))
+            TextCell::new(figure.map_or_else(String::new, |it| shown(metric, it, series)))
         };
-        let mut row = vec![Cell::new(metric), told(0, series.baseline, baseline)];
+        let mut row = vec![TextCell::new(metric), told(0, series.baseline, baseline)];
         for (figure, candidate) in found.into_iter().zip(candidates) {
             let value = figure.map(|figure| figure.candidate);
             row.push(told(candidate.run, candidate.series, value));
-            row.push(figure.map_or_else(|| Cell::new(""), ratio));
+            row.push(figure.map_or_else(|| TextCell::new(""), ratio));
         }
         table.add_row(row);
     }
@@ -188,20 +191,20 @@ fn metrics(candidates: &[Candidate]) -> Vec<Metric> {
     metrics
 }
 
-pub(super) fn ratio(figure: &FigureComparison) -> Cell {
+pub(super) fn ratio(figure: &FigureComparison) -> TextCell {
     let Some(ratio) = figure.ratio else {
-        return Cell::new("");
+        return TextCell::new("");
     };
     let times = crate::compare::times(ratio);
     let Ok((low, high)) = figure.interval else {
-        return Cell::new(format!("{times}x"));
+        return TextCell::new(format!("{times}x"));
     };
     let (low, high) = (crate::compare::times(low), crate::compare::times(high));
     let text = format!("{times}x ({low} to {high})");
     match figure.significant {
-        Some(true) if ratio > 1.0 => Cell::new(format!("^ {text}")).judged(false),
-        Some(true) => Cell::new(format!("v {text}")).judged(true),
-        _ => Cell::new(text),
+        Some(true) if ratio > 1.0 => TextCell::new(format!("^ {text}")).judged(false),
+        Some(true) => TextCell::new(format!("v {text}")).judged(true),
+        _ => TextCell::new(text),
     }
 }
 
@@ -248,7 +251,7 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
     parts.extend(round_trips.parts(style));
     if !rows.is_empty() && comparison.network.is_empty() {
         let number = rows.len();
-        let mut table = Table::new(style);
+        let mut table = TextTable::new(style);
         table.set_header(header);
         for row in rows.into_iter().take(MAX_ROWS) {
             table.add_row(row);
@@ -291,11 +294,12 @@ fn main(metric: Metric) -> bool {
     }
 }
 
-type Rows = (Vec<String>, Vec<Vec<Cell>>);
+/// The head of a table, and its rows.
+type ComparisonTable = (Vec<String>, Vec<Vec<TextCell>>);
 
 /// A row for each main figure of the candidate; of several series only the highest percentile and
 /// the maximum, so that each has its rows.
-fn figures(comparison: &Comparison, runs: &[Summary]) -> Rows {
+fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     let mut rows = Vec::new();
     let one = comparison.series.len() == 1;
     for series in &comparison.series {
@@ -313,10 +317,10 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> Rows {
             };
             let value = |value, run: usize, place: usize| {
                 let series = runs.get(run).and_then(|run| run.series.get(place));
-                Cell::new(shown(figure.metric, value, series))
+                TextCell::new(shown(figure.metric, value, series))
             };
             rows.push(vec![
-                Cell::new(name),
+                TextCell::new(name),
                 value(figure.baseline, 0, series.baseline),
                 value(figure.candidate, candidate.run, candidate.series),
                 ratio(figure),
@@ -341,7 +345,7 @@ fn highest(candidate: &Candidate) -> Option<Metric> {
 }
 
 /// A row a run, series by series: the highest percentile, the maximum, and the ratio to the first.
-fn trend(comparison: &Comparison, runs: &[Summary]) -> Rows {
+fn trend(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     let mut rows = Vec::new();
     for series in &comparison.series {
         for (index, candidate) in series.candidates.iter().enumerate() {
@@ -354,13 +358,13 @@ fn trend(comparison: &Comparison, runs: &[Summary]) -> Rows {
             };
             let mut row = |(run, place): (usize, usize),
                            value: &dyn Fn(&FigureComparison) -> f64,
-                           ratio: Cell| {
+                           ratio: TextCell| {
                 let of_run = runs.get(run).and_then(|run| run.series.get(place));
                 let max = max.map(|it| Metric::Max.show(value(it)));
                 rows.push(vec![
-                    Cell::new(format!("{} {}", comparison.runs[run], series.name)),
-                    Cell::new(format!("{metric} {}", shown(metric, value(figure), of_run))),
-                    Cell::new(max.unwrap_or_default()),
+                    TextCell::new(format!("{} {}", comparison.runs[run], series.name)),
+                    TextCell::new(format!("{metric} {}", shown(metric, value(figure), of_run))),
+                    TextCell::new(max.unwrap_or_default()),
                     ratio,
                 ]);
             };
@@ -368,7 +372,7 @@ fn trend(comparison: &Comparison, runs: &[Summary]) -> Rows {
                 row(
                     (0, series.baseline),
                     &|figure| figure.baseline,
-                    Cell::new(""),
+                    TextCell::new(""),
                 );
             }
             row(

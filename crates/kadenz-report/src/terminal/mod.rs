@@ -12,7 +12,7 @@ use crate::modes::told;
 use crate::numbers;
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
-use crate::text::table::{Cell, Table};
+use crate::text::table::{TextCell, TextTable};
 use crate::text::{Style, Text, indented, wrap};
 
 pub use brief::{Aside, brief, headline};
@@ -198,7 +198,7 @@ const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/s
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.
 fn overview(runs: &[Summary], style: Style) -> Text {
-    let mut table = Table::new(style);
+    let mut table = TextTable::new(style);
     table.set_header(HEADER);
     for run in runs {
         for series in &run.series {
@@ -219,7 +219,7 @@ fn label(run: &Summary, series: &SeriesSummary, runs: &[Summary]) -> String {
     }
 }
 
-fn row(label: &str, series: &SeriesSummary) -> Vec<Cell> {
+fn row(label: &str, series: &SeriesSummary) -> Vec<TextCell> {
     let value = |ns: Option<f64>| ns.map_or_else(String::new, numbers::value);
     let deviations = series
         .max_in_stddevs
@@ -233,7 +233,7 @@ fn row(label: &str, series: &SeriesSummary) -> Vec<Cell> {
         deviations,
     ]
     .into_iter()
-    .map(Cell::new)
+    .map(TextCell::new)
     .collect()
 }
 

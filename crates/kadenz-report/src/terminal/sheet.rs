@@ -6,7 +6,7 @@ use crate::numbers;
 use crate::statistics::{Cluster, Extreme, JitterFacts, Percent, Percentile};
 use crate::summary::SeriesSummary;
 use crate::text::Style;
-use crate::text::table::{Cell, Table, fitting};
+use crate::text::table::{TextCell, TextTable, fitting};
 use crate::text::{Text, wrap};
 use crate::verdict::{Standing, Verdict};
 
@@ -20,7 +20,7 @@ const MARGIN: usize = 3;
 #[must_use]
 pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
     let series: Vec<&SeriesSummary> = series.iter().map(Borrow::borrow).collect();
-    let columns: Vec<Column> = series.iter().map(|it| Column::new(it)).collect();
+    let columns: Vec<SheetColumn> = series.iter().map(|it| SheetColumn::new(it)).collect();
     let labels = labels(&columns);
     let label_width = labels.iter().map(|label| width(label)).max().unwrap_or(0) + MARGIN + 1;
     let room = usize::from(style.width).saturating_sub(label_width);
@@ -63,20 +63,21 @@ pub(super) fn coarse_note<'s>(
     Some(wrap(&note, style.width).into())
 }
 
-fn table(labels: &[&'static str], columns: &[Column], style: Style) -> Text {
-    let mut table = Table::new(style);
+fn table(labels: &[&'static str], columns: &[SheetColumn], style: Style) -> Text {
+    let mut table = TextTable::new(style);
     let names = columns.iter().map(|column| column.name.clone());
     table.set_header(std::iter::once(String::new()).chain(names));
     for &label in labels {
-        let cells: Vec<Option<&Figure>> = columns.iter().map(|column| column.find(label)).collect();
+        let cells: Vec<Option<&SheetFigure>> =
+            columns.iter().map(|column| column.find(label)).collect();
         if cells.iter().all(Option::is_none) {
             continue;
         }
-        let mut row = vec![Cell::new(label)];
+        let mut row = vec![TextCell::new(label)];
         row.extend(
             cells
                 .into_iter()
-                .map(|figure| figure.map_or_else(|| Cell::new(""), Figure::cell)),
+                .map(|figure| figure.map_or_else(|| TextCell::new(""), SheetFigure::cell)),
         );
         table.add_row(row);
     }
@@ -85,7 +86,7 @@ fn table(labels: &[&'static str], columns: &[Column], style: Style) -> Text {
 }
 
 /// All labels in the order of the figures.
-fn labels(columns: &[Column]) -> Vec<&'static str> {
+fn labels(columns: &[SheetColumn]) -> Vec<&'static str> {
     FIRST
         .into_iter()
         .chain(PERCENTILE_LABELS)
@@ -132,15 +133,15 @@ const REST: [&str; 17] = [
 ];
 
 /// One figure of a series.
-struct Figure {
+struct SheetFigure {
     label: &'static str,
     text: String,
     good: Option<bool>,
 }
 
-impl Figure {
-    fn cell(&self) -> Cell {
-        let cell = Cell::new(&self.text);
+impl SheetFigure {
+    fn cell(&self) -> TextCell {
+        let cell = TextCell::new(&self.text);
         match self.good {
             Some(good) => cell.judged(good),
             None => cell,
@@ -149,13 +150,13 @@ impl Figure {
 }
 
 /// The figures of one series.
-struct Column {
+struct SheetColumn {
     name: String,
-    figures: Vec<Figure>,
+    figures: Vec<SheetFigure>,
     rests_on_few: bool,
 }
 
-impl Column {
+impl SheetColumn {
     fn new(series: &SeriesSummary) -> Self {
         let mut column = Self {
             name: series.series.name.clone(),
@@ -178,7 +179,7 @@ impl Column {
         column
     }
 
-    fn find(&self, label: &str) -> Option<&Figure> {
+    fn find(&self, label: &str) -> Option<&SheetFigure> {
         self.figures.iter().find(|figure| figure.label == label)
     }
 
@@ -188,7 +189,7 @@ impl Column {
     }
 
     fn add(&mut self, label: &'static str, text: String) {
-        self.figures.push(Figure {
+        self.figures.push(SheetFigure {
             label,
             text,
             good: None,
@@ -196,7 +197,7 @@ impl Column {
     }
 
     fn judge(&mut self, label: &'static str, text: String, good: bool) {
-        self.figures.push(Figure {
+        self.figures.push(SheetFigure {
             label,
             text,
             good: Some(good),

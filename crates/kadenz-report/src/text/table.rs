@@ -22,15 +22,15 @@ const COLOURS: [(char, &str); 4] = [
 
 /// One cell: a line, in which nothing steers a terminal.
 #[derive(Clone)]
-pub(crate) struct Cell(String);
+pub(crate) struct TextCell(String);
 
-impl<T: ToString> From<T> for Cell {
+impl<T: ToString> From<T> for TextCell {
     fn from(content: T) -> Self {
         Self::new(content)
     }
 }
 
-impl Cell {
+impl TextCell {
     #[allow(
         clippy::needless_pass_by_value,
         reason = "what a row goes through is passed on as it is"
@@ -53,12 +53,13 @@ impl Cell {
     }
 }
 
-pub(crate) struct Table {
+/// A table for a terminal.
+pub(crate) struct TextTable {
     drawn: comfy_table::Table,
     is_rich: bool,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new(style: Style) -> Self {
         let mut drawn = comfy_table::Table::new();
         drawn.set_width(style.width);
@@ -88,11 +89,11 @@ impl Table {
         table
     }
 
-    pub(crate) fn set_header(&mut self, cells: impl IntoIterator<Item: Into<Cell>>) {
+    pub(crate) fn set_header(&mut self, cells: impl IntoIterator<Item: Into<TextCell>>) {
         self.drawn.set_header(row(cells));
     }
 
-    pub(crate) fn add_row(&mut self, cells: impl IntoIterator<Item: Into<Cell>>) {
+    pub(crate) fn add_row(&mut self, cells: impl IntoIterator<Item: Into<TextCell>>) {
         self.drawn.add_row(row(cells));
     }
 
@@ -141,6 +142,6 @@ pub(crate) fn fitting(widths: &[usize], room: usize) -> Vec<Range<usize>> {
     tables
 }
 
-fn row(cells: impl IntoIterator<Item: Into<Cell>>) -> Vec<String> {
+fn row(cells: impl IntoIterator<Item: Into<TextCell>>) -> Vec<String> {
     cells.into_iter().map(|cell| cell.into().0).collect()
 }

@@ -170,15 +170,19 @@ impl WallBridge {
                 break;
             };
             match (between(&earlier, &later, stamp), found) {
-                (Place::Elsewhere, Some(_)) if one_epoch => break,
-                (Place::Elsewhere, _) => {}
-                (Place::Within(moments), None) => found = Some((earlier.steps, moments)),
+                (StampPosition::Elsewhere, Some(_)) if one_epoch => break,
+                (StampPosition::Elsewhere, _) => {}
+                (StampPosition::Within(moments), None) => found = Some((earlier.steps, moments)),
                 // At the edge of two observations it may lie on either side.
-                (Place::Within(moments), Some((steps, others))) if steps == earlier.steps => {
+                (StampPosition::Within(moments), Some((steps, others)))
+                    if steps == earlier.steps =>
+                {
                     found = Some((steps, others.and(moments)));
                 }
                 // Two moments bore this time, or none can be told from the other.
-                (Place::Within(_), Some(_)) | (Place::AroundStep, _) => return None,
+                (StampPosition::Within(_), Some(_)) | (StampPosition::AroundStep, _) => {
+                    return None;
+                }
             }
         }
         found.map(|(_, moments)| moments.bridged())
@@ -190,7 +194,7 @@ impl WallBridge {
 }
 
 /// Where a stamp lies with respect to two observations.
-enum Place {
+enum StampPosition {
     Within(Moments),
     AroundStep,
     Elsewhere,
@@ -240,7 +244,7 @@ fn compare(earlier: &ClockPair, later: &ClockPair) -> Observation {
     }
 }
 
-fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> Place {
+fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> StampPosition {
     // To the outer edges: a step may come right after the wall clock was read.
     let meanwhile = Moments {
         first: earlier.pair.edges().0.as_ns().into(),
@@ -258,12 +262,12 @@ fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> Place {
     let (lead, later_lead) = (earlier.pair.lead_ns(), later.pair.lead_ns());
     if earlier.steps != later.steps {
         return match (shown(lead), shown(later_lead)) {
-            (None, None) => Place::Elsewhere,
-            _ => Place::AroundStep,
+            (None, None) => StampPosition::Elsewhere,
+            _ => StampPosition::AroundStep,
         };
     }
     let hull = (lead.0.min(later_lead.0), lead.1.max(later_lead.1));
-    shown(hull).map_or(Place::Elsewhere, Place::Within)
+    shown(hull).map_or(StampPosition::Elsewhere, StampPosition::Within)
 }
 
 #[cfg(test)]

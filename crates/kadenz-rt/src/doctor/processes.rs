@@ -188,15 +188,15 @@ pub(super) fn scheduled_jobs(machine: &Machine<'_>) -> Result<Finding, Unknown> 
 
 /// A kind of daemon, how its processes are called (words, cut to 15 characters by the kernel), what
 /// they do, and what stops them.
-struct Kind {
+struct DaemonKind {
     title: &'static str,
     names: &'static str,
     cost: &'static str,
     remedy: &'static str,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind {
+const KINDS: [DaemonKind; 8] = [
+    DaemonKind {
         title: "package managers run in the background",
         names: "packagekitd unattended-upgr apt.systemd.dai apt-get dpkg dnf yum zypper pacman \
                 fwupd gnome-software update-manager",
@@ -204,7 +204,7 @@ const KINDS: [Kind; 8] = [
         remedy: "sudo systemctl mask --now packagekit unattended-upgrades apt-daily.timer \
                  apt-daily-upgrade.timer fwupd",
     },
-    Kind {
+    DaemonKind {
         title: "file indexers run",
         names: "tracker-miner-f tracker-extract localsearch-3 localsearch-ext baloo_file \
                 baloo_file_extr updatedb updatedb.mlocat updatedb.plocat mandb zeitgeist-daemo",
@@ -212,20 +212,20 @@ const KINDS: [Kind; 8] = [
         remedy: "systemctl --user mask --now tracker-miner-fs-3 localsearch-3; sudo systemctl mask \
                  --now plocate-updatedb.timer mlocate-updatedb.timer man-db.timer",
     },
-    Kind {
+    DaemonKind {
         title: "containers and snaps are managed",
         names: "snapd dockerd containerd kubelet k3s-server podman",
         cost: "they check, refresh and log at times of their own, and containers bring their own load",
         remedy: "sudo systemctl disable --now snapd snapd.socket docker docker.socket containerd (if not needed)",
     },
-    Kind {
+    DaemonKind {
         title: "power managers change clocks and sleep",
         names: "thermald tuned power-profiles- tlp auto-cpufreq cpufreqd laptop_mode upowerd",
         cost: "they set governor, boost and idle states again after they were set by hand",
         remedy: "sudo systemctl disable --now thermald power-profiles-daemon tlp; with tuned: sudo \
                  tuned-adm profile realtime",
     },
-    Kind {
+    DaemonKind {
         title: "a desktop runs",
         names: "gnome-shell plasmashell kwin_wayland kwin_x11 Xorg Xwayland xfwm4 cinnamon \
                 mutter-x11-fram lxqt-panel chrome chromium firefox firefox-bin thunderbird slack \
@@ -234,21 +234,21 @@ const KINDS: [Kind; 8] = [
         remedy: "now: sudo systemctl isolate multi-user.target\nfor good: sudo systemctl \
                  set-default multi-user.target",
     },
-    Kind {
+    DaemonKind {
         title: "monitoring or protection agents run",
         names: "netdata telegraf collectd node_exporter zabbix_agentd osqueryd falcon-sensor mdatp \
                 wdavdaemon clamd freshclam auditd auditbeat filebeat sysdig datadog-agent smartd",
         cost: "they look at every process or file at fixed times, some by probes in every system call",
         remedy: "sudo systemctl disable --now <unit> (systemctl status <pid> names it)",
     },
-    Kind {
+    DaemonKind {
         title: "radio and discovery daemons run",
         names: "ModemManager bluetoothd wpa_supplicant iwd avahi-daemon NetworkManager",
         cost: "they scan and probe now and then; a Wi-Fi scan takes the radio off its channel",
         remedy: "sudo systemctl disable --now ModemManager bluetooth avahi-daemon (where the robot \
                  does not need them)",
     },
-    Kind {
+    DaemonKind {
         title: "backups or synchronisation run",
         names: "rsync borg restic duplicity syncthing dropbox nextcloud onedrive rclone timeshift \
                 fstrim btrfs-scrub",
@@ -267,7 +267,7 @@ pub(super) fn daemons(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
     }))
 }
 
-impl Kind {
+impl DaemonKind {
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.split_whitespace()
     }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn names_are_as_the_kernel_cuts_them() {
-        for name in KINDS.iter().flat_map(Kind::names) {
+        for name in KINDS.iter().flat_map(DaemonKind::names) {
             assert!(name.len() <= 15, "the kernel keeps 15 characters of {name}");
         }
     }

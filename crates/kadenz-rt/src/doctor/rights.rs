@@ -44,7 +44,7 @@ pub(super) fn priority(machine: &Machine<'_>) -> Result<Finding, Unknown> {
 /// `RLIMIT_RTTIME` ends a real-time task that runs too long without blocking.
 pub(super) fn time_limit(machine: &Machine<'_>) -> Option<Finding> {
     let item = "Max realtime timeout";
-    let limit = Limit::read(machine.root, item).ok()?;
+    let limit = ResourceLimit::read(machine.root, item).ok()?;
     let microseconds = limit.soft_number()?;
     let finding = costs("a real-time task that does not block is ended")
         .cost(format!(
@@ -97,7 +97,7 @@ fn limit_of(
     capability: &str,
     item: &str,
 ) -> Result<(Option<u64>, String), Unknown> {
-    let limit = Limit::read(root, name)?;
+    let limit = ResourceLimit::read(root, name)?;
     let evidence = format!(
         "{LIMITS}: {name} {} (hard {}); no {capability} in /proc/self/status{}",
         limit.soft,
@@ -109,12 +109,12 @@ fn limit_of(
 
 /// One line of `/proc/self/limits`: numbers, or `unlimited`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Limit {
+struct ResourceLimit {
     soft: String,
     hard: String,
 }
 
-impl Limit {
+impl ResourceLimit {
     /// Reads the line that begins with `name`.
     fn read(root: &Root, name: &str) -> Result<Self, ReadFactError> {
         let text = root.read(LIMITS)?;
@@ -207,10 +207,10 @@ mod tests {
             "CapEff:\t0000000000800000",
         )
         .unwrap();
-        let limit = Limit::read(&root, "Max realtime priority").unwrap();
+        let limit = ResourceLimit::read(&root, "Max realtime priority").unwrap();
         assert_eq!((limit.soft_number(), limit.hard.as_str()), (Some(10), "99"));
         assert_eq!(
-            Limit::read(&root, "Max realtime timeout")
+            ResourceLimit::read(&root, "Max realtime timeout")
                 .unwrap()
                 .soft_number(),
             None

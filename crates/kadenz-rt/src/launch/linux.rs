@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use super::{Launch, LaunchError, lock, measures};
-use crate::os::linux::launch::{Orders, Report, prepare};
+use crate::os::linux::launch::{LaunchReport, Orders, prepare};
 use crate::os::linux::namespace::die_with_thread;
 use crate::os::linux::signals::{self, Arrived, Mask};
 use crate::tuning::Measure;
@@ -196,8 +196,8 @@ pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-fn read(mut reader: PipeReader) -> Option<Report> {
+fn read(mut reader: PipeReader) -> Option<LaunchReport> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).ok()?;
-    Report::from_bytes(&bytes)
+    LaunchReport::from_bytes(&bytes)
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use super::linux::c_path;
 use crate::host::Root;
-use crate::os::linux::launch::Step;
+use crate::os::linux::launch::StepErrno;
 use crate::os::linux::memory::has_file_capabilities;
 use crate::os::linux::sched::memory_lock_limit_of;
 use crate::os::linux::signals::Mask;
@@ -80,11 +80,11 @@ fn find(command: &Command) -> Option<PathBuf> {
 pub(super) fn lock(
     pid: u32,
     may_be_held: Result<(), NotToBeHeld>,
-    traced: Option<Step>,
+    traced: Option<StepErrno>,
     mask: Mask,
     rights: &Rights,
 ) -> (Measure, Option<HeldProcess>) {
-    let traced = traced.map_or(Err(libc::EPERM), Step::outcome);
+    let traced = traced.map_or(Err(libc::EPERM), StepErrno::outcome);
     let held = match (may_be_held, traced) {
         (Err(why), _) => return (refused(not_held(why)), None),
         (Ok(()), Err(errno)) => return (refused(not_traced(errno)), None),

@@ -1,14 +1,14 @@
 //! What was asked for against what the program's process found itself with.
 
 use super::Launch;
-use crate::os::linux::launch::Report;
+use crate::os::linux::launch::LaunchReport;
 use crate::tuning::linux::rights::Rights;
 use crate::tuning::linux::scheduling;
 use crate::tuning::linux::{affinity, kernel_says};
 use crate::tuning::{CpuSet, Measure, Note, Policy};
 
 /// One for each thing asked for, except for locked memory.
-pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measure> {
+pub(super) fn of(launch: &Launch, report: &LaunchReport, rights: &Rights) -> Vec<Measure> {
     let measures = [
         launch.policy.map(|wanted| policy(wanted, report, rights)),
         launch.enter.as_ref().map(|list| {
@@ -24,7 +24,7 @@ pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measu
     measures.into_iter().flatten().collect()
 }
 
-fn policy(wanted: Policy, report: &Report, rights: &Rights) -> Measure {
+fn policy(wanted: Policy, report: &LaunchReport, rights: &Rights) -> Measure {
     let outcome = report.policy.outcome();
     let granted = scheduling::name(&report.scheduling_in_force);
     let ok = outcome.is_ok() && granted == wanted.to_string();
@@ -35,7 +35,7 @@ fn policy(wanted: Policy, report: &Report, rights: &Rights) -> Measure {
     Measure::noted("policy", wanted.to_string(), granted, ok, note)
 }
 
-fn cgroup(place: &str, report: &Report) -> Measure {
+fn cgroup(place: &str, report: &LaunchReport) -> Measure {
     let outcome = report.enter.outcome();
     let granted = match outcome {
         Ok(()) => format!("in {place}"),
@@ -59,7 +59,7 @@ fn cgroup(place: &str, report: &Report) -> Measure {
     )
 }
 
-fn cpus(wanted: &CpuSet, report: &Report) -> Measure {
+fn cpus(wanted: &CpuSet, report: &LaunchReport) -> Measure {
     let outcome = report.affinity.outcome();
     let granted = CpuSet::from_mask(report.cpus_in_force);
     let ok = outcome.is_ok() && granted == *wanted;
@@ -71,7 +71,7 @@ fn cpus(wanted: &CpuSet, report: &Report) -> Measure {
     Measure::noted("affinity", words(wanted), words(&granted), ok, note)
 }
 
-fn nice(wanted: i8, report: &Report) -> Measure {
+fn nice(wanted: i8, report: &LaunchReport) -> Measure {
     let outcome = report.nice.outcome();
     let note = outcome.err().map(|errno| match errno {
         libc::EACCES | libc::EPERM => Note::new(
@@ -88,7 +88,7 @@ fn nice(wanted: i8, report: &Report) -> Measure {
     Measure::noted("nice", wanted.to_string(), granted, ok, note)
 }
 
-fn timer_slack(wanted_ns: u64, report: &Report) -> Measure {
+fn timer_slack(wanted_ns: u64, report: &LaunchReport) -> Measure {
     let granted_ns = report.timer_slack_in_force_ns;
     let ok = granted_ns <= wanted_ns.max(1);
     let note = (!ok).then(|| {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::clock::{self, WallTime};
 use crate::os::linux::link;
-use crate::os::linux::packet::{self, Socket};
-use crate::os::linux::tap::Watched;
+use crate::os::linux::packet::{self, PacketSocket};
+use crate::os::linux::tap::PollSet;
 
 /// What a port receives, and how much of it may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct PacketPlan {
 /// After it was opened nothing here allocates or locks; what makes a system call says so.
 #[derive(Debug)]
 pub struct PacketPort {
-    socket: Socket,
-    watched: Watched,
+    socket: PacketSocket,
+    watched: PollSet,
     /// Whether an interface was down when it was last heard of: it may be gone by now.
     was_down: bool,
     dropped: u64,
@@ -100,12 +100,12 @@ impl PacketPort {
             interface: interface.clone(),
             source,
         };
-        let socket = Socket::open(number, plan.ethertype, plan.frames).map_err(refused)?;
+        let socket = PacketSocket::open(number, plan.ethertype, plan.frames).map_err(refused)?;
         if socket.is_loopback().map_err(refused)? {
             let known = known_interfaces(&interface);
             return Err(PacketError::Loopback { interface, known });
         }
-        let watched = Watched::new([socket.number()].into_iter());
+        let watched = PollSet::new([socket.number()].into_iter());
         Ok(Self {
             socket,
             watched,
@@ -177,7 +177,7 @@ impl PacketPort {
     /// be gone. Allocates.
     pub fn watch_too(&mut self, other: &Self) {
         let both = [self.socket.number(), other.socket.number()];
-        self.watched = Watched::new(both.into_iter());
+        self.watched = PollSet::new(both.into_iter());
     }
 
     /// Frames that found no room since the port was opened. One system call.

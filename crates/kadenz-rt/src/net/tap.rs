@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
-use crate::os::linux::tap::{self, Changer, Watched};
+use crate::os::linux::tap::{self, Changer, PollSet};
 
 /// What an interface is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn configure(changer: &Changer, plan: &TapPlan) -> io::Result<()> {
 /// Waits for frames of several taps.
 #[derive(Debug)]
 pub struct TapWatch<'a> {
-    watched: Watched,
+    watched: PollSet,
     taps: &'a [Tap],
 }
 
@@ -129,7 +129,7 @@ impl<'a> TapWatch<'a> {
     #[must_use]
     pub fn new(taps: &'a [Tap]) -> Self {
         Self {
-            watched: Watched::new(taps.iter().map(|tap| tap.0.as_raw_fd())),
+            watched: PollSet::new(taps.iter().map(|tap| tap.0.as_raw_fd())),
             taps,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Raised;
 use super::journal::{Change, Members};
-use super::kernel::{Kernel, Place, ThreadFacts, cpu_list, place_of};
+use super::kernel::{Kernel, ShieldCgroup, ThreadFacts, cpu_list, place_of};
 use super::undo;
 use super::undo::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
@@ -15,7 +15,7 @@ use crate::tuning::{CpuSet, Measure};
 /// The way into a shield, for any thread of this process and for its children.
 #[derive(Clone, Debug)]
 pub struct Entrance {
-    place: Place,
+    place: ShieldCgroup,
     cpus: CpuSet,
     raised: Arc<Raised>,
 }
@@ -33,7 +33,7 @@ pub struct Inside {
 }
 
 impl Entrance {
-    pub(super) fn new(place: Place, cpus: CpuSet, raised: Arc<Raised>) -> Self {
+    pub(super) fn new(place: ShieldCgroup, cpus: CpuSet, raised: Arc<Raised>) -> Self {
         Self {
             place,
             cpus,

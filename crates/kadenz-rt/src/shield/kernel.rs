@@ -129,7 +129,7 @@ pub(super) enum Hierarchy {
 
 /// The shield's control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ShieldCgroup {
     pub(super) folder: String,
     pub(super) members: Members,
     pub(super) mount: String,

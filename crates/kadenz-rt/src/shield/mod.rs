@@ -49,7 +49,7 @@ pub use undo::{Restored, Unrestored};
 
 use crate::tuning::{CpuSet, Measure};
 use journal::{FOLDER, FOLDER_VARIABLE, Journal, Opened, ShieldOwner, VERSION, Writer};
-use kernel::{Hierarchy, Place, ThreadFacts};
+use kernel::{Hierarchy, ShieldCgroup, ThreadFacts};
 use plan::Plan;
 use undo::RollbackLog;
 
@@ -60,7 +60,7 @@ pub struct Shield {
     /// One for each thing that was asked of the kernel.
     pub measures: Vec<Measure>,
     cpus: CpuSet,
-    place: Place,
+    place: ShieldCgroup,
     raised: Arc<Raised>,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use super::error::{RaiseShieldError, refused};
 use super::journal::Members;
-use super::kernel::{Place, ThreadFacts, cpu_list, numbers, place_of};
+use super::kernel::{ShieldCgroup, ThreadFacts, cpu_list, numbers, place_of};
 use super::permitted::{HOUSEKEEPING, SHIELD};
 use super::plan::Plan;
 use super::undo::RollbackLog;
@@ -21,7 +21,7 @@ pub(super) fn raise(
     log: &mut RollbackLog,
     mount: &str,
     plan: &mut Plan,
-) -> Result<Place, RaiseShieldError> {
+) -> Result<ShieldCgroup, RaiseShieldError> {
     let home = place_of(
         log.kernel.as_ref(),
         mount,
@@ -46,7 +46,7 @@ pub(super) fn raise(
     let cpus = format!("{shield}/cpuset.cpus");
     let granted = set_own(log, &cpus, &plan.cpus.to_string())?;
     plan.measures.insert(0, plan.cpuset(&granted, &kept));
-    Ok(Place {
+    Ok(ShieldCgroup {
         folder: shield,
         members: Members::Threads,
         mount: mount.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::error::{RaiseShieldError, refused};
 use super::journal::{Change, Members};
-use super::kernel::{Place, cpu_list, has, place_of};
+use super::kernel::{ShieldCgroup, cpu_list, has, place_of};
 use super::permitted::SHIELD;
 use super::plan::Plan;
 use super::undo::RollbackLog;
@@ -12,7 +12,7 @@ pub(super) fn raise(
     log: &mut RollbackLog,
     mount: &str,
     plan: &mut Plan,
-) -> Result<Place, RaiseShieldError> {
+) -> Result<ShieldCgroup, RaiseShieldError> {
     let home = place_of(log.kernel.as_ref(), mount, log.kernel.this_process(), "");
     switch_on(log, mount)?;
     let kept = narrow_others(log, mount, plan);
@@ -38,7 +38,7 @@ pub(super) fn raise(
     let effective = format!("{shield}/cpuset.cpus.effective");
     let granted = log.kernel.read(&effective).unwrap_or_default();
     plan.measures.insert(0, plan.cpuset(granted.trim(), &kept));
-    Ok(Place {
+    Ok(ShieldCgroup {
         folder: shield,
         members: Members::Processes,
         mount: mount.to_owned(),

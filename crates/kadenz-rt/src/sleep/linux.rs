@@ -3,7 +3,7 @@
 use std::io;
 
 use super::portable::{NanosleepRelative, Spin, StdSleep};
-use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
+use super::{Sleeper, SleeperKind, SleeperOptions, WaitPrimitive, Waiter, boxed, wait_for_rest};
 use crate::clock::{MonotonicTime, now};
 use crate::os::linux::sleep::{PosixTimer, TimedCondvar, TimerFd, nanosleep_until, poll_for};
 
@@ -26,7 +26,7 @@ pub(super) fn make(kind: SleeperKind, options: SleeperOptions) -> io::Result<Box
 /// return early except for a signal.
 struct Nanosleep;
 
-impl Wait for Nanosleep {
+impl WaitPrimitive for Nanosleep {
     const KIND: SleeperKind = SleeperKind::Nanosleep;
 
     #[inline]
@@ -38,7 +38,7 @@ impl Wait for Nanosleep {
 /// `ppoll` on no descriptors. The older `poll` counts milliseconds; this one counts nanoseconds.
 struct Poll;
 
-impl Wait for Poll {
+impl WaitPrimitive for Poll {
     const KIND: SleeperKind = SleeperKind::Poll;
 
     #[inline]
@@ -48,7 +48,7 @@ impl Wait for Poll {
 }
 
 /// A timerfd armed for an absolute point and read until it fires: two system calls a cycle.
-impl Wait for TimerFd {
+impl WaitPrimitive for TimerFd {
     const KIND: SleeperKind = SleeperKind::Timerfd;
 
     #[inline]
@@ -74,7 +74,7 @@ const LOST_SIGNAL_NS: u64 = 1_000_000_000;
 ///
 /// On the first sleep on another thread the timer is made anew for that thread. The signal
 /// (`SIGRTMAX - 3`) stays blocked in a thread that has used this sleeper.
-impl Wait for PosixTimer {
+impl WaitPrimitive for PosixTimer {
     const KIND: SleeperKind = SleeperKind::PosixTimer;
 
     #[inline]
@@ -106,7 +106,7 @@ impl Wait for PosixTimer {
 }
 
 /// A condition variable that nobody signals, waiting against `CLOCK_MONOTONIC`.
-impl Wait for TimedCondvar {
+impl WaitPrimitive for TimedCondvar {
     const KIND: SleeperKind = SleeperKind::Condvar;
 
     #[inline]

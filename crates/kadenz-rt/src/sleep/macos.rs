@@ -3,7 +3,7 @@
 use std::io;
 
 use super::portable::{Condvar, NanosleepRelative, Spin, StdSleep};
-use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
+use super::{Sleeper, SleeperKind, SleeperOptions, WaitPrimitive, Waiter, boxed, wait_for_rest};
 use crate::clock::MonotonicTime;
 use crate::os::macos::{prepare, wait_for};
 
@@ -25,7 +25,7 @@ pub(super) fn make(kind: SleeperKind, options: SleeperOptions) -> io::Result<Box
 /// `mach_wait_until` on Mach's absolute time, which [`std::time::Instant`] reads too.
 struct MachWait;
 
-impl Wait for MachWait {
+impl WaitPrimitive for MachWait {
     const KIND: SleeperKind = SleeperKind::MachWait;
 
     #[inline]

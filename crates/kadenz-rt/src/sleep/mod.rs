@@ -125,7 +125,7 @@ fn make(kind: SleeperKind, options: SleeperOptions) -> std::io::Result<Box<dyn S
 }
 
 /// What the system waits with. A [`Waiter`] makes a sleeper of it.
-trait Wait: Send {
+trait WaitPrimitive: Send {
     const KIND: SleeperKind;
 
     /// Prepares to wait; false where there is nothing to wait for, or it has been waited already.
@@ -156,7 +156,7 @@ struct Waiter<W> {
     early_returns: u64,
 }
 
-impl<W: Wait> Waiter<W> {
+impl<W: WaitPrimitive> Waiter<W> {
     fn new(wait: W) -> Self {
         Self {
             wait,
@@ -165,11 +165,11 @@ impl<W: Wait> Waiter<W> {
     }
 }
 
-fn boxed<W: Wait + 'static>(wait: W) -> Box<dyn Sleeper> {
+fn boxed<W: WaitPrimitive + 'static>(wait: W) -> Box<dyn Sleeper> {
     Box::new(Waiter::new(wait))
 }
 
-impl<W: Wait> Sleeper for Waiter<W> {
+impl<W: WaitPrimitive> Sleeper for Waiter<W> {
     #[inline]
     fn sleep_until(&mut self, deadline: MonotonicTime) {
         if self.wait.begin(deadline) {

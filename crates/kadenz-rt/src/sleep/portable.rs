@@ -4,7 +4,7 @@
 use std::sync::{Condvar as StdCondvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Sleeper, SleeperKind, Wait, wait_for_rest};
+use super::{Sleeper, SleeperKind, WaitPrimitive, wait_for_rest};
 use crate::clock::{MonotonicTime, now};
 #[cfg(target_os = "linux")]
 use crate::os::linux::clock::thread_cpu_ns;
@@ -12,7 +12,7 @@ use crate::os::linux::clock::thread_cpu_ns;
 /// [`std::thread::sleep`] for the span that remains.
 pub(super) struct StdSleep;
 
-impl Wait for StdSleep {
+impl WaitPrimitive for StdSleep {
     const KIND: SleeperKind = SleeperKind::Std;
 
     fn wait(&mut self, deadline: MonotonicTime) -> bool {
@@ -26,7 +26,7 @@ impl Wait for StdSleep {
 pub(super) struct NanosleepRelative;
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-impl Wait for NanosleepRelative {
+impl WaitPrimitive for NanosleepRelative {
     const KIND: SleeperKind = SleeperKind::NanosleepRelative;
 
     #[inline]
@@ -62,7 +62,7 @@ impl Condvar {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Wait for Condvar {
+impl WaitPrimitive for Condvar {
     const KIND: SleeperKind = SleeperKind::Condvar;
 
     fn wait(&mut self, deadline: MonotonicTime) -> bool {

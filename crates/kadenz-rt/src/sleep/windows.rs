@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use super::portable::{Condvar, Spin, StdSleep};
-use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
+use super::{Sleeper, SleeperKind, SleeperOptions, WaitPrimitive, Waiter, boxed, wait_for_rest};
 use crate::clock::MonotonicTime;
 use crate::os::windows::WaitableTimer;
 
@@ -19,7 +19,7 @@ pub(super) fn make(kind: SleeperKind, options: SleeperOptions) -> io::Result<Box
 }
 
 /// A waitable timer, of high resolution where Windows has it (10, version 1803, and later).
-impl Wait for WaitableTimer {
+impl WaitPrimitive for WaitableTimer {
     const KIND: SleeperKind = SleeperKind::WaitableTimer;
 
     fn wait(&mut self, deadline: MonotonicTime) -> bool {

@@ -16,7 +16,7 @@ use super::error::{LookUpError, RunNetworkError};
 use super::io::{Flow, Io};
 use super::network::{Network, NetworkMonitor, RunRecording, StopHandle};
 use super::network_loop::NetworkReport;
-use super::object::{Place, Value, ValueType};
+use super::object::{ObjectLocation, Value, ValueType};
 use crate::recording::Recording;
 
 /// Between two looks at whether a cycle has come.
@@ -32,7 +32,7 @@ pub struct SharedValues {
 
 #[derive(Debug)]
 struct Cell {
-    place: Place,
+    place: ObjectLocation,
     word: AtomicU64,
     /// Of an input whether its device took part in the last cycle, of an output whether it was set.
     is_live: AtomicBool,
@@ -121,7 +121,7 @@ impl SharedValues {
 
 /// The value at a place: one for all who ask. Each cycle writes every output that was set, so that of two at one place
 /// the later one would always win.
-fn slot(cells: &mut Vec<Arc<Cell>>, place: Place) -> Arc<Cell> {
+fn slot(cells: &mut Vec<Arc<Cell>>, place: ObjectLocation) -> Arc<Cell> {
     if let Some(known) = cells.iter().find(|it| it.place == place) {
         return Arc::clone(known);
     }

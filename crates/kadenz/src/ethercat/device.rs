@@ -5,7 +5,7 @@ use kadenz_ethercat::wire::sii::Direction;
 
 use super::bring_up::Mapped;
 use super::error::LookUpError;
-use super::object::{Input, ObjectValue, Output, Place, ValueType};
+use super::object::{Input, ObjectLocation, ObjectValue, Output, ValueType};
 
 /// Names of devices and objects that an error lists at most.
 const MAX_NAMED: usize = 20;
@@ -62,7 +62,7 @@ impl Device<'_> {
         address: Address,
         direction: Direction,
         asked: Option<ValueType>,
-    ) -> Result<(Place, ValueType), LookUpError> {
+    ) -> Result<(ObjectLocation, ValueType), LookUpError> {
         let (_, managers) = &self.mapped[self.position];
         let mut all = placed(managers, &self.layout.shares[self.position]);
         all.retain(|it| it.direction == direction && it.entry.address.is_some());
@@ -99,7 +99,7 @@ impl Device<'_> {
                 asked: asked.map_or("a number without a type; state one", ValueType::name),
             });
         };
-        let place = Place {
+        let place = ObjectLocation {
             network: self.id,
             device: self.position,
             bit: first.bit,

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::CycleContext;
 
-use super::object::{Input, ObjectValue, Output, Place};
+use super::object::{Input, ObjectLocation, ObjectValue, Output};
 
 /// Whether a loop goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,23 +39,23 @@ impl<'i, 'c> Io<'i, 'c> {
         Self { context, network }
     }
 
-    fn own(&self, place: Place) -> Place {
+    fn own(&self, place: ObjectLocation) -> ObjectLocation {
         assert!(place.network == self.network, "a handle of another network");
         place
     }
 
     /// The bits at a place of the inputs.
-    pub(super) fn read(&self, place: Place) -> u64 {
+    pub(super) fn read(&self, place: ObjectLocation) -> u64 {
         self.own(place).read(self.context.inputs())
     }
 
     /// Writes the bits at a place of the outputs.
-    pub(super) fn write(&mut self, place: Place, word: u64) {
+    pub(super) fn write(&mut self, place: ObjectLocation, word: u64) {
         self.own(place).write(self.context.outputs(), word);
     }
 
     /// Whether the device of a place took part in the last exchange.
-    pub(super) fn took_part(&self, place: Place) -> bool {
+    pub(super) fn took_part(&self, place: ObjectLocation) -> bool {
         self.context.took_part(self.own(place).device)
     }
 

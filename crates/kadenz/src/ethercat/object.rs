@@ -5,14 +5,14 @@ use kadenz_ethercat::wire::coe::DataType;
 /// An object in the inputs of a device, of type `T`. From [`Device::input`](super::Device::input).
 #[derive(Debug)]
 pub struct Input<T> {
-    pub(super) place: Place,
+    pub(super) place: ObjectLocation,
     of: PhantomData<fn() -> T>,
 }
 
 /// An object in the outputs of a device, of type `T`. From [`Device::output`](super::Device::output).
 #[derive(Debug)]
 pub struct Output<T> {
-    pub(super) place: Place,
+    pub(super) place: ObjectLocation,
     of: PhantomData<fn() -> T>,
 }
 
@@ -31,22 +31,22 @@ impl<T> Clone for Output<T> {
 impl<T> Copy for Output<T> {}
 
 impl<T> Input<T> {
-    pub(super) const fn at(place: Place) -> Self {
+    pub(super) const fn at(place: ObjectLocation) -> Self {
         let of = PhantomData;
         Self { place, of }
     }
 }
 
 impl<T> Output<T> {
-    pub(super) const fn at(place: Place) -> Self {
+    pub(super) const fn at(place: ObjectLocation) -> Self {
         let of = PhantomData;
         Self { place, of }
     }
 }
 
-/// Where an object lies.
+/// Where an object lies in the process data of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ObjectLocation {
     /// The network that it is of.
     pub(super) network: u64,
     /// The position of its device.
@@ -57,7 +57,7 @@ pub(super) struct Place {
     pub(super) bits: usize,
 }
 
-impl Place {
+impl ObjectLocation {
     const fn is_whole_bytes(self) -> bool {
         self.bit.is_multiple_of(8) && self.bits.is_multiple_of(8)
     }
@@ -292,8 +292,8 @@ pub(super) const fn type_name(data_type: DataType) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn place(bit: usize, bits: usize) -> Place {
-        Place {
+    fn place(bit: usize, bits: usize) -> ObjectLocation {
+        ObjectLocation {
             network: 0,
             device: 0,
             bit,

@@ -23,7 +23,8 @@ pub enum Readers {
     PiMutex,
 }
 
-enum Place {
+/// The memory that a process image is posted in.
+enum ImageMemory {
     /// Where nobody could read it.
     Nowhere,
     #[cfg(target_os = "linux")]
@@ -36,7 +37,7 @@ enum Place {
 
 /// Where it is posted, and what lies where.
 pub(super) struct ProcessImage {
-    place: Place,
+    place: ImageMemory,
     layout: Layout,
     #[cfg_attr(
         not(target_os = "linux"),
@@ -70,13 +71,13 @@ impl ProcessImage {
         refused: impl FnOnce(&str),
     ) -> Result<Self, CreatePiMutexError> {
         let place = match (readers, name) {
-            (Readers::PiMutex, _) => Place::Locked(Locked::new(post_bytes(layout))?),
-            (Readers::Seqlock, None) => Place::Nowhere,
+            (Readers::PiMutex, _) => ImageMemory::Locked(Locked::new(post_bytes(layout))?),
+            (Readers::Seqlock, None) => ImageMemory::Nowhere,
             (Readers::Seqlock, Some(name)) => shared(name, layout).unwrap_or_else(|error| {
                 refused(&format!(
                     "other programs will not see what this loop reads: {error}"
                 ));
-                Place::Nowhere
+                ImageMemory::Nowhere
             }),
         };
         Ok(Self {
@@ -96,18 +97,22 @@ impl ProcessImage {
     /// What posts each cycle. Allocates.
     pub(super) fn publisher(&self) -> Publisher<'_> {
         match &self.place {
-            Place::Nowhere => Publisher::Nothing,
+            ImageMemory::Nowhere => Publisher::Nothing,
             #[cfg(target_os = "linux")]
-            Place::Shared { owner, .. } => SeqlockPublisher::begin(owner.words(), &self.layout)
-                .map_or(Publisher::Nothing, Publisher::Shared),
-            Place::Locked(image) => Publisher::Locked(LockedPublisher::begin(image, &self.layout)),
+            ImageMemory::Shared { owner, .. } => {
+                SeqlockPublisher::begin(owner.words(), &self.layout)
+                    .map_or(Publisher::Nothing, Publisher::Shared)
+            }
+            ImageMemory::Locked(image) => {
+                Publisher::Locked(LockedPublisher::begin(image, &self.layout))
+            }
         }
     }
 
     /// How many posts waited for a reader; `None` where none ever does.
     pub(super) fn waits(&self) -> Option<u64> {
         match &self.place {
-            Place::Locked(image) => Some(image.waits()),
+            ImageMemory::Locked(image) => Some(image.waits()),
             _ => None,
         }
     }
@@ -118,12 +123,12 @@ impl ProcessImage {
         use kadenz_ethercat::running_loop::control_socket::{ProcessImage as Posted, Shown};
 
         let image = match &self.place {
-            Place::Nowhere => return None,
-            Place::Shared { name, owner } => Posted::Shared {
+            ImageMemory::Nowhere => return None,
+            ImageMemory::Shared { name, owner } => Posted::Shared {
                 name,
                 words: owner.words(),
             },
-            Place::Locked(image) => Posted::Locked(image),
+            ImageMemory::Locked(image) => Posted::Locked(image),
         };
         Some(Shown {
             image,
@@ -133,7 +138,7 @@ impl ProcessImage {
     }
 }
 
-type OpenResult = Result<Place, Box<dyn std::error::Error>>;
+type OpenResult = Result<ImageMemory, Box<dyn std::error::Error>>;
 
 #[cfg(target_os = "linux")]
 fn shared(name: &str, layout: &Layout) -> OpenResult {
@@ -143,13 +148,13 @@ fn shared(name: &str, layout: &Layout) -> OpenResult {
     shared::sweep(control_socket::MEMORY);
     let name = control_socket::memory_name(name)?;
     let owner = Owner::create(&name, SeqlockPublisher::words(layout))?;
-    Ok(Place::Shared { name, owner })
+    Ok(ImageMemory::Shared { name, owner })
 }
 
 /// Shared memory is of Linux.
 #[cfg(not(target_os = "linux"))]
 fn shared(_: &str, _: &Layout) -> OpenResult {
-    Ok(Place::Nowhere)
+    Ok(ImageMemory::Nowhere)
 }
 
 /// Posts each cycle.

@@ -5,9 +5,9 @@ use super::super::Coding;
 /// What divides NAL units in a byte stream (annex B).
 pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
 
-/// Whose NAL units.
+/// Which of the codecs that send NAL units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum NalCodec {
     /// ITU-T H.264.
     H264,
     /// ITU-T H.265.
@@ -16,7 +16,7 @@ pub(crate) enum Format {
 
 /// What a NAL unit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NalUnitKind {
     /// A part of a picture.
     Slice(Slice),
     /// Parameters, in the order in which they must come.
@@ -41,7 +41,7 @@ pub(super) struct Slice {
     pub(super) is_intra: bool,
 }
 
-impl Format {
+impl NalCodec {
     /// Whose NAL units a coding has; JPEG has none.
     pub(crate) fn of(coding: Coding) -> Option<Self> {
         match coding {
@@ -91,7 +91,7 @@ impl Format {
                 continue;
             }
             let begins_picture = match self.kind(nal) {
-                Kind::Slice(slice) => slice.is_first,
+                NalUnitKind::Slice(slice) => slice.is_first,
                 _ => self.is_before_slices(nal[0]),
             };
             if *has_slice && begins_picture {
@@ -109,12 +109,12 @@ impl Format {
     }
 
     /// What a NAL unit holds.
-    pub(super) fn kind(self, nal: &[u8]) -> Kind {
+    pub(super) fn kind(self, nal: &[u8]) -> NalUnitKind {
         let Some(&first) = nal.first() else {
-            return Kind::Other;
+            return NalUnitKind::Other;
         };
         let is_random_access = self.is_random_access(first);
-        let bits = |from: usize| Bits {
+        let bits = |from: usize| NalBitReader {
             bytes: nal.get(from..).unwrap_or_default(),
             at: 0,
         };
@@ -124,7 +124,7 @@ impl Format {
                 let mut header = bits(1);
                 let is_first = header.number() == Some(0);
                 let is_intra = matches!(header.number(), Some(2 | 4 | 7 | 9));
-                Kind::Slice(Slice {
+                NalUnitKind::Slice(Slice {
                     is_first,
                     is_random_access,
                     is_intra: is_intra || is_random_access,
@@ -133,42 +133,43 @@ impl Format {
             Self::H265 if self.is_slice(first) => {
                 let is_first = nal.get(2).is_some_and(|byte| byte & 0x80 != 0);
                 let is_intra = is_random_access;
-                Kind::Slice(Slice {
+                NalUnitKind::Slice(Slice {
                     is_first,
                     is_random_access,
                     is_intra,
                 })
             }
             Self::H264 => match first & 0x1f {
-                7 => Kind::Set {
+                7 => NalUnitKind::Set {
                     rank: 1,
                     id: bits(4).number().unwrap_or(0),
                 },
-                8 => Kind::Set {
+                8 => NalUnitKind::Set {
                     rank: 2,
                     id: bits(1).number().unwrap_or(0),
                 },
-                _ => Kind::Other,
+                _ => NalUnitKind::Other,
             },
             Self::H265 => match first >> 1 & 0x3f {
-                32 => Kind::Set { rank: 0, id: 0 },
-                33 => Kind::Set { rank: 1, id: 0 },
-                34 => Kind::Set {
+                32 => NalUnitKind::Set { rank: 0, id: 0 },
+                33 => NalUnitKind::Set { rank: 1, id: 0 },
+                34 => NalUnitKind::Set {
                     rank: 2,
                     id: bits(2).number().unwrap_or(0),
                 },
-                _ => Kind::Other,
+                _ => NalUnitKind::Other,
             },
         }
     }
 }
 
-struct Bits<'a> {
+/// Reads the bits of a NAL unit, most significant first, emulation prevention bytes and all.
+struct NalBitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Bits<'_> {
+impl NalBitReader<'_> {
     fn bit(&mut self) -> Option<u32> {
         let byte = self.bytes.get(self.at / 8)?;
         let bit = byte >> (7 - self.at % 8) & 1;
@@ -219,13 +220,13 @@ mod tests {
     #[test]
     fn slices_and_parameter_sets_are_told_apart() {
         let slice = |is_first, is_random_access, is_intra| {
-            Kind::Slice(Slice {
+            NalUnitKind::Slice(Slice {
                 is_first,
                 is_random_access,
                 is_intra,
             })
         };
-        let h264 = |nal: &[u8]| Format::H264.kind(nal);
+        let h264 = |nal: &[u8]| NalCodec::H264.kind(nal);
         // ue(0) is 1, ue(7) is 0001000, ue(5) is 00110.
         assert_eq!(h264(&[0x65, 0b1000_1000]), slice(true, true, true));
         assert_eq!(h264(&[0x41, 0b1000_1000]), slice(true, false, true));
@@ -233,15 +234,21 @@ mod tests {
         assert_eq!(h264(&[0x41, 0b0100_0110, 0]), slice(false, false, false));
         assert_eq!(
             h264(&[0x67, 77, 0, 31, 0b1000_0000]),
-            Kind::Set { rank: 1, id: 0 }
+            NalUnitKind::Set { rank: 1, id: 0 }
         );
-        assert_eq!(h264(&[0x68, 0b0100_0000]), Kind::Set { rank: 2, id: 1 });
-        assert_eq!((h264(&[6]), h264(&[])), (Kind::Other, Kind::Other));
-        let h265 = |nal: &[u8]| Format::H265.kind(nal);
+        assert_eq!(
+            h264(&[0x68, 0b0100_0000]),
+            NalUnitKind::Set { rank: 2, id: 1 }
+        );
+        assert_eq!(
+            (h264(&[6]), h264(&[])),
+            (NalUnitKind::Other, NalUnitKind::Other)
+        );
+        let h265 = |nal: &[u8]| NalCodec::H265.kind(nal);
         assert_eq!(h265(&[19 << 1, 1, 0x80]), slice(true, true, true));
         assert_eq!(h265(&[1 << 1, 1, 0x00]), slice(false, false, false));
-        assert_eq!(h265(&[32 << 1, 1]), Kind::Set { rank: 0, id: 0 });
-        assert_eq!(h265(&[39 << 1, 1]), Kind::Other);
+        assert_eq!(h265(&[32 << 1, 1]), NalUnitKind::Set { rank: 0, id: 0 });
+        assert_eq!(h265(&[39 << 1, 1]), NalUnitKind::Other);
     }
 
     #[test]

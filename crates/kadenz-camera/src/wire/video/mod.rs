@@ -39,12 +39,13 @@ pub struct Encoded {
 
 /// Puts pictures together. It holds at most one that is not whole, and two that are.
 #[derive(Debug)]
-pub struct Depacketizer(Format);
+pub struct Depacketizer(PictureAssembler);
 
+/// Puts pictures together of payloads, by their coding.
 #[derive(Debug)]
-enum Format {
-    Nal(nal::Assembler),
-    Jpeg(jpeg::Assembler),
+enum PictureAssembler {
+    Nal(nal::AccessUnitAssembler),
+    Jpeg(jpeg::JpegAssembler),
 }
 
 impl Depacketizer {
@@ -52,23 +53,23 @@ impl Depacketizer {
     #[must_use]
     pub fn new(video: &Video) -> Self {
         let assembler = |format| {
-            let mut assembler = nal::Assembler::new(format);
+            let mut assembler = nal::AccessUnitAssembler::new(format);
             for set in &video.parameter_sets {
                 assembler.parameter_set(set);
             }
-            Format::Nal(assembler)
+            PictureAssembler::Nal(assembler)
         };
-        Self(match annex_b::Format::of(video.coding) {
+        Self(match annex_b::NalCodec::of(video.coding) {
             Some(format) => assembler(format),
-            None => Format::Jpeg(jpeg::Assembler::default()),
+            None => PictureAssembler::Jpeg(jpeg::JpegAssembler::default()),
         })
     }
 
     /// Takes a packet. [`Depacketizer::take`] must be called until it gives none before the next one.
     pub fn push(&mut self, packet: &Sequenced<'_>) {
         match &mut self.0 {
-            Format::Nal(assembler) => assembler.push(packet),
-            Format::Jpeg(assembler) => assembler.push(packet),
+            PictureAssembler::Nal(assembler) => assembler.push(packet),
+            PictureAssembler::Jpeg(assembler) => assembler.push(packet),
         }
     }
 
@@ -84,8 +85,8 @@ impl Depacketizer {
 
     fn pictures(&mut self) -> &mut Pictures {
         match &mut self.0 {
-            Format::Nal(assembler) => &mut assembler.pictures,
-            Format::Jpeg(assembler) => &mut assembler.pictures,
+            PictureAssembler::Nal(assembler) => &mut assembler.pictures,
+            PictureAssembler::Jpeg(assembler) => &mut assembler.pictures,
         }
     }
 }

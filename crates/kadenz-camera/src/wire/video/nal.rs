@@ -2,7 +2,7 @@
 
 use super::super::rtp::Sequenced;
 use super::super::sdp::MAX_PARAMETER_SET;
-use super::annex_b::{self, Format, Kind, START_CODE, Slice};
+use super::annex_b::{self, NalCodec, NalUnitKind, START_CODE, Slice};
 use super::{About, MAX_PICTURE, Pictures, payload};
 
 /// How many parameter sets are kept.
@@ -30,10 +30,10 @@ struct Open {
     is_too_long: bool,
 }
 
-/// Puts access units together: what is common to H.264 and H.265.
+/// Puts access units together of NAL units: what is common to H.264 and H.265.
 #[derive(Debug)]
-pub(super) struct Assembler {
-    format: Format,
+pub(super) struct AccessUnitAssembler {
+    format: NalCodec,
     open: Open,
     /// Fragments are left out until a NAL unit begins: the one before them is lost.
     skips_fragments: bool,
@@ -45,9 +45,9 @@ pub(super) struct Assembler {
     pub(super) pictures: Pictures,
 }
 
-impl Assembler {
+impl AccessUnitAssembler {
     /// Nothing has come yet.
-    pub(super) fn new(format: Format) -> Self {
+    pub(super) fn new(format: NalCodec) -> Self {
         Self {
             format,
             open: Open::default(),
@@ -61,7 +61,7 @@ impl Assembler {
 
     /// Takes note of a parameter set; what is none is left out.
     pub(super) fn parameter_set(&mut self, nal: &[u8]) {
-        let Kind::Set { rank, id } = self.format.kind(nal) else {
+        let NalUnitKind::Set { rank, id } = self.format.kind(nal) else {
             return;
         };
         if nal.len() > MAX_PARAMETER_SET {
@@ -104,8 +104,8 @@ impl Assembler {
         // What came without a slice belongs to the picture behind it, also where the time stamps differ.
         self.open.about.timestamp = packet.timestamp;
         match self.format {
-            Format::H264 => payload::h264(self, packet.payload),
-            Format::H265 => payload::h265(self, packet.payload),
+            NalCodec::H264 => payload::h264(self, packet.payload),
+            NalCodec::H265 => payload::h265(self, packet.payload),
         }
         let is_end = packet.marker && self.open.nal.is_none() && self.open.has_slice;
         if is_end && !self.ignores_markers {
@@ -169,12 +169,12 @@ impl Assembler {
 
     fn understand(&mut self, nal: &[u8]) {
         match self.format.kind(nal) {
-            Kind::Slice(slice) => self.slice(slice),
-            Kind::Set { rank, .. } => {
+            NalUnitKind::Slice(slice) => self.slice(slice),
+            NalUnitKind::Set { rank, .. } => {
                 self.open.sets |= 1 << rank;
                 self.parameter_set(nal);
             }
-            Kind::Other => {}
+            NalUnitKind::Other => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! NAL units out of the payloads of H.264 (RFC 6184: single ones, STAP-A and FU-A) and of H.265 (RFC 7798: single ones,
 //! AP and FU, in the order of decoding).
 
-use super::nal::Assembler;
+use super::nal::AccessUnitAssembler;
 
 const STAP_A: u8 = 24;
 const FU_A: u8 = 28;
@@ -11,7 +11,7 @@ const START: u8 = 0x80;
 const END: u8 = 0x40;
 
 /// Takes the payload of a packet of H.264.
-pub(super) fn h264(assembler: &mut Assembler, payload: &[u8]) {
+pub(super) fn h264(assembler: &mut AccessUnitAssembler, payload: &[u8]) {
     match payload {
         // Empty ones are sent by some, and mean nothing.
         [] => {}
@@ -25,7 +25,7 @@ pub(super) fn h264(assembler: &mut Assembler, payload: &[u8]) {
 }
 
 /// Takes the payload of a packet of H.265.
-pub(super) fn h265(assembler: &mut Assembler, payload: &[u8]) {
+pub(super) fn h265(assembler: &mut AccessUnitAssembler, payload: &[u8]) {
     match payload {
         [] => {}
         [first, _, ..] if first >> 1 & 0x3f < AP => assembler.whole(payload),
@@ -39,7 +39,7 @@ pub(super) fn h265(assembler: &mut Assembler, payload: &[u8]) {
 }
 
 /// NAL units, each behind its length of 16 bits (RFC 6184, section 5.7.1; RFC 7798, section 4.4.2).
-fn aggregate(assembler: &mut Assembler, mut rest: &[u8]) {
+fn aggregate(assembler: &mut AccessUnitAssembler, mut rest: &[u8]) {
     while let Some((length, after)) = rest.split_first_chunk::<2>() {
         let length = usize::from(u16::from_be_bytes(*length));
         let Some((nal, after)) = after.split_at_checked(length) else {
@@ -52,7 +52,7 @@ fn aggregate(assembler: &mut Assembler, mut rest: &[u8]) {
 }
 
 /// A part of a NAL unit, which has that header.
-fn fragment(assembler: &mut Assembler, flags: u8, header: &[u8], part: &[u8]) {
+fn fragment(assembler: &mut AccessUnitAssembler, flags: u8, header: &[u8], part: &[u8]) {
     if flags & START != 0 {
         assembler.begin(header);
     }

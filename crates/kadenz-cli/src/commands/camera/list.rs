@@ -25,12 +25,12 @@ pub(super) struct Cameras {
     version: Version<1>,
     cameras: Vec<Status>,
     /// Capture devices of this machine, served or not.
-    devices: Vec<Device>,
+    devices: Vec<CaptureDevice>,
 }
 
 /// A capture device of Video4Linux2.
 #[derive(JsonSchema, Serialize)]
-struct Device {
+struct CaptureDevice {
     /// What `kadenz camera serve` opens it by.
     path: PathBuf,
     /// What its driver calls it.
@@ -43,7 +43,7 @@ pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
         cameras: status::list(),
         devices: video::devices()
             .into_iter()
-            .map(|(path, name)| Device { path, name })
+            .map(|(path, name)| CaptureDevice { path, name })
             .collect(),
     })?;
     Ok(Outcome::Kept)

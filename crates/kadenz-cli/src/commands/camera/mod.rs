@@ -25,7 +25,7 @@ commands! {
     /// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
     /// other languages (docs/camera-ring.md).
     enum CameraCommand in camera {
-        Serve(Box<serve::Options>) = serve::run => "serve": serve::Served;
+        Serve(Box<serve::Options>) = serve::run => "serve": serve::CameraServeReport;
         List(list::Options) = list::run => "list": list::Cameras;
         Show(Box<show::Options>) = show::run => "show": show::Saved;
         Record(Box<record::Record>) = record::record => "record": Measures;

@@ -84,7 +84,7 @@ pub(crate) struct Options {
 
 /// What was served.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Served {
+pub(super) struct CameraServeReport {
     version: Version<1>,
     #[serde(flatten)]
     status: Status,
@@ -120,7 +120,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
         output::complain(trouble);
     }
-    output::summary(&Served {
+    output::summary(&CameraServeReport {
         version: Version,
         status,
         notices,
@@ -207,7 +207,7 @@ fn line(status: &Status) -> String {
     )
 }
 
-impl Answer for Served {
+impl Answer for CameraServeReport {
     fn document(&self) -> Document {
         let counts = &self.status.counts;
         let notices = self.notices.as_ref().map_or_else(String::new, |it| {

@@ -13,7 +13,7 @@ use crate::options::Steps;
 use crate::output;
 
 /// What became of a run.
-enum Ended {
+enum RunOutcome {
     Done,
     /// The campaign was asked to end meanwhile.
     Stopped,
@@ -45,14 +45,14 @@ pub(super) fn measure(
         }
         let begun = Instant::now();
         match visit(campaign, run, stop)? {
-            Ended::Done => {
+            RunOutcome::Done => {
                 pace.ran(begun.elapsed());
                 let words = campaign.plan().options(run.combination).join(" ");
                 let done = before + place + 1 - campaign.failures();
                 steps.done_and_left(done, pace.left(left.len() - place - 1), &words);
             }
-            Ended::Stopped => break,
-            Ended::Failed(reason) => {
+            RunOutcome::Stopped => break,
+            RunOutcome::Failed(reason) => {
                 steps.suspend(|| output::complain(&format!("run {}: {reason}", run.number)));
                 campaign.note_failure(run, reason)?;
                 anyhow::ensure!(
@@ -66,7 +66,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-fn visit(campaign: &mut Campaign, run: &PlannedRun, stop: &Stop) -> anyhow::Result<Ended> {
+fn visit(campaign: &mut Campaign, run: &PlannedRun, stop: &Stop) -> anyhow::Result<RunOutcome> {
     let working = campaign.working_folder(run)?;
     let mut words = campaign.plan().words(run.combination);
     words.extend(["--out".to_owned(), working.display().to_string()]);
@@ -79,14 +79,14 @@ fn visit(campaign: &mut Campaign, run: &PlannedRun, stop: &Stop) -> anyhow::Resu
     // A missed deadline is a result.
     let is_result = matches!(status.code(), Some(0 | 1));
     if is_result && campaign.take_over(run, &working)? {
-        return Ok(Ended::Done);
+        return Ok(RunOutcome::Done);
     }
     if stop.requested() {
         campaign.discard(&working)?;
-        return Ok(Ended::Stopped);
+        return Ok(RunOutcome::Stopped);
     }
     campaign.discard(&working)?;
-    Ok(Ended::Failed(match is_result {
+    Ok(RunOutcome::Failed(match is_result {
         true => format!("`{typed}` ended without a run that lasted to its end"),
         false => child::failed(&typed, &said).to_string(),
     }))

@@ -65,7 +65,7 @@ enum LoopVariant {
 }
 
 /// A loop, and the devices that it moves.
-struct Row {
+struct LoopExperiment {
     name: &'static str,
     mode: Option<LoopVariant>,
     experiment: Experiment,
@@ -81,12 +81,13 @@ pub(super) struct LatencyReport {
     /// Of each loop.
     cycles: u64,
     /// By Yoon et al. 2009, in cycles.
-    paper: Published,
+    paper: PaperLatencies,
     loops: Vec<LoopLatency>,
 }
 
+/// Latencies by Yoon et al. 2009, in cycles.
 #[derive(JsonSchema, Serialize)]
-struct Published {
+struct PaperLatencies {
     sensor: CycleRange,
     command: CycleRange,
     reaction: CycleRange,
@@ -127,8 +128,8 @@ struct LoopLatency {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let wanted = |row: &Row| options.mode.is_none() || row.mode == options.mode;
-    let rows: Vec<Row> = rows(options.cycles).into_iter().filter(wanted).collect();
+    let wanted = |row: &LoopExperiment| options.mode.is_none() || row.mode == options.mode;
+    let rows: Vec<LoopExperiment> = rows(options.cycles).into_iter().filter(wanted).collect();
     let progress = Steps::new("simulating loops", rows.len());
     let mut loops = Vec::new();
     for row in rows {
@@ -149,7 +150,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         segment: options.sim.to_string(),
         cycle_ns: nanoseconds(Experiment::paper().interval),
         cycles: options.cycles,
-        paper: Published {
+        paper: PaperLatencies {
             sensor: range(paper::SENSOR),
             command: range(paper::COMMAND),
             reaction: range(paper::REACTION),
@@ -160,7 +161,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// The loops.
-fn rows(cycles: u64) -> [Row; 5] {
+fn rows(cycles: u64) -> [LoopExperiment; 5] {
     let papers = Experiment {
         cycles,
         ..Experiment::paper()
@@ -180,7 +181,7 @@ fn rows(cycles: u64) -> [Row; 5] {
         sync0: Some(Duration::from_micros(microseconds)),
         ..experiment
     };
-    let row = |name, mode, experiment| Row {
+    let row = |name, mode, experiment| LoopExperiment {
         name,
         mode,
         experiment,
@@ -262,7 +263,7 @@ fn nanoseconds(span: Duration) -> u64 {
 }
 
 impl LoopLatency {
-    fn of(row: &Row, all: &Latencies) -> Self {
+    fn of(row: &LoopExperiment, all: &Latencies) -> Self {
         let experiment = &row.experiment;
         Self {
             name: row.name,

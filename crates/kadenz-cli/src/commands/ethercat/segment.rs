@@ -93,17 +93,17 @@ impl std::fmt::Display for Virtual {
 
 impl SegmentOptions {
     /// The interface that was named, or else the virtual segment.
-    pub(super) fn place(&self) -> anyhow::Result<Place<'_>> {
+    pub(super) fn place(&self) -> anyhow::Result<SegmentLocation<'_>> {
         match (&self.interface, &self.sim) {
-            (Some(interface), _) => Ok(Place::Interface(interface)),
-            (None, Some(sim)) => Ok(Place::Virtual(sim)),
+            (Some(interface), _) => Ok(SegmentLocation::Interface(interface)),
+            (None, Some(sim)) => Ok(SegmentLocation::Virtual(sim)),
             (None, None) => anyhow::bail!("name a segment: --interface NAME, or --sim 59"),
         }
     }
 }
 
 /// Where a segment is.
-pub(super) enum Place<'o> {
+pub(super) enum SegmentLocation<'o> {
     Interface(&'o str),
     Virtual(&'o Virtual),
 }
@@ -119,8 +119,10 @@ pub(super) struct Segment {
 impl Segment {
     pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
         let (port, name) = match options.place()? {
-            Place::Interface(interface) => (interface_port(interface)?, interface.to_owned()),
-            Place::Virtual(sim) => {
+            SegmentLocation::Interface(interface) => {
+                (interface_port(interface)?, interface.to_owned())
+            }
+            SegmentLocation::Virtual(sim) => {
                 let plan = sim.plan()?;
                 let segment = plan.build()?;
                 // In a ring frames come back at the other end.

@@ -8,7 +8,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{Output, Plan};
+use super::{ExperimentPlan, Output};
 use crate::options::Span;
 use kadenz::report::document::Document;
 
@@ -51,12 +51,12 @@ const POST: [&str; 4] = [
     "Enner 2016, Scientific Linux 6.6-rt | 79,753,643 | 0.08 ms | 0.01 ms | - | - | - | 0.15 ms | 7",
 ];
 
-pub(super) fn plan(options: &Options) -> Plan {
+pub(super) fn plan(options: &Options) -> ExperimentPlan {
     let command = format!(
         "hiccup --resolution 1ms --interval 1s --duration {}",
         options.duration
     );
-    Plan {
+    ExperimentPlan {
         name: "hiccups",
         groups: vec![vec![
             Step::new("ordinary", &command),

@@ -50,7 +50,7 @@ struct Output {
 type Tables = Box<dyn Fn(&[Summary]) -> ExperimentSummary>;
 
 /// A published experiment.
-struct Plan {
+struct ExperimentPlan {
     name: &'static str,
     /// What is measured; the steps of a group at the same time.
     groups: Vec<Vec<Step>>,
@@ -85,7 +85,7 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
     }
 }
 
-fn play(plan: &Plan, output: &Output) -> anyhow::Result<Outcome> {
+fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
     let named = output.out.clone();
     let folder = named.unwrap_or_else(|| folder_of_now(plan.name));
     prepare(&folder)?;
@@ -123,7 +123,7 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(plan: &Plan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
+fn tell(plan: &ExperimentPlan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));

@@ -9,7 +9,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{Output, Plan};
+use super::{ExperimentPlan, Output};
 use kadenz::report::document::Document;
 
 /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
@@ -30,44 +30,45 @@ pub(crate) struct Options {
     pub(super) output: Output,
 }
 
-pub(super) fn plan(options: &Options) -> Plan {
+pub(super) fn plan(options: &Options) -> ExperimentPlan {
     let n = options.repetitions;
     let mut groups = Vec::new();
-    let mut add = |suite: Suite, wait: &str, policy: &str, load: &str, n: u64| {
+    let mut add = |suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64| {
         groups.push(vec![step(suite, wait, policy, load, n, "nanosleep")]);
     };
     for load in ["idle", "busy"] {
         for policy in ["other", "rr:95", "fifo:95"] {
-            add(Suite::OneShot, "1ms", policy, load, n);
-            add(Suite::Cyclic, "1kHz", policy, load, n);
+            add(TimerSuite::OneShot, "1ms", policy, load, n);
+            add(TimerSuite::Cyclic, "1kHz", policy, load, n);
         }
     }
     for (wait, n) in [("10ms", n / 10), ("800us", n), ("1us", n)] {
-        add(Suite::OneShot, wait, "rr:95", "idle", n);
+        add(TimerSuite::OneShot, wait, "rr:95", "idle", n);
     }
     for (wait, n) in [("100Hz", n / 10), ("4kHz", n)] {
-        add(Suite::Cyclic, wait, "rr:95", "idle", n);
+        add(TimerSuite::Cyclic, wait, "rr:95", "idle", n);
     }
-    for (suite, wait) in [(Suite::OneShot, "1ms"), (Suite::Cyclic, "1kHz")] {
+    for (suite, wait) in [(TimerSuite::OneShot, "1ms"), (TimerSuite::Cyclic, "1kHz")] {
         groups.push(vec![step(suite, wait, "rr:95", "idle", n, "all")]);
     }
-    Plan {
+    ExperimentPlan {
         name: "timers",
         groups,
         tables: Box::new(|runs| tables(runs).into()),
     }
 }
 
+/// The two timer suites of Sticha 2014.
 #[derive(Clone, Copy)]
-enum Suite {
+enum TimerSuite {
     OneShot,
     Cyclic,
 }
 
-fn step(suite: Suite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &str) -> Step {
+fn step(suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &str) -> Step {
     let (name, option) = match suite {
-        Suite::OneShot => ("oneshot", "--timeout"),
-        Suite::Cyclic => ("cyclic", "--rate"),
+        TimerSuite::OneShot => ("oneshot", "--timeout"),
+        TimerSuite::Cyclic => ("cyclic", "--rate"),
     };
     let mut folder = format!("{name}-{wait}-{}-{load}", policy.replace(':', ""));
     if sleeper == "all" {
@@ -125,9 +126,9 @@ const CYCLIC_THESIS: [&str; 2] = [
 ];
 
 pub(super) fn tables(runs: &[Summary]) -> Document {
-    let here = |suite: &'static str, row: fn(&Shown<'_>) -> Row| {
+    let here = |suite: &'static str, row: fn(&RunSeries<'_>) -> Row| {
         let mut rows = Vec::new();
-        for shown in runs.iter().flat_map(|run| Shown::of(run, suite)) {
+        for shown in runs.iter().flat_map(|run| RunSeries::of(run, suite)) {
             rows.push(row(&shown));
         }
         rows
@@ -139,15 +140,15 @@ pub(super) fn tables(runs: &[Summary]) -> Document {
         .table(table(cyclic.chain(here("jitter", cyclic_row))))
 }
 
-/// A series and where it stands.
-struct Shown<'a> {
+/// A series of a run, and the run.
+struct RunSeries<'a> {
     /// Run, and sleeper where there are several.
     name: String,
     run: &'a Summary,
     series: &'a SeriesSummary,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> RunSeries<'a> {
     /// The series of a run that are called `wanted`, one a sleeper.
     fn of(run: &'a Summary, wanted: &'static str) -> impl Iterator<Item = Self> {
         let folder = run.folder.file_name().unwrap_or_default();
@@ -178,7 +179,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn oneshot_row(shown: &Shown<'_>) -> Row {
+fn oneshot_row(shown: &RunSeries<'_>) -> Row {
     let series = shown.series;
     let difference = shown.beside("difference");
     let cells = [
@@ -196,7 +197,7 @@ fn oneshot_row(shown: &Shown<'_>) -> Row {
     ONESHOT.into_iter().zip(cells).collect()
 }
 
-fn cyclic_row(shown: &Shown<'_>) -> Row {
+fn cyclic_row(shown: &RunSeries<'_>) -> Row {
     let series = shown.series;
     let clusters = series.early_clusters.iter().map(|cluster| {
         let share = cluster.share * 100.0;

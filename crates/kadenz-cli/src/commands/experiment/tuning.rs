@@ -7,7 +7,7 @@ use kadenz::report::matrix::{self, Combination, Matrix};
 use kadenz::report::summary::Summary;
 
 use super::steps::Step;
-use super::{Output, Plan};
+use super::{ExperimentPlan, Output};
 use crate::commands::tune::Bus;
 use crate::options::Span;
 
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     pub(super) output: Output,
 }
 
-pub(super) fn plan(options: &Options) -> Plan {
+pub(super) fn plan(options: &Options) -> ExperimentPlan {
     let bus = options.bus.as_ref();
     let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
     // Yoon has no I.
@@ -49,7 +49,7 @@ pub(super) fn plan(options: &Options) -> Plan {
         "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
         options.duration, options.round
     );
-    Plan {
+    ExperimentPlan {
         name: "tuning",
         groups: vec![vec![Step::new("matrix", &command)]],
         tables: Box::new(|runs| tables(runs).into()),

@@ -21,7 +21,7 @@ pub(super) fn until_the_end(work: &mut Work, duration: Option<Duration>, stop: &
     output::note(&work.asked());
     let start = clock::now();
     let end = duration.map(|duration| start + duration);
-    let mut line = Line::new();
+    let mut line = LoadProgress::new();
     while !stop.requested() && !work.has_ended() {
         let now = clock::now();
         let left = end.map_or(TICK, |end| end.remaining(now));
@@ -35,13 +35,13 @@ pub(super) fn until_the_end(work: &mut Work, duration: Option<Duration>, stop: &
 }
 
 /// One line that is renewed each second on a terminal; else a line now and then.
-struct Line {
+struct LoadProgress {
     bar: ProgressBar,
     every_s: u64,
     shown_s: u64,
 }
 
-impl Line {
+impl LoadProgress {
     fn new() -> Self {
         let terminal = output::is_read_now();
         let bar = match terminal {
@@ -74,7 +74,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LoadProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -10,9 +10,9 @@ use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
 use kadenz::msg::types::Types;
 
 use super::copying::{self, Copied, Fate};
-use super::cut::Part;
+use super::cut::SelectionOptions;
 use super::input::LimitOptions;
-use super::output_file::OutputOptions;
+use super::output_file::LogOutputOptions;
 use super::tables::{self, Target};
 use crate::commands::interrupt;
 use crate::output::Outcome;
@@ -47,10 +47,10 @@ pub(crate) struct Options {
     types: Vec<PathBuf>,
 
     #[command(flatten)]
-    part: Part,
+    part: SelectionOptions,
 
     #[command(flatten)]
-    output: OutputOptions,
+    output: LogOutputOptions,
 
     #[command(flatten)]
     limits: LimitOptions,

@@ -11,7 +11,7 @@ use kadenz::msg::log::play::PlayOptions;
 use super::copying::{self, Fate};
 use super::input::LimitOptions;
 use super::moment::{self, Moment};
-use super::output_file::OutputOptions;
+use super::output_file::LogOutputOptions;
 use crate::commands::interrupt;
 use crate::output::Outcome;
 
@@ -29,10 +29,10 @@ pub(crate) struct Options {
     log: PathBuf,
 
     #[command(flatten)]
-    part: Part,
+    part: SelectionOptions,
 
     #[command(flatten)]
-    output: OutputOptions,
+    output: LogOutputOptions,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 
 /// A part of a log.
 #[derive(Debug, Args)]
-pub(crate) struct Part {
+pub(crate) struct SelectionOptions {
     /// Begin there: a span from the log's begin, or a time
     #[arg(long, value_name = "MOMENT")]
     pub(crate) from: Option<Moment>,
@@ -62,7 +62,7 @@ pub(crate) struct Part {
     verbose: u8,
 }
 
-impl Part {
+impl SelectionOptions {
     /// The part, in a log whose begin is looked for where that is needed.
     pub(crate) fn of(&self, reader: &mut dyn log::LogReader) -> anyhow::Result<PlayOptions> {
         let (from, until) = moment::part(reader, self.from, self.until)?;

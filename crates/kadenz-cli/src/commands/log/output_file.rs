@@ -13,7 +13,7 @@ use crate::options::complete;
 
 /// Where to.
 #[derive(Args, Debug)]
-pub(crate) struct OutputOptions {
+pub(crate) struct LogOutputOptions {
     /// The log to write: MCAP where it ends in .mcap, LCM's event log where it ends in .lcmlog or
     /// nothing
     #[arg(short, long, value_name = "FILE")]
@@ -50,7 +50,7 @@ pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
     }
 }
 
-impl OutputOptions {
+impl LogOutputOptions {
     /// Makes the file. It is never one of those that are read, even where overwriting is allowed.
     pub(crate) fn create(&self, inputs: &[&Path]) -> anyhow::Result<Box<dyn LogWriter>> {
         for input in inputs {

@@ -14,7 +14,7 @@ use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cut::Part;
+use super::cut::SelectionOptions;
 use super::input::LimitOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
@@ -49,7 +49,7 @@ pub(crate) struct Options {
     speed: f64,
 
     #[command(flatten)]
-    part: Part,
+    part: SelectionOptions,
 
     /// Begin again at the end, until Ctrl-C
     #[arg(long = "loop")]

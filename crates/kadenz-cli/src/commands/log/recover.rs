@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::copying::{self, Fate};
 use super::input::LimitOptions;
-use super::output_file::OutputOptions;
+use super::output_file::LogOutputOptions;
 use crate::commands::interrupt;
 use crate::output::Outcome;
 
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     log: PathBuf,
 
     #[command(flatten)]
-    output: OutputOptions,
+    output: LogOutputOptions,
 
     #[command(flatten)]
     limits: LimitOptions,

@@ -21,7 +21,7 @@ use self::sides::Sides;
 use crate::commands::child::{self, Notes, Running};
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::commands::probe;
-use crate::commands::timer::Load;
+use crate::commands::timer::BackgroundLoad;
 use crate::options::{
     CommandWords, Defaults, MeasureOptions, Progress, Size, Span, beats, complete,
 };
@@ -87,7 +87,7 @@ pub(crate) struct Options {
 
     /// How a subscriber waits for a message
     #[arg(long, value_name = "HOW", default_value = "block")]
-    receive: ReceiveOption,
+    receive: MessageReceiveOption,
 
     /// How many messages may wait for a subscriber; beyond that the oldest is dropped
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -124,7 +124,7 @@ pub(crate) struct Options {
 
     /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
     #[arg(long, value_name = "LOAD", default_value = "idle")]
-    load: Load,
+    load: BackgroundLoad,
 
     /// Leave the table out: a part of something larger is measured
     #[arg(long, hide = true)]
@@ -138,8 +138,9 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
+/// How a subscriber receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ReceiveOption {
+enum MessageReceiveOption {
     /// The kernel wakes its thread
     Block,
     /// Its thread looks again and again, and keeps its CPU busy
@@ -177,7 +178,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         None => Some(Box::new(Publisher::start(&plan, &measuring)?)),
     };
     let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
-    let _load = (options.load == Load::Busy).then(busy).transpose()?;
+    let _load = (options.load == BackgroundLoad::Busy)
+        .then(busy)
+        .transpose()?;
     let result = {
         let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
         latency(&measuring, &plan, source, &stop, &mut progress)
@@ -197,8 +200,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 impl Options {
     fn plan(&self, url: String) -> anyhow::Result<LatencyPlan> {
         let receiving = match self.receive {
-            ReceiveOption::Block => Receiving::Blocking,
-            ReceiveOption::Spin => Receiving::Spinning,
+            MessageReceiveOption::Block => Receiving::Blocking,
+            MessageReceiveOption::Spin => Receiving::Spinning,
         };
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let subscribers = usize::from(self.subscribers);
@@ -246,7 +249,7 @@ impl Options {
         session.set("in_process", in_process);
         session.set(
             "load",
-            if self.load == Load::Busy {
+            if self.load == BackgroundLoad::Busy {
                 "busy"
             } else {
                 "idle"

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kadenz::msg::provider::{
-    self, BackPressure, Discovery, Guarantees, History, Loss, Order, SCHEMES,
+    self, BackPressure, DeliveryOrder, Discovery, Guarantees, History, Loss, SCHEMES,
 };
 use kadenz::msg::watch::{WatchOptions, Watcher};
 use kadenz::report::document::{Answer, Document, Table, Version};
@@ -215,9 +215,9 @@ impl Promises {
     fn of(guarantees: &Guarantees) -> Self {
         Self {
             order: match guarantees.order {
-                Order::Kept => "kept",
-                Order::KeptPerChannel => "kept, by channel",
-                Order::AsDelivered => "as delivered",
+                DeliveryOrder::Kept => "kept",
+                DeliveryOrder::KeptPerChannel => "kept, by channel",
+                DeliveryOrder::AsDelivered => "as delivered",
             }
             .to_owned(),
             loss: match guarantees.loss {

@@ -40,12 +40,12 @@ commands! {
         Doctor(doctor::Options) = doctor::run => "doctor": doctor::Examined;
         Spy(spy::Options) = spy::run => "spy": spy::Spied;
         Echo(echo::Options) = echo::run => "echo": echo::Echoed;
-        Pub(publish::Options) = publish::run => "pub": publish::Published;
+        Pub(publish::Options) = publish::run => "pub": publish::PublishCounts;
         Hz(hz::Options) = hz::run => "hz": hz::Rates;
         Delay(Box<delay::Options>) = delay::run => "delay": Measures;
         List(list::Options) = list::run => "list": list::Channels, "list-providers": list::Providers;
         Bridge(bridge::Options) = bridge::run => "bridge": bridge::Bridged;
-        Server(server::Options) = server::run => "server": server::Served;
+        Server(server::Options) = server::run => "server": server::ServerReport;
         Call(call::Options) = call::run => "call": call::Called;
         #[command(subcommand)]
         Param(param::Param) = param::run => "param": param::Parameters;

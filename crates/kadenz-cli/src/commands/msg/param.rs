@@ -1,7 +1,7 @@
 //! `kadenz msg param`: the parameters of running programs.
 
 use clap::{Args, Subcommand};
-use kadenz::msg::service::parameters::{Kind, ParameterClient, ParameterInfo, Setting};
+use kadenz::msg::service::parameters::{ParameterClient, ParameterInfo, ParameterType, Setting};
 use kadenz::msg::service::request::CallError;
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use crate::output::{self, Outcome};
 /// Read and set the parameters of a running program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Param {
-    List(List),
+    List(ParamListOptions),
     Get(Get),
     Set(Set),
 }
@@ -40,7 +40,7 @@ struct Asking {
 Examples:
   kadenz msg param list arm
   kadenz msg param list arm --json")]
-pub(crate) struct List {
+pub(crate) struct ParamListOptions {
     #[command(flatten)]
     asking: Asking,
 }
@@ -121,7 +121,10 @@ impl Set {
         let mut client = self.asking.client()?;
         let timeout = self.asking.timeout.0;
         let now = client.get(&self.name, timeout)?;
-        let kind = now.value.as_ref().map_or(Kind::Text, Setting::kind);
+        let kind = now
+            .value
+            .as_ref()
+            .map_or(ParameterType::Text, Setting::kind);
         let Some(value) = Setting::parse(&self.value, kind) else {
             anyhow::bail!("{} is {kind}, and {:?} is none", self.name, self.value);
         };

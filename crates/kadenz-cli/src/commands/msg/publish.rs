@@ -86,7 +86,7 @@ pub(crate) struct Options {
 
 /// What was published.
 #[derive(Debug, Default, JsonSchema, Serialize)]
-pub(super) struct Published {
+pub(super) struct PublishCounts {
     version: Version<1>,
     published: u64,
     refused: u64,
@@ -97,7 +97,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.default {
         return print_default(options);
     }
-    let mut source = Source::open(options)?;
+    let mut source = PayloadSource::open(options)?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let url = options.bus.url();
     let provider = bus::open(&url)?;
@@ -105,7 +105,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut telling = options.telling(&url, &provider, &source);
     wait(options.settle(provider.guarantees().discovery), &stop);
     let mut pacer = options.rate.map(Pacer::new).transpose()?;
-    let mut published = Published::default();
+    let mut published = PublishCounts::default();
     let most = options.count.unwrap_or(source.most(options.rate.is_some()));
     while published.published + published.refused < most && !stop.requested() {
         let Some(payload) = source.next()? else {
@@ -134,7 +134,7 @@ impl Options {
         &self,
         url: &str,
         provider: &Arc<dyn Provider>,
-        source: &Source,
+        source: &PayloadSource,
     ) -> Option<TypeAnnouncer> {
         let (types, name) = source.described.as_ref().filter(|_| !self.no_tell)?;
         let mut telling = TypeAnnouncer::begin(url, provider)?;
@@ -188,7 +188,7 @@ fn print_default(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// Where the payloads come from.
-struct Source {
+struct PayloadSource {
     /// The types that were given, and the name of the one that is published.
     described: Option<(Types, String)>,
     /// How many lines of standard input were read; `None` where the same is sent again and again.
@@ -196,7 +196,7 @@ struct Source {
     payload: Vec<u8>,
 }
 
-impl Source {
+impl PayloadSource {
     fn open(options: &Options) -> anyhow::Result<Self> {
         if let Some(hex) = &options.hex {
             return Ok(Self {
@@ -317,7 +317,12 @@ fn wait(span: Duration, stop: &Stop) {
     }
 }
 
-fn publish(outlet: &mut dyn Outlet, channel: &Channel, payload: &[u8], published: &mut Published) {
+fn publish(
+    outlet: &mut dyn Outlet,
+    channel: &Channel,
+    payload: &[u8],
+    published: &mut PublishCounts,
+) {
     match outlet.publish(channel, payload) {
         Ok(()) => {
             published.published += 1;
@@ -332,7 +337,7 @@ fn publish(outlet: &mut dyn Outlet, channel: &Channel, payload: &[u8], published
     }
 }
 
-impl Answer for Published {
+impl Answer for PublishCounts {
     fn document(&self) -> Document {
         match (self.published, self.refused) {
             (1, 0) => Document::new(),

@@ -71,8 +71,9 @@ pub(crate) struct Options {
     ends: StdinOption,
 }
 
+/// What a server of `tcpq://` delivered and dropped.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Served {
+pub(super) struct ServerReport {
     version: Version<1>,
     address: String,
     messages: u64,
@@ -97,7 +98,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if address.ip().is_unspecified() {
         output::note("every network of this host reaches it, and it asks nobody for a name");
     }
-    let mut live = Live::new();
+    let mut live = ServerProgress::new();
     let until = options.duration.map(|span| clock::now() + span.0);
     while goes_on(&stop, until) {
         live.look(&server);
@@ -105,7 +106,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     drop(live);
     let counters = server.counters();
-    output::summary(&Served {
+    output::summary(&ServerReport {
         version: Version,
         address: address.to_string(),
         messages: counters.messages,
@@ -175,14 +176,14 @@ fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
 }
 
 /// The counters, live on a terminal; without one, who loses messages is told when that begins.
-struct Live {
+struct ServerProgress {
     bar: ProgressBar,
     losing: HashSet<String>,
     /// Messages that were dropped by the last look.
     dropped: u64,
 }
 
-impl Live {
+impl ServerProgress {
     fn new() -> Self {
         let shown = output::is_read_now() && !output::is_quiet();
         Self {
@@ -221,7 +222,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for ServerProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -247,7 +248,7 @@ fn words(counters: &ServerCounters) -> String {
     words
 }
 
-impl Answer for Served {
+impl Answer for ServerReport {
     fn document(&self) -> Document {
         words(&ServerCounters {
             messages: self.messages,

@@ -52,9 +52,9 @@ fn table(measures: &[TuningMeasure]) -> Text {
     Document::new().table(table).terminal()
 }
 
-/// Written at the start, and again at the end.
+/// The report of `kadenz run --report`, written at the start and again at the end.
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct RunReport<'a> {
     /// The program with its arguments.
     pub(super) program: &'a [String],
     /// Number of its process; `null` when it was not started.
@@ -64,19 +64,19 @@ pub(super) struct Report<'a> {
     /// Requested against granted.
     pub(super) measures: &'a [TuningMeasure],
     /// How it ended; `null` while it runs.
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<ProgramExit>,
 }
 
 /// How a program ended.
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct Ended {
+pub(super) struct ProgramExit {
     /// What it returned; `null` when a signal ended it.
     code: Option<i32>,
     /// The signal that ended it.
     signal: Option<i32>,
 }
 
-impl Report<'_> {
+impl RunReport<'_> {
     /// Writes the file anew.
     pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
@@ -86,7 +86,7 @@ impl Report<'_> {
     }
 }
 
-impl Ended {
+impl ProgramExit {
     pub(super) fn of(status: ExitStatus) -> Self {
         Self {
             code: status.code(),

@@ -18,7 +18,7 @@ use kadenz::rt::launch::{self, Awake, Launch, LaunchError, Program};
 use kadenz::rt::shield::Shield;
 use kadenz::rt::tuning::{CpuSet, Measure, Policy};
 
-use self::granted::{Ended, Report};
+use self::granted::{ProgramExit, RunReport};
 use super::outcome;
 use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now, request};
 use crate::output::{self, Outcome};
@@ -131,7 +131,7 @@ impl Options {
 }
 
 /// Where the program is to run, made ready before it starts and kept until it has ended.
-struct Place {
+struct ProgramPlacement {
     cpus: Option<CpuSet>,
     /// A cgroup's list that the program, and what spins beside it, enter.
     enter: Option<PathBuf>,
@@ -143,13 +143,13 @@ struct Place {
     _shield: Option<Shield>,
 }
 
-fn place(options: &Options) -> Place {
+fn place(options: &Options) -> ProgramPlacement {
     let (cover, shield) = match &options.shield {
         Some(cpus) => session::raise(&cpus.set()),
         None => (Cover::default(), None),
     };
     let cpus = options.cpus.as_ref().or(options.shield.as_ref());
-    let mut place = Place {
+    let mut place = ProgramPlacement {
         cpus: cpus.map(CpuList::set),
         enter: cover.entrance.map(|entrance| entrance.procs_path()),
         measures: cover.measures,
@@ -184,12 +184,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(watching) = watching {
         end_watching(watching);
     }
-    let ended = Ended::of(status.context("cannot tell how the program ended")?);
+    let ended = ProgramExit::of(status.context("cannot tell how the program ended")?);
     write_report(options, Some(program.pid()), &measures, Some(ended));
     Ok(Outcome::Program(ended.as_a_shell_says()))
 }
 
-fn start(options: &Options, place: &Place) -> Result<Program, LaunchError> {
+fn start(options: &Options, place: &ProgramPlacement) -> Result<Program, LaunchError> {
     if options.require && place.measures.iter().any(|measure| !measure.ok) {
         return Err(LaunchError::NotGranted {
             measures: Vec::new(),
@@ -211,7 +211,7 @@ fn start(options: &Options, place: &Place) -> Result<Program, LaunchError> {
 }
 
 /// Says why nothing was started, with the code that a shell would give.
-fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome {
+fn not_started(options: &Options, error: LaunchError, place: &ProgramPlacement) -> Outcome {
     let code = match &error {
         LaunchError::Program { source, .. } if source.kind() == ErrorKind::NotFound => 127,
         LaunchError::Program { .. } => 126,
@@ -238,11 +238,16 @@ fn tell(measures: &[Measure]) {
 }
 
 /// Writes `--granted`. The program matters more: what goes wrong here is said and stops nothing.
-fn write_report(options: &Options, pid: Option<u32>, measures: &[Measure], ended: Option<Ended>) {
+fn write_report(
+    options: &Options,
+    pid: Option<u32>,
+    measures: &[Measure],
+    ended: Option<ProgramExit>,
+) {
     let Some(file) = &options.report else {
         return;
     };
-    let report = Report {
+    let report = RunReport {
         program: &options.shown(),
         pid,
         granted: measures.iter().all(|measure| measure.ok),

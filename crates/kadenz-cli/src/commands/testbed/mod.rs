@@ -14,7 +14,7 @@ commands! {
     /// build it out of network namespaces and run programs on its hosts (Linux, as root). Ready topologies
     /// are built in: `kadenz testbed list`.
     enum Testbed in testbed {
-        List(shown::List) = shown::list => "list": shown::Topologies;
+        List(shown::TestbedListOptions) = shown::list => "list": shown::Topologies;
         Show(shown::Show) = shown::show => "show": shown::ShownTopology;
         Model(model::Options) = model::run => "testbed-model": model::ModelledTimes;
         #[cfg(target_os = "linux")]

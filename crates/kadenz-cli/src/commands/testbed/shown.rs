@@ -15,7 +15,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz testbed list")]
-pub(crate) struct List {}
+pub(crate) struct TestbedListOptions {}
 
 /// A topology's file, to read or to change
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ struct ShownLink {
     propagation_ns: f64,
 }
 
-pub(super) fn list(_: &List) -> anyhow::Result<Outcome> {
+pub(super) fn list(_: &TestbedListOptions) -> anyhow::Result<Outcome> {
     let topologies = READY
         .iter()
         .map(|(_, text)| Ok(listed(&Topology::parse(text)?)))

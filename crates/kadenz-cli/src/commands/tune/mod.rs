@@ -179,7 +179,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 /// The matrix as JSON, with what only the measuring command knows.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Measured<'a> {
+pub(super) struct TuneReport<'a> {
     /// Version of this form.
     version: Version<1>,
     /// What was found.
@@ -194,21 +194,21 @@ pub(super) struct Measured<'a> {
     found: &'a Matrix,
 }
 
-impl Answer for Measured<'_> {
+impl Answer for TuneReport<'_> {
     fn document(&self) -> Document {
         let (summary, style) = (self.summary, output::style());
         Document::new().listing(terminal::summary_of_matrix(summary, self.found, style))
     }
 }
 
-fn tell(plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
+fn tell(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
     let folder = &plan.matrix.session.out;
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
     let page = folder.join("report.html");
     html::write_matrix(&summary, &matrix, &page)
         .with_context(|| format!("the run is in {}", folder.display()))?;
-    output::answer(&Measured {
+    output::answer(&TuneReport {
         version: Version,
         matrix: report_matrix::json(&matrix),
         run: folder,

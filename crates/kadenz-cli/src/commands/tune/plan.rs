@@ -29,7 +29,7 @@ const MIN_ROUND: Duration = Duration::from_millis(100);
 const BESIDE: Duration = Duration::from_millis(400);
 
 /// A matrix and what its rounds need to know.
-pub(super) struct Plan {
+pub(super) struct TunePlan {
     pub(super) matrix: MatrixPlan,
     /// The CPUs of C, if there is any to give away.
     pub(super) shield: Option<CpuList>,
@@ -40,7 +40,7 @@ pub(super) struct Plan {
 }
 
 /// The plan of these options on this machine.
-pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
+pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
     if let Some(bus) = &options.bus {
         bus.check(options.rate.interval().as_duration())?;
     }
@@ -98,7 +98,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
         clock: ClockKind::Monotonic,
         examine: true,
     };
-    Ok(Plan {
+    Ok(TunePlan {
         matrix: MatrixPlan {
             schedule,
             tune,

@@ -13,7 +13,7 @@ use crate::output;
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
 /// A bar on a terminal, without one a line now and then, with the time that is left.
-pub(super) struct Progress {
+pub(super) struct MatrixProgress {
     bar: Option<ProgressBar>,
     estimate: Estimate,
     /// When the first round began.
@@ -38,7 +38,7 @@ impl Estimate {
     }
 }
 
-impl Progress {
+impl MatrixProgress {
     pub(super) fn new(total: usize) -> Self {
         let bar = output::is_read_now().then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -90,7 +90,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for MatrixProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

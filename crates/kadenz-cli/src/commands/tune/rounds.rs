@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::Options;
 use super::bus::Bus;
-use super::plan::{Plan, WARM_UP};
-use super::progress::Progress;
+use super::plan::{TunePlan, WARM_UP};
+use super::progress::MatrixProgress;
 use crate::commands::child::{self, Notes, Running};
 use crate::options::Span;
 
@@ -24,20 +24,20 @@ const TRIES: u32 = 3;
 /// Measures each round in a process of its own, so that no cell inherits anything of another.
 pub(super) struct ChildRounds<'a> {
     options: &'a Options,
-    plan: &'a Plan,
+    plan: &'a TunePlan,
     stop: &'a Stop,
     load: Option<Running>,
-    progress: Progress,
+    progress: MatrixProgress,
 }
 
 impl<'a> ChildRounds<'a> {
-    pub(super) fn new(options: &'a Options, plan: &'a Plan, stop: &'a Stop) -> Self {
+    pub(super) fn new(options: &'a Options, plan: &'a TunePlan, stop: &'a Stop) -> Self {
         Self {
             options,
             plan,
             stop,
             load: None,
-            progress: Progress::new(plan.matrix.schedule.visits().count()),
+            progress: MatrixProgress::new(plan.matrix.schedule.visits().count()),
         }
     }
 

@@ -113,7 +113,7 @@ struct ProbeOptions {
 
     /// How an answer is waited for [default: spin for one device, block for several]
     #[arg(long, value_name = "HOW", conflicts_with = "busy_poll")]
-    receive: Option<ReceiveOption>,
+    receive: Option<UdpReceiveOption>,
 
     /// Send a packet over the loopback shortly before each beat, so that the one that counts finds
     /// warm caches
@@ -177,8 +177,9 @@ enum LoopOption {
     Closed,
 }
 
+/// How the controller receives answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ReceiveOption {
+enum UdpReceiveOption {
     /// The thread that sent asks again and again for a fifth of the interval, 1 ms at most; then
     /// the kernel wakes it
     Spin,
@@ -331,8 +332,8 @@ impl ProbeOptions {
     fn receiving(&self, devices: usize) -> SocketReceiving {
         match self.receive {
             _ if self.socket.busy_poll => SocketReceiving::BusyPoll,
-            Some(ReceiveOption::Spin) => SocketReceiving::Spinning,
-            Some(ReceiveOption::Block) => SocketReceiving::Blocking,
+            Some(UdpReceiveOption::Spin) => SocketReceiving::Spinning,
+            Some(UdpReceiveOption::Block) => SocketReceiving::Blocking,
             None if devices == 1 => SocketReceiving::Spinning,
             None => SocketReceiving::Blocking,
         }

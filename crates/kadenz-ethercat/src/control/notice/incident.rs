@@ -49,7 +49,7 @@ pub struct Incident {
     /// When its first notice was seen, by the segment's port, ns.
     pub at_ns: u64,
     last_ns: u64,
-    kind: Kind,
+    kind: IncidentKind,
     devices: BTreeMap<usize, Who>,
     /// Devices that are in other states now.
     states: BTreeMap<usize, AlTransition>,
@@ -61,7 +61,7 @@ pub struct Incident {
 
 /// What the notices of an incident have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum IncidentKind {
     /// Devices went, or links, or (`wire`) whatever comes back.
     Gone { wire: bool },
     /// They came back; `powered` where none had lost its power.
@@ -136,13 +136,15 @@ impl Incidents {
 impl Incident {
     fn begun_by(notice: &Notice) -> Self {
         let kind = match &notice.event {
-            Event::Lost | Event::LinkDown { .. } | Event::WireLost => Kind::Gone { wire: false },
-            Event::Back { .. } | Event::LinkUp { .. } | Event::WireBack => Kind::Returned {
+            Event::Lost | Event::LinkDown { .. } | Event::WireLost => {
+                IncidentKind::Gone { wire: false }
+            }
+            Event::Back { .. } | Event::LinkUp { .. } | Event::WireBack => IncidentKind::Returned {
                 wire: false,
                 powered: true,
             },
-            Event::State { .. } => Kind::States,
-            other => Kind::Same(other.clone()),
+            Event::State { .. } => IncidentKind::States,
+            other => IncidentKind::Same(other.clone()),
         };
         Self {
             at_ns: notice.at_ns,
@@ -156,13 +158,16 @@ impl Incident {
     }
 
     const fn is_of_presence(&self) -> bool {
-        matches!(self.kind, Kind::Gone { .. } | Kind::Returned { .. })
+        matches!(
+            self.kind,
+            IncidentKind::Gone { .. } | IncidentKind::Returned { .. }
+        )
     }
 
     /// Whether a notice is of the same fault.
     fn takes(&self, notice: &Notice) -> bool {
         let since = |ns: u64| notice.at_ns.saturating_sub(ns);
-        let returns = matches!(self.kind, Kind::Returned { .. });
+        let returns = matches!(self.kind, IncidentKind::Returned { .. });
         let device = notice.device.as_ref().map(|it| it.device);
         let is_of_these = device.is_some_and(|it| self.devices.contains_key(&it));
         let is_near = since(self.last_ns) < TOGETHER_NS || (returns && is_of_these);
@@ -170,15 +175,17 @@ impl Incident {
             return false;
         }
         match (&self.kind, &notice.event) {
-            (Kind::Gone { .. }, Event::Lost | Event::LinkDown { .. } | Event::WireLost)
+            (IncidentKind::Gone { .. }, Event::Lost | Event::LinkDown { .. } | Event::WireLost)
             | (
-                Kind::Returned { .. },
+                IncidentKind::Returned { .. },
                 Event::Back { .. } | Event::LinkUp { .. } | Event::WireBack,
             )
-            | (Kind::States, Event::State { .. })
-            | (Kind::Same(Event::PortErrors { .. }), Event::PortErrors { .. }) => true,
-            (Kind::Returned { .. }, Event::State { .. } | Event::Emergency { .. }) => is_of_these,
-            (Kind::Same(this), other) => this == other && device.is_some(),
+            | (IncidentKind::States, Event::State { .. })
+            | (IncidentKind::Same(Event::PortErrors { .. }), Event::PortErrors { .. }) => true,
+            (IncidentKind::Returned { .. }, Event::State { .. } | Event::Emergency { .. }) => {
+                is_of_these
+            }
+            (IncidentKind::Same(this), other) => this == other && device.is_some(),
             _ => false,
         }
     }
@@ -186,11 +193,13 @@ impl Incident {
     fn take(&mut self, notice: Notice) {
         self.last_ns = notice.at_ns;
         match (&mut self.kind, &notice.event) {
-            (Kind::Gone { wire }, Event::WireLost)
-            | (Kind::Returned { wire, .. }, Event::WireBack) => {
+            (IncidentKind::Gone { wire }, Event::WireLost)
+            | (IncidentKind::Returned { wire, .. }, Event::WireBack) => {
                 *wire = true;
             }
-            (Kind::Returned { powered, .. }, Event::Back { powered: kept, .. }) => *powered &= kept,
+            (IncidentKind::Returned { powered, .. }, Event::Back { powered: kept, .. }) => {
+                *powered &= kept
+            }
             _ => {}
         }
         let Some(who) = notice.device else { return };
@@ -225,7 +234,7 @@ impl Incident {
 
     fn is_settled(&self, now_ns: u64) -> bool {
         let quiet = now_ns.saturating_sub(self.last_ns) >= TOGETHER_NS;
-        let returns = matches!(self.kind, Kind::Returned { .. });
+        let returns = matches!(self.kind, IncidentKind::Returned { .. });
         let old = now_ns.saturating_sub(self.at_ns) >= MAX_NS;
         old || (quiet && (!returns || self.in_op() == self.devices.len()))
     }
@@ -241,14 +250,14 @@ impl Incident {
 impl fmt::Display for Incident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Gone { wire } => self.gone(f, *wire),
-            Kind::Returned { wire, powered } => self.returned(f, *wire, *powered),
-            Kind::States => self.in_other_states(f),
-            Kind::Same(Event::PortErrors { .. }) if self.devices.len() > 1 => {
+            IncidentKind::Gone { wire } => self.gone(f, *wire),
+            IncidentKind::Returned { wire, powered } => self.returned(f, *wire, *powered),
+            IncidentKind::States => self.in_other_states(f),
+            IncidentKind::Same(Event::PortErrors { .. }) if self.devices.len() > 1 => {
                 write!(f, "{}: errors at their ports", DeviceNames(&self.devices))
             }
-            Kind::Same(event) if self.devices.is_empty() => event.fmt(f),
-            Kind::Same(event) => write!(f, "{}: {event}", DeviceNames(&self.devices)),
+            IncidentKind::Same(event) if self.devices.is_empty() => event.fmt(f),
+            IncidentKind::Same(event) => write!(f, "{}: {event}", DeviceNames(&self.devices)),
         }
     }
 }

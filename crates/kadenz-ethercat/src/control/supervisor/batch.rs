@@ -21,7 +21,7 @@ struct Ask {
 
 /// Names one question of a batch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Number(usize);
+pub(super) struct AskId(usize);
 
 /// Questions and, once they were sent, their answers.
 #[derive(Debug)]
@@ -51,20 +51,20 @@ impl Batch {
     }
 
     /// Reads a register.
-    pub(super) fn read(&mut self, whose: Target, register: u16, length: usize) -> Number {
+    pub(super) fn read(&mut self, whose: Target, register: u16, length: usize) -> AskId {
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
         self.push(whose, register, false, start)
     }
 
     /// Writes a register.
-    pub(super) fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> Number {
+    pub(super) fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> AskId {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.push(whose, register, true, start)
     }
 
-    fn push(&mut self, whose: Target, register: u16, writes: bool, start: usize) -> Number {
+    fn push(&mut self, whose: Target, register: u16, writes: bool, start: usize) -> AskId {
         self.asks.push(Ask {
             whose,
             register,
@@ -72,30 +72,30 @@ impl Batch {
             bytes: start..self.bytes.len(),
             working_counter: 0,
         });
-        Number(self.asks.len() - 1)
+        AskId(self.asks.len() - 1)
     }
 
     /// How many did what a question asked.
-    pub(super) fn working_counter(&self, Number(number): Number) -> u16 {
+    pub(super) fn working_counter(&self, AskId(number): AskId) -> u16 {
         self.asks[number].working_counter
     }
 
     /// What was read, where exactly one SubDevice answered.
-    pub(super) fn answer<const N: usize>(&self, Number(number): Number) -> Option<[u8; N]> {
+    pub(super) fn answer<const N: usize>(&self, AskId(number): AskId) -> Option<[u8; N]> {
         let ask = &self.asks[number];
         let bytes = self.bytes[ask.bytes.clone()].try_into().ok()?;
         (ask.working_counter == 1).then_some(bytes)
     }
 
     /// Whether every question of a range was answered by exactly one.
-    pub(super) fn all_did(&self, from: Number, behind: Number) -> bool {
+    pub(super) fn all_did(&self, from: AskId, behind: AskId) -> bool {
         let asks = &self.asks[from.0..behind.0];
         asks.iter().all(|it| it.working_counter == 1)
     }
 
     /// The number that the next question gets.
-    pub(super) fn next(&self) -> Number {
-        Number(self.asks.len())
+    pub(super) fn next(&self) -> AskId {
+        AskId(self.asks.len())
     }
 
     /// Sends all and takes the answers in.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::batch::{Batch, Number};
+use super::batch::{AskId, Batch};
 use crate::main_device::exchange::{Exchange, ExchangeError, Registers, Target};
 use crate::wire::register::sii_control::{BUSY, EIGHT_BYTES, NOT_ACKNOWLEDGED, READ};
 use crate::wire::register::{
@@ -18,15 +18,15 @@ const BYTES: usize = 16;
 /// How often an EEPROM is looked at before it is given up: with a cycle a look, more than it may take.
 const LOOKS: u32 = 60;
 
-/// One EEPROM at work.
-struct Reading {
+/// How far the reading of one EEPROM is.
+struct EepromReadState {
     station: Configured,
     bytes: Vec<u8>,
     /// A read was asked for, and its end is waited for.
     under_way: bool,
 }
 
-impl Reading {
+impl EepromReadState {
     fn is_done(&self) -> bool {
         self.bytes.len() >= BYTES
     }
@@ -68,7 +68,7 @@ pub(super) fn read(
 ) -> Result<Vec<Option<Identity>>, ExchangeError> {
     let mut all: Vec<_> = stations
         .iter()
-        .map(|station| Reading {
+        .map(|station| EepromReadState {
             station: *station,
             bytes: Vec::new(),
             under_way: false,
@@ -77,14 +77,14 @@ pub(super) fn read(
     let batch = || Batch::of(frame_bytes);
     own(exchange, stations, &[2, 0], batch())?;
     for _ in 0..LOOKS {
-        if all.iter().all(Reading::is_done) {
+        if all.iter().all(EepromReadState::is_done) {
             break;
         }
         ask(exchange, &mut all, batch())?;
         look(exchange, &mut all, batch())?;
     }
     own(exchange, stations, &[1], batch())?;
-    Ok(all.iter().map(Reading::identity).collect())
+    Ok(all.iter().map(EepromReadState::identity).collect())
 }
 
 /// Says who may use the EEPROMs: 2 takes them by force, 0 gives them to us, 1 to the applications.
@@ -106,10 +106,10 @@ fn own(
 /// Begins the next read wherever none is under way.
 fn ask(
     exchange: &mut dyn Exchange,
-    all: &mut [Reading],
+    all: &mut [EepromReadState],
     mut batch: Batch,
 ) -> Result<(), ExchangeError> {
-    let mut asked: Vec<(usize, Number)> = Vec::new();
+    let mut asked: Vec<(usize, AskId)> = Vec::new();
     for (place, reading) in all.iter().enumerate() {
         if reading.is_done() || reading.under_way {
             continue;
@@ -135,10 +135,10 @@ fn ask(
 
 fn look(
     exchange: &mut dyn Exchange,
-    all: &mut [Reading],
+    all: &mut [EepromReadState],
     mut batch: Batch,
 ) -> Result<(), ExchangeError> {
-    let mut asked: Vec<(usize, Number)> = Vec::new();
+    let mut asked: Vec<(usize, AskId)> = Vec::new();
     for (place, reading) in all.iter().enumerate().filter(|(_, it)| it.under_way) {
         batch.together();
         asked.push((
@@ -158,7 +158,7 @@ fn look(
 
 /// What a SubDevice at a position says. All of it was read by one frame, so it is one SubDevice's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct PositionStatus {
     /// Its station address; 0 after power on.
     pub(super) station: u16,
     /// Its alias.
@@ -173,7 +173,7 @@ pub(super) struct Row {
 pub(super) fn survey(
     exchange: &mut dyn Exchange,
     mut batch: Batch,
-) -> Result<Option<Vec<Row>>, ExchangeError> {
+) -> Result<Option<Vec<PositionStatus>>, ExchangeError> {
     let count = Registers::by(exchange).count_reading(Target::All(0), TYPE, &mut [0])?;
     let asked: Vec<_> = (0..count)
         .map(|position| {
@@ -190,7 +190,7 @@ pub(super) fn survey(
     let rows = asked.into_iter().map(|[addresses, links, status]| {
         let [a, b, c, d] = batch.answer(addresses)?;
         let status: [u8; 6] = batch.answer(status)?;
-        Some(Row {
+        Some(PositionStatus {
             station: u16::from_le_bytes([a, b]),
             alias: u16::from_le_bytes([c, d]),
             links: DlStatus(u16::from_le_bytes(batch.answer(links)?)),

@@ -35,16 +35,16 @@ const MAX: usize = 64;
 const STACK: usize = 512 * 1024;
 
 /// What became of a set-up; `None` where somebody else had the device.
-type Ended = Option<Result<(), ConfigureError>>;
+type SetupOutcome = Option<Result<(), ConfigureError>>;
 
-/// What a set-up asks of the segment.
-struct Question {
+/// A frame that a set-up asks the supervisor to send.
+struct SetupRequest {
     frame: Box<FrameBuffer>,
     /// It must not be asked twice unnoticed: reading a mailbox empties it.
     once: bool,
 }
 
-impl Question {
+impl SetupRequest {
     fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let all = Datagrams::of(self.frame.bytes()).into_iter().flatten();
         all.filter_map(Result::ok)
@@ -66,38 +66,38 @@ impl Question {
 
 /// What a thread that sets a SubDevice up sends to the supervisor.
 enum SetupMessage {
-    Asks(Question),
+    Asks(SetupRequest),
     Pauses(Duration),
-    Done(Ended),
+    Done(SetupOutcome),
 }
 
-/// What it is told: what time it is, and the answer where it asked; none where that got lost.
-struct Reply {
+/// What a set-up is told: what time it is, and the answer where it asked; none where that got lost.
+struct SetupReply {
     now: MonotonicTime,
     answer: Option<Box<FrameBuffer>>,
 }
 
 /// What a set-up is at.
-enum Stage {
+enum SetupStage {
     /// It computes: its next word is waited for.
     Computes,
     /// Its question waits to be sent.
-    Asks(Question),
+    Asks(SetupRequest),
     /// Until that time.
     Pauses(MonotonicTime),
-    Done(Ended),
+    Done(SetupOutcome),
 }
 
 struct Job {
-    replies: SyncSender<Reply>,
+    replies: SyncSender<SetupReply>,
     words: Receiver<SetupMessage>,
     thread: JoinHandle<()>,
-    stage: Stage,
+    stage: SetupStage,
 }
 
 /// How far a device's set-up is.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum SetupProgress {
     Done,
     UnderWay,
     Failed(ConfigureError),
@@ -134,41 +134,41 @@ impl SetupPool {
     }
 
     /// How far a device is; begins its set-up where that has not begun. Told once that it is done.
-    pub(super) fn progress(&mut self, device: usize) -> Progress {
+    pub(super) fn progress(&mut self, device: usize) -> SetupProgress {
         let Some(setup) = &self.setup else {
-            return Progress::Done;
+            return SetupProgress::Done;
         };
         match self.jobs.get(&device).map(|it| &it.stage) {
-            Some(Stage::Done(_)) => {}
-            Some(_) => return Progress::UnderWay,
-            None if self.jobs.len() >= MAX => return Progress::UnderWay,
+            Some(SetupStage::Done(_)) => {}
+            Some(_) => return SetupProgress::UnderWay,
+            None if self.jobs.len() >= MAX => return SetupProgress::UnderWay,
             None => {
                 let setup = Arc::clone(setup);
                 return self.begin(device, setup);
             }
         }
         match self.jobs.remove(&device).map(Job::end) {
-            Some(Some(Ok(()))) => Progress::Done,
-            Some(Some(Err(error))) => Progress::Failed(error),
+            Some(Some(Ok(()))) => SetupProgress::Done,
+            Some(Some(Err(error))) => SetupProgress::Failed(error),
             // Somebody else had the device: it begins anew.
-            Some(None) | None => Progress::UnderWay,
+            Some(None) | None => SetupProgress::UnderWay,
         }
     }
 
     /// Begins a device's set-up once nobody else has the device. From now on nobody else gets it.
-    fn begin(&mut self, device: usize, setup: Arc<Setup>) -> Progress {
+    fn begin(&mut self, device: usize, setup: Arc<Setup>) -> SetupProgress {
         self.device_table.set_up(device, true);
         if self.device_table.try_with(device, |_| ()).is_none() {
-            return Progress::UnderWay;
+            return SetupProgress::UnderWay;
         }
         match Job::begin(device, Arc::clone(&self.device_table), setup) {
             Ok(job) => {
                 self.jobs.insert(device, job);
-                Progress::UnderWay
+                SetupProgress::UnderWay
             }
             Err(error) => {
                 self.device_table.set_up(device, false);
-                Progress::Failed(ConfigureError::Setup(error.into()))
+                SetupProgress::Failed(ConfigureError::Setup(error.into()))
             }
         }
     }
@@ -229,21 +229,21 @@ impl SetupPool {
     /// Waits for the next word of everyone who computes.
     fn hear(&mut self, now: MonotonicTime) {
         for (device, job) in &mut self.jobs {
-            if !matches!(job.stage, Stage::Computes) {
+            if !matches!(job.stage, SetupStage::Computes) {
                 continue;
             }
             job.stage = match job.words.recv() {
                 Ok(SetupMessage::Asks(question)) => {
                     self.waiting.push_back(*device);
-                    Stage::Asks(question)
+                    SetupStage::Asks(question)
                 }
-                Ok(SetupMessage::Pauses(span)) => Stage::Pauses(now + span),
-                Ok(SetupMessage::Done(result)) => Stage::Done(result),
-                Err(_) => Stage::Done(Some(Err(ConfigureError::Setup(
+                Ok(SetupMessage::Pauses(span)) => SetupStage::Pauses(now + span),
+                Ok(SetupMessage::Done(result)) => SetupStage::Done(result),
+                Err(_) => SetupStage::Done(Some(Err(ConfigureError::Setup(
                     "it panicked, which is an error of the program".into(),
                 )))),
             };
-            if matches!(job.stage, Stage::Done(_)) {
+            if matches!(job.stage, SetupStage::Done(_)) {
                 self.device_table.set_up(*device, false);
             }
         }
@@ -277,7 +277,7 @@ impl SetupPool {
         let most = frame_bytes.min(writer.room() + DATAGRAM_OVERHEAD);
         let (mut aboard, mut taken) = (Vec::new(), 0);
         for device in &self.waiting {
-            let Some(Stage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
+            let Some(SetupStage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
                 continue;
             };
             let (alone, length) = (question.takes_times(), question.length());
@@ -303,7 +303,7 @@ impl SetupPool {
             let Some(job) = self.jobs.get_mut(device) else {
                 continue;
             };
-            if matches!(&job.stage, Stage::Asks(question) if question.once) {
+            if matches!(&job.stage, SetupStage::Asks(question) if question.once) {
                 self.waiting.retain(|it| it != device);
                 job.reply(now, None);
             }
@@ -321,7 +321,7 @@ impl SetupPool {
             let Some(job) = self.jobs.get_mut(device) else {
                 continue;
             };
-            let Stage::Asks(question) = &job.stage else {
+            let SetupStage::Asks(question) = &job.stage else {
                 continue;
             };
             let mut answered = question.frame.clone();
@@ -374,34 +374,34 @@ impl Job {
             replies,
             words,
             thread,
-            stage: Stage::Computes,
+            stage: SetupStage::Computes,
         })
     }
 
     const fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done(_))
+        matches!(self.stage, SetupStage::Done(_))
     }
 
     const fn pauses_until(&self) -> Option<MonotonicTime> {
         match self.stage {
-            Stage::Pauses(until) => Some(until),
+            SetupStage::Pauses(until) => Some(until),
             _ => None,
         }
     }
 
     fn reply(&mut self, now: MonotonicTime, answer: Option<Box<FrameBuffer>>) {
         // That it is gone shows when it is heard.
-        let _ = self.replies.send(Reply { now, answer });
-        self.stage = Stage::Computes;
+        let _ = self.replies.send(SetupReply { now, answer });
+        self.stage = SetupStage::Computes;
     }
 
     /// Waits for its end. One that is not done gets no more answers.
-    fn end(self) -> Ended {
+    fn end(self) -> SetupOutcome {
         drop((self.replies, self.words));
         // If it panicked, that was heard.
         let _ = self.thread.join();
         match self.stage {
-            Stage::Done(result) => result,
+            SetupStage::Done(result) => result,
             _ => None,
         }
     }
@@ -410,13 +410,13 @@ impl Job {
 /// The channel by which such a thread reaches the segment.
 struct SetupChannel {
     says: SyncSender<SetupMessage>,
-    told: Receiver<Reply>,
+    told: Receiver<SetupReply>,
     now: MonotonicTime,
 }
 
 impl SetupChannel {
     /// Says a word and waits for the reply; `None` when nobody listens any more.
-    fn say(&mut self, word: SetupMessage) -> Option<Reply> {
+    fn say(&mut self, word: SetupMessage) -> Option<SetupReply> {
         self.says.send(word).ok()?;
         let reply = self.told.recv().ok()?;
         self.now = reply.now;
@@ -425,7 +425,7 @@ impl SetupChannel {
 
     /// Asks; whether there is an answer.
     fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> Result<bool, ExchangeError> {
-        let question = Question {
+        let question = SetupRequest {
             frame: Box::new(frame.clone()),
             once,
         };

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::batch::{Batch, Number};
-use super::setup_pool::Progress;
+use super::batch::{AskId, Batch};
+use super::setup_pool::SetupProgress;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, Watched};
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::{Piece, SubDevice};
@@ -193,9 +193,9 @@ impl SegmentSupervisor {
     fn is_set_up(&mut self, device: usize, now: MonotonicTime) -> bool {
         if !self.watched[device].set_up {
             match self.pool.progress(device) {
-                Progress::Done => self.watched[device].set_up = true,
-                Progress::UnderWay => {}
-                Progress::Failed(error) => self.note_failed(device, &error, now),
+                SetupProgress::Done => self.watched[device].set_up = true,
+                SetupProgress::UnderWay => {}
+                SetupProgress::Failed(error) => self.note_failed(device, &error, now),
             }
         }
         self.watched[device].set_up
@@ -215,7 +215,7 @@ impl SegmentSupervisor {
         device: usize,
         (from, to): (State, State),
         now: MonotonicTime,
-    ) -> Option<Number> {
+    ) -> Option<AskId> {
         let share = self.watched[device].share.clone();
         let prepared = self.device_table.try_with(device, |it| match (from, to) {
             (State::Init, State::PreOp) => {

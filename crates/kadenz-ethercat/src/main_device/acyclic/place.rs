@@ -1,7 +1,7 @@
 //! Where one question lies, and whose turn it is.
 //!
-//! A place belongs to one side at a time, and only that side locks it: who asks from [`Stage::Filling`] to
-//! [`Stage::Asked`] and again from the answer on, the loop in between. So the loop finds it unlocked always,
+//! A place belongs to one side at a time, and only that side locks it: who asks from [`SlotState::Filling`] to
+//! [`SlotState::Asked`] and again from the answer on, the loop in between. So the loop finds it unlocked always,
 //! and an answer that came is never put off.
 
 use std::ops::{Deref, DerefMut};
@@ -9,10 +9,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::sync::{AtomicU8, Mutex, MutexGuard, Ordering};
 
-/// Which turn it is.
+/// Whose turn a slot is, and how far its request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Stage {
+pub(super) enum SlotState {
     /// Nobody's: who asks may take it.
     Free,
     /// Of who asks, and puts the question in.
@@ -27,32 +27,32 @@ pub(super) enum Stage {
     Lost,
 }
 
-/// A place for a question.
+/// A slot for one request, and whose turn it is.
 #[derive(Debug)]
-pub(super) struct Place<T> {
+pub(super) struct RequestSlot<T> {
     stage: AtomicU8,
     content: Mutex<T>,
 }
 
-impl<T: Default> Default for Place<T> {
+impl<T: Default> Default for RequestSlot<T> {
     fn default() -> Self {
         Self {
-            stage: AtomicU8::new(Stage::Free as u8),
+            stage: AtomicU8::new(SlotState::Free as u8),
             content: Mutex::new(T::default()),
         }
     }
 }
 
-impl<T> Place<T> {
+impl<T> RequestSlot<T> {
     /// Whether it is at that stage.
-    pub(super) fn is(&self, stage: Stage) -> bool {
+    pub(super) fn is(&self, stage: SlotState) -> bool {
         self.stage.load(Ordering::Acquire) == stage as u8
     }
 
     /// Who asks: takes a place that is free, puts a question in and gives it to the loop; whether it was
     /// free.
     pub(super) fn fill(&self, put: impl FnOnce(&mut T)) -> bool {
-        let (free, filling) = (Stage::Free as u8, Stage::Filling as u8);
+        let (free, filling) = (SlotState::Free as u8, SlotState::Filling as u8);
         let taken =
             self.stage
                 .compare_exchange(free, filling, Ordering::Acquire, Ordering::Relaxed);
@@ -61,12 +61,12 @@ impl<T> Place<T> {
         }
         // Unlocked before the loop may look.
         put(&mut self.lock());
-        self.stage.store(Stage::Asked as u8, Ordering::Release);
+        self.stage.store(SlotState::Asked as u8, Ordering::Release);
         true
     }
 
     /// The loop: what lies here at a stage of its own; `None` at another. Never waits.
-    pub(super) fn turn(&self, stage: Stage) -> Option<Turn<'_, T>> {
+    pub(super) fn turn(&self, stage: SlotState) -> Option<Turn<'_, T>> {
         if !self.is(stage) {
             return None;
         }
@@ -82,8 +82,8 @@ impl<T> Place<T> {
 
     /// Who asked: takes what became of the question, and leaves the place to others; `None` as long as it is
     /// the loop's turn. May wait for the loop to let go.
-    pub(super) fn take<R>(&self, take: impl FnOnce(&mut T, Stage) -> R) -> Option<R> {
-        let end = [Stage::Answered, Stage::Lost]
+    pub(super) fn take<R>(&self, take: impl FnOnce(&mut T, SlotState) -> R) -> Option<R> {
+        let end = [SlotState::Answered, SlotState::Lost]
             .into_iter()
             .find(|it| self.is(*it))?;
         let taken = take(&mut self.lock(), end);
@@ -94,7 +94,7 @@ impl<T> Place<T> {
     /// Who asked: leaves the place to others, whatever became of the question. Only where no loop runs any
     /// more, or at the end of a question.
     pub(super) fn leave(&self) {
-        self.stage.store(Stage::Free as u8, Ordering::Release);
+        self.stage.store(SlotState::Free as u8, Ordering::Release);
     }
 
     /// What lies here. Waits; for who asks, or where no loop runs any more.
@@ -111,7 +111,7 @@ pub(super) struct Turn<'p, T> {
 
 impl<T> Turn<'_, T> {
     /// Goes on to another stage. Who asked may see that at once, and waits until this is dropped.
-    pub(super) fn to(&self, stage: Stage) {
+    pub(super) fn to(&self, stage: SlotState) {
         self.stage.store(stage as u8, Ordering::Release);
     }
 }
@@ -139,16 +139,16 @@ mod loom {
     use super::*;
 
     /// The loop's part of a cycle: it never finds a place of its own locked.
-    fn cycle(place: &Place<u32>) {
-        if place.is(Stage::Asked) {
-            let mut question = place.turn(Stage::Asked).expect("nobody holds it");
+    fn cycle(place: &RequestSlot<u32>) {
+        if place.is(SlotState::Asked) {
+            let mut question = place.turn(SlotState::Asked).expect("nobody holds it");
             *question += 1;
-            question.to(Stage::Out);
+            question.to(SlotState::Out);
         }
-        if place.is(Stage::Out) {
-            let mut question = place.turn(Stage::Out).expect("nobody holds it");
+        if place.is(SlotState::Out) {
+            let mut question = place.turn(SlotState::Out).expect("nobody holds it");
             *question += 10;
-            question.to(Stage::Answered);
+            question.to(SlotState::Answered);
         }
     }
 
@@ -158,7 +158,7 @@ mod loom {
         // Three threads: without a bound there are too many orders.
         model.preemption_bound = Some(3);
         model.check(|| {
-            let place = Arc::new(Place::<u32>::default());
+            let place = Arc::new(RequestSlot::<u32>::default());
             let asking = [100, 200].map(|number| {
                 let place = Arc::clone(&place);
                 thread::spawn(move || {
@@ -168,7 +168,7 @@ mod loom {
                     // Some tries: loom would explore endless ones.
                     for _ in 0..2 {
                         if let Some(answer) = place.take(|it, end| (*it, end)) {
-                            assert_eq!(answer, (number + 11, Stage::Answered));
+                            assert_eq!(answer, (number + 11, SlotState::Answered));
                             break;
                         }
                         thread::yield_now();

@@ -91,11 +91,11 @@ fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
     let ask = || queue.ask(&frame, RetryPolicy::default(), SlotClass::Shared);
     while ask().is_some() {}
     // The loop holds every question; who asked for one of them now would wait for this very thread.
-    let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(Stage::Asked).unwrap());
+    let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(SlotState::Asked).unwrap());
     assert_eq!(ask(), None);
     let mut answer = FrameBuffer::default();
     assert_eq!(queue.take(0, &mut answer), None);
-    held.iter().for_each(|it| it.to(Stage::Out));
+    held.iter().for_each(|it| it.to(SlotState::Out));
     assert_eq!((ask(), queue.take(0, &mut answer)), (None, None));
 }
 
@@ -107,12 +107,12 @@ fn when_the_loop_is_over_who_waits_is_told_so() {
             let mut way = AcyclicClient::of(&queue, RetryPolicy::default());
             Registers::by(&mut way).get::<1>(Target::All(1), TYPE)
         });
-        while !queue.slots.iter().any(|it| it.is(Stage::Asked)) {
+        while !queue.slots.iter().any(|it| it.is(SlotState::Asked)) {
             std::thread::yield_now();
         }
         queue.end();
         let error = waiting.join().unwrap().unwrap_err();
         assert!(matches!(error, ExchangeError::Ended), "{error}");
     });
-    assert!(queue.slots.iter().all(|it| it.is(Stage::Free)));
+    assert!(queue.slots.iter().all(|it| it.is(SlotState::Free)));
 }

@@ -20,15 +20,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Clocks that one frame has room to ask.
 const TOGETHER: usize = 20;
 
-/// A clock when the frame came whose receive times stand.
+/// AL status, offset and local time of a clock when the frame came whose receive times stand.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
+struct ClockSample {
     status: AlStatus,
     offset: u64,
     local: u64,
 }
 
-impl Shown {
+impl ClockSample {
     fn system(&self) -> u64 {
         self.local.wrapping_add(self.offset)
     }
@@ -91,7 +91,7 @@ impl Clocks {
             let own = shown[0].ok_or(silent(reference.station))?;
             let mut told = some.iter().zip(&shown[1..]);
             let time = told.find_map(|(other, shown)| {
-                let shown = shown.filter(Shown::counts)?;
+                let shown = shown.filter(ClockSample::counts)?;
                 Some(shown.system().wrapping_sub(other.delay_ns.into()))
             });
             if let Some(time) = time {
@@ -136,7 +136,7 @@ fn look(
     registers: &mut Registers<'_>,
     first: Configured,
     others: impl IntoIterator<Item = Configured>,
-) -> Result<Vec<Option<Shown>>, ExchangeError> {
+) -> Result<Vec<Option<ClockSample>>, ExchangeError> {
     let mut frame = FrameBuffer::default();
     let slots = frame.write(|writer| {
         let mut slots = Vec::new();
@@ -154,7 +154,7 @@ fn look(
     registers.exchange().exchange(&mut frame)?;
     let bytes = frame.bytes();
     let shown = slots.into_iter().map(|[status, offset, local]| {
-        Some(Shown {
+        Some(ClockSample {
             status: AlStatus(number(bytes, status)? as u16),
             offset: number(bytes, offset)?,
             local: number(bytes, local)?,

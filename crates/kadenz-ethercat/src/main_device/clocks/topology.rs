@@ -64,9 +64,9 @@ pub(super) struct Branch {
     pub(super) child: usize,
 }
 
-/// Where a SubDevice stands.
+/// A SubDevice in the tree of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct TopologyNode {
     /// The port by which frames come in first.
     pub(super) entry: u8,
     /// Who is before it, and by which port.
@@ -78,7 +78,7 @@ pub(super) struct Place {
 /// The tree of a segment; children come behind their parents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Topology {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<TopologyNode>,
     /// The open port that nobody is behind: where a ring goes back to the MainDevice.
     pub(super) back: Option<(usize, u8)>,
 }
@@ -131,7 +131,7 @@ impl Topology {
     /// The tree of SubDevices in the order of their positions: their links, and the ports by which frames
     /// come in.
     pub(super) fn of(all: &[(DlStatus, u8)]) -> Result<Self, TopologyError> {
-        let mut places: Vec<Place> = Vec::with_capacity(all.len());
+        let mut places: Vec<TopologyNode> = Vec::with_capacity(all.len());
         // Ways on that nobody has been found behind yet; the next one to be passed is last.
         let mut open: Vec<(usize, PortPair)> = Vec::new();
         for (at, (links, entry)) in all.iter().enumerate() {
@@ -156,7 +156,7 @@ impl Topology {
                     child: at,
                 });
             }
-            places.push(Place {
+            places.push(TopologyNode {
                 entry: *entry,
                 parent: parent.map(|(parent, (port, _))| (parent, port)),
                 branches: Vec::new(),

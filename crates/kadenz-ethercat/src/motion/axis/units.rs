@@ -184,8 +184,8 @@ impl Units {
     fn position_a_turn(&self, gear: f64) -> Result<f64, CommissionError> {
         let unit = self.position_unit.unwrap_or(0);
         match unit_a_turn(unit) {
-            Some(Unit::ATurn(units)) if units >= MIN => return Ok(units),
-            Some(Unit::Increments) => {}
+            Some(AngleUnit::ATurn(units)) if units >= MIN => return Ok(units),
+            Some(AngleUnit::Increments) => {}
             _ => {
                 return Err(CommissionError::Unit {
                     object: object::POSITION_UNIT,
@@ -228,9 +228,9 @@ impl Units {
             _ => return None,
         };
         match unit_a_turn(unit)? {
-            Unit::Increments if seconds == 1.0 => Some(increments),
-            Unit::Increments => None,
-            Unit::ATurn(units) => Some(units * behind * seconds),
+            AngleUnit::Increments if seconds == 1.0 => Some(increments),
+            AngleUnit::Increments => None,
+            AngleUnit::ATurn(units) => Some(units * behind * seconds),
         }
     }
 }
@@ -244,7 +244,7 @@ const SECOND: u8 = 0x03;
 const MINUTE: u8 = 0x47;
 
 /// What an angle is counted in.
-enum Unit {
+enum AngleUnit {
     /// The encoder's increments, or what the feed constant says.
     Increments,
     /// So many a turn.
@@ -253,17 +253,17 @@ enum Unit {
 
 /// The angle's unit of object 0x60A8 or 0x60A9: a power of ten in the highest byte, the unit in the one below
 /// it. `None` where it is none of an angle.
-fn unit_a_turn(unit: u32) -> Option<Unit> {
+fn unit_a_turn(unit: u32) -> Option<AngleUnit> {
     let [_, _, numerator, power] = unit.to_le_bytes();
     let turn = match numerator {
-        _ if unit == 0 => return Some(Unit::Increments),
-        INCREMENT if power == 0 => return Some(Unit::Increments),
+        _ if unit == 0 => return Some(AngleUnit::Increments),
+        INCREMENT if power == 0 => return Some(AngleUnit::Increments),
         RADIAN => TAU,
         DEGREE => 360.0,
         REVOLUTION => 1.0,
         _ => return None,
     };
-    Some(Unit::ATurn(
+    Some(AngleUnit::ATurn(
         turn / 10_f64.powi(i32::from(power.cast_signed())),
     ))
 }

@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::text::{Axis, Move};
+use super::text::{AxisSection, Move};
 use super::{FileError, MAX_MOVES};
 use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic, Sine, Trapezoid};
-use crate::text_file::Reader;
+use crate::text_file::TextFile;
 
 /// Farthest position, in rad: a million turns would overflow the increments of most drives.
 const FARTHEST: f64 = 10_000.0;
 
-impl Reader<'_> {
+impl TextFile<'_> {
     pub(super) fn program(
         &self,
-        axis: &Axis,
+        axis: &AxisSection,
         limits: Limits,
         at: &Range<usize>,
     ) -> Result<Program, FileError> {

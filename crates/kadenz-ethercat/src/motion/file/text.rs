@@ -3,17 +3,18 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+/// The file of a motion.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct MotionFile {
     pub(super) cycle_us: Option<Spanned<u64>>,
     pub(super) mode: Option<Spanned<String>>,
     pub(super) wait_us: Option<Spanned<u64>>,
     pub(super) overrun: Option<Spanned<String>>,
     #[serde(default)]
-    pub(super) safety: Safety,
+    pub(super) safety: SafetySection,
     #[serde(default)]
-    pub(super) axis: Vec<Spanned<Axis>>,
+    pub(super) axis: Vec<Spanned<AxisSection>>,
 }
 
 /// A number of cycles, or "any".
@@ -24,9 +25,10 @@ pub(super) enum Cycles {
     Word(String),
 }
 
+/// The `[safety]` of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Safety {
+pub(super) struct SafetySection {
     pub(super) lost_cycles: Option<Spanned<Cycles>>,
     pub(super) late_cycles: Option<Spanned<Cycles>>,
     pub(super) stop_on_fault: Option<bool>,
@@ -34,9 +36,10 @@ pub(super) struct Safety {
     pub(super) braking_s: Option<Spanned<f64>>,
 }
 
+/// An `[[axis]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Axis {
+pub(super) struct AxisSection {
     pub(super) device: Option<Spanned<String>>,
     pub(super) position: Option<Spanned<u16>>,
     pub(super) control: Option<Spanned<String>>,
@@ -46,8 +49,8 @@ pub(super) struct Axis {
     pub(super) rated_torque: Option<Spanned<f64>>,
     #[serde(default)]
     pub(super) reverse: bool,
-    pub(super) gains: Option<Spanned<Gains>>,
-    pub(super) limits: Option<Spanned<Limits>>,
+    pub(super) gains: Option<Spanned<GainsSection>>,
+    pub(super) limits: Option<Spanned<LimitsSection>>,
     pub(super) start: Option<Spanned<f64>>,
     #[serde(default)]
     pub(super) repeat: bool,
@@ -55,9 +58,10 @@ pub(super) struct Axis {
     pub(super) moves: Vec<Spanned<Move>>,
 }
 
+/// The `gains` of an axis.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Gains {
+pub(super) struct GainsSection {
     #[serde(default)]
     pub(super) proportional: f64,
     #[serde(default)]
@@ -69,9 +73,10 @@ pub(super) struct Gains {
     pub(super) limit: Option<f64>,
 }
 
+/// The `limits` of an axis.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Limits {
+pub(super) struct LimitsSection {
     pub(super) velocity: Option<f64>,
     pub(super) acceleration: Option<f64>,
 }

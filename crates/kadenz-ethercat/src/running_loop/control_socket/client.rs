@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::lines::{Line, Lines};
+use super::lines::{LineEvent, LineStream};
 use super::place::{self, PlaceError};
 use super::question::{Answer, Question, Reply};
 use crate::control::notice::Notice;
@@ -48,7 +48,7 @@ pub enum ClientError {
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
-    lines: Lines,
+    lines: LineStream,
 }
 
 impl Client {
@@ -71,7 +71,7 @@ impl Client {
             }
             _ => error.into(),
         })?;
-        let lines = Lines::of(stream, MAX_ANSWER)?;
+        let lines = LineStream::of(stream, MAX_ANSWER)?;
         Ok(Self {
             socket: socket.to_owned(),
             lines,
@@ -123,10 +123,10 @@ impl Client {
 
     fn hear(&mut self, span: Duration) -> Result<Option<Reply>, ClientError> {
         match self.lines.next_within(span)? {
-            Line::Nothing => Ok(None),
-            Line::Ended => Err(ClientError::Ended),
-            Line::TooLong => Err(ClientError::Nonsense("a line without an end".to_owned())),
-            Line::Whole(line) => serde_json::from_slice(&line)
+            LineEvent::Nothing => Ok(None),
+            LineEvent::Ended => Err(ClientError::Ended),
+            LineEvent::TooLong => Err(ClientError::Nonsense("a line without an end".to_owned())),
+            LineEvent::Whole(line) => serde_json::from_slice(&line)
                 .map(Some)
                 .map_err(|error| ClientError::Nonsense(error.to_string())),
         }

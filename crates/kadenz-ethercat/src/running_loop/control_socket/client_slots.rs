@@ -11,7 +11,7 @@ pub const MAX_CLIENTS: usize = 16;
 
 /// How long clients are kept that ask nothing, and what a client's thread takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct ClientLimits {
     /// One that asked before; of those with a seat, where others want it.
     pub(super) idle: Duration,
     /// One that never asked.
@@ -20,7 +20,7 @@ pub(super) struct Limits {
     pub(super) stack: usize,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(60),
@@ -30,7 +30,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ClientLimits {
     /// How long a client may ask nothing that has, or has not, asked before.
     pub(super) const fn of(&self, has_asked: bool) -> Duration {
         if has_asked { self.idle } else { self.silent }
@@ -40,7 +40,7 @@ impl Limits {
 /// The slots for clients of a control socket.
 #[derive(Debug)]
 pub(super) struct ClientSlots {
-    limits: Limits,
+    limits: ClientLimits,
     taken: AtomicUsize,
     /// Somebody was refused for want of one.
     wanted: AtomicBool,
@@ -53,7 +53,7 @@ pub(super) struct ClientSlot<'s> {
 }
 
 impl ClientSlots {
-    pub(super) const fn new(limits: Limits) -> Self {
+    pub(super) const fn new(limits: ClientLimits) -> Self {
         Self {
             limits,
             taken: AtomicUsize::new(0),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn seats_are_free_again_when_they_are_wanted() {
-        let seats = ClientSlots::new(Limits::default());
+        let seats = ClientSlots::new(ClientLimits::default());
         let all: Vec<_> = (0..MAX_CLIENTS).map(|_| seats.take().unwrap()).collect();
         let (short, long) = (Duration::from_millis(900), Duration::from_secs(3600));
         // Nobody was refused: whoever watches for hours may.

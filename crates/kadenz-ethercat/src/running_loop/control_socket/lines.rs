@@ -9,9 +9,9 @@ use serde::Serialize;
 /// How long a peer may take to take what it is sent.
 const RETRY_POLICY: Duration = Duration::from_secs(5);
 
-/// What came.
+/// What came of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineEvent {
     Whole(Vec<u8>),
     /// Not yet.
     Nothing,
@@ -21,17 +21,17 @@ pub(super) enum Line {
     Ended,
 }
 
-/// What one look at the socket gave.
+/// What one read of the socket gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
+enum SocketRead {
     Some,
     Nothing,
     Ended,
 }
 
-/// A peer's lines.
+/// A socket that lines are read from and sent to.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineStream {
     stream: UnixStream,
     most: usize,
     kept: Vec<u8>,
@@ -39,7 +39,7 @@ pub(super) struct Lines {
     looked: usize,
 }
 
-impl Lines {
+impl LineStream {
     /// Lines of at most so many bytes.
     pub(super) fn of(stream: UnixStream, most: usize) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
@@ -68,7 +68,7 @@ impl Lines {
     }
 
     /// The next line; waits for its next piece, at most so long.
-    pub(super) fn next_within(&mut self, span: Duration) -> io::Result<Line> {
+    pub(super) fn next_within(&mut self, span: Duration) -> io::Result<LineEvent> {
         if let Some(line) = self.take() {
             return Ok(line);
         }
@@ -79,7 +79,7 @@ impl Lines {
     }
 
     /// The next line, or a piece of it, if it has come. For lines that [do not wait](Self::set_waiting).
-    pub(super) fn next_now(&mut self) -> io::Result<Line> {
+    pub(super) fn next_now(&mut self) -> io::Result<LineEvent> {
         match self.take() {
             Some(line) => Ok(line),
             None => self.read(),
@@ -91,40 +91,40 @@ impl Lines {
     /// # Errors
     /// Where the peer is gone.
     pub(super) fn has_line(&mut self) -> io::Result<bool> {
-        if !self.kept.contains(&b'\n') && self.read_piece()? == Piece::Ended {
+        if !self.kept.contains(&b'\n') && self.read_piece()? == SocketRead::Ended {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         Ok(self.kept.contains(&b'\n'))
     }
 
-    fn read(&mut self) -> io::Result<Line> {
+    fn read(&mut self) -> io::Result<LineEvent> {
         Ok(match self.read_piece()? {
-            Piece::Some => self.take().unwrap_or(Line::Nothing),
-            Piece::Nothing => Line::Nothing,
-            Piece::Ended => Line::Ended,
+            SocketRead::Some => self.take().unwrap_or(LineEvent::Nothing),
+            SocketRead::Nothing => LineEvent::Nothing,
+            SocketRead::Ended => LineEvent::Ended,
         })
     }
 
-    fn read_piece(&mut self) -> io::Result<Piece> {
+    fn read_piece(&mut self) -> io::Result<SocketRead> {
         let mut piece = [0; 4096];
         match self.stream.read(&mut piece) {
-            Ok(0) => Ok(Piece::Ended),
+            Ok(0) => Ok(SocketRead::Ended),
             Ok(length) => {
                 self.kept.extend_from_slice(&piece[..length]);
-                Ok(Piece::Some)
+                Ok(SocketRead::Some)
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
-                    Ok(Piece::Nothing)
+                    Ok(SocketRead::Nothing)
                 }
-                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(Piece::Ended),
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(SocketRead::Ended),
                 _ => Err(error),
             },
         }
     }
 
     /// A line that is whole, or too long.
-    fn take(&mut self) -> Option<Line> {
+    fn take(&mut self) -> Option<LineEvent> {
         let end = self.kept[self.looked..].iter().position(|it| *it == b'\n');
         let end = end.map(|it| self.looked + it);
         self.looked = self.kept.len();
@@ -134,10 +134,10 @@ impl Lines {
                 let mut line = std::mem::replace(&mut self.kept, rest);
                 line.pop();
                 self.looked = 0;
-                Some(Line::Whole(line))
+                Some(LineEvent::Whole(line))
             }
             None if self.kept.len() <= self.most => None,
-            _ => Some(Line::TooLong),
+            _ => Some(LineEvent::TooLong),
         }
     }
 
@@ -156,31 +156,31 @@ mod tests {
     #[test]
     fn lines_come_whole_however_they_were_cut_and_long_ones_are_refused() {
         let (mut far, near) = UnixStream::pair().unwrap();
-        let mut lines = Lines::of(near, 8).unwrap();
+        let mut lines = LineStream::of(near, 8).unwrap();
         let soon = Duration::from_millis(1);
-        assert_eq!(lines.next_within(soon).unwrap(), Line::Nothing);
+        assert_eq!(lines.next_within(soon).unwrap(), LineEvent::Nothing);
         far.write_all(b"one\ntw").unwrap();
         let long = Duration::from_secs(10);
         assert_eq!(
             lines.next_within(long).unwrap(),
-            Line::Whole(b"one".to_vec())
+            LineEvent::Whole(b"one".to_vec())
         );
-        assert_eq!(lines.next_within(soon).unwrap(), Line::Nothing);
+        assert_eq!(lines.next_within(soon).unwrap(), LineEvent::Nothing);
         far.write_all(b"o\n\n12345678\n").unwrap();
         for wanted in [b"two".to_vec(), Vec::new(), b"12345678".to_vec()] {
-            assert_eq!(lines.next_within(long).unwrap(), Line::Whole(wanted));
+            assert_eq!(lines.next_within(long).unwrap(), LineEvent::Whole(wanted));
         }
         far.write_all(b"123456789").unwrap();
-        assert_eq!(lines.next_within(long).unwrap(), Line::TooLong);
-        assert_eq!(lines.next_within(long).unwrap(), Line::TooLong);
+        assert_eq!(lines.next_within(long).unwrap(), LineEvent::TooLong);
+        assert_eq!(lines.next_within(long).unwrap(), LineEvent::TooLong);
     }
 
     #[test]
     fn who_is_gone_is_told() {
         let (far, near) = UnixStream::pair().unwrap();
-        let mut lines = Lines::of(near, 8).unwrap();
+        let mut lines = LineStream::of(near, 8).unwrap();
         drop(far);
         let ended = lines.next_within(Duration::from_secs(10)).unwrap();
-        assert_eq!(ended, Line::Ended);
+        assert_eq!(ended, LineEvent::Ended);
     }
 }

@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use super::axes::Order;
-use super::client_slots::Limits;
-use super::lines::{Line, Lines};
+use super::client_slots::ClientLimits;
+use super::lines::{LineEvent, LineStream};
 use super::question::{Answer, Question, Reply};
 use super::server::MAX_QUESTION;
 
@@ -19,10 +19,10 @@ pub(super) const MAX_PENDING: usize = 128;
 /// Bytes of a question that are waited for here. One that is longer has nothing to do with axes.
 const MAX_BYTES: usize = 4_096;
 
-/// A client.
+/// A client that has no thread of its own.
 #[derive(Debug)]
-struct Client {
-    lines: Lines,
+struct PendingClient {
+    lines: LineStream,
     /// When it came, or asked last.
     since: Instant,
     has_asked: bool,
@@ -52,17 +52,17 @@ pub(super) enum Next {
 }
 
 /// What became of an order; `None` while the loop may still hear it.
-pub(super) type Outcome = Option<Result<Answer, String>>;
+pub(super) type OrderOutcome = Option<Result<Answer, String>>;
 
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Pending {
-    limits: Limits,
-    clients: Vec<Client>,
+    limits: ClientLimits,
+    clients: Vec<PendingClient>,
 }
 
 impl Pending {
-    pub(super) const fn new(limits: Limits) -> Self {
+    pub(super) const fn new(limits: ClientLimits) -> Self {
         Self {
             limits,
             clients: Vec::new(),
@@ -77,12 +77,12 @@ impl Pending {
 
     /// Hears a client from now on. Where there are too many, another one goes.
     pub(super) fn add(&mut self, stream: UnixStream) -> io::Result<()> {
-        let lines = Lines::of(stream, MAX_QUESTION)?;
+        let lines = LineStream::of(stream, MAX_QUESTION)?;
         lines.set_waiting(false)?;
         if self.clients.len() >= MAX_PENDING {
             self.evict();
         }
-        self.clients.push(Client {
+        self.clients.push(PendingClient {
             lines,
             since: Instant::now(),
             has_asked: false,
@@ -130,9 +130,9 @@ impl Pending {
     /// who is gone or silent for too long. Gives those that are to leave to `leave`, with the question that they asked.
     pub(super) fn hear(
         &mut self,
-        outcome: impl Fn(Order) -> Outcome,
+        outcome: impl Fn(Order) -> OrderOutcome,
         mut answer: impl FnMut(&ClientMessage) -> Next,
-        mut leave: impl FnMut(Lines, ClientMessage),
+        mut leave: impl FnMut(LineStream, ClientMessage),
     ) {
         let mut place = 0;
         while place < self.clients.len() {
@@ -165,11 +165,11 @@ enum ClientState {
     Leaves(ClientMessage),
 }
 
-impl Client {
+impl PendingClient {
     fn look(
         &mut self,
-        outcome: &impl Fn(Order) -> Outcome,
-        limits: &Limits,
+        outcome: &impl Fn(Order) -> OrderOutcome,
+        limits: &ClientLimits,
         answer: &mut impl FnMut(&ClientMessage) -> Next,
     ) -> ClientState {
         if let Some(order) = self.order {
@@ -182,18 +182,18 @@ impl Client {
             };
         }
         let heard = match self.lines.next_now() {
-            Ok(Line::Whole(line)) => match serde_json::from_slice(&line) {
+            Ok(LineEvent::Whole(line)) => match serde_json::from_slice(&line) {
                 Ok(question) => ClientMessage::Asked(question),
                 Err(error) => {
                     ClientMessage::Nonsense(format!("this is not a valid request: {error}"))
                 }
             },
-            Ok(Line::Nothing) if self.lines.is_longer_than(MAX_BYTES) => ClientMessage::Long,
-            Ok(Line::Nothing) if self.since.elapsed() >= limits.of(self.has_asked) => {
+            Ok(LineEvent::Nothing) if self.lines.is_longer_than(MAX_BYTES) => ClientMessage::Long,
+            Ok(LineEvent::Nothing) if self.since.elapsed() >= limits.of(self.has_asked) => {
                 return ClientState::Silent;
             }
-            Ok(Line::Nothing) => return ClientState::Stays,
-            Ok(Line::Ended | Line::TooLong) | Err(_) => return ClientState::Gone,
+            Ok(LineEvent::Nothing) => return ClientState::Stays,
+            Ok(LineEvent::Ended | LineEvent::TooLong) | Err(_) => return ClientState::Gone,
         };
         match answer(&heard) {
             Next::Answer(reply) => self.answer(&reply),
@@ -237,7 +237,7 @@ mod tests {
 
     /// As many as there may be.
     fn full() -> (Pending, Vec<UnixStream>) {
-        let mut pending = Pending::new(Limits::default());
+        let mut pending = Pending::new(ClientLimits::default());
         let far = (0..MAX_PENDING).map(|_| come(&mut pending)).collect();
         (pending, far)
     }
@@ -253,7 +253,7 @@ mod tests {
             more.push(come(&mut pending));
         }
         let mut asking = pending.clients.iter_mut();
-        assert!(asking.any(|it| matches!(it.lines.next_now(), Ok(Line::Whole(_)))));
+        assert!(asking.any(|it| matches!(it.lines.next_now(), Ok(LineEvent::Whole(_)))));
     }
 
     #[test]

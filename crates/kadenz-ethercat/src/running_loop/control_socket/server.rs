@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use kadenz_rt::net::listener::is_exhausted;
 
 use super::axes;
-use super::client_slots::{ClientSlot, ClientSlots, Limits};
+use super::client_slots::{ClientLimits, ClientSlot, ClientSlots};
 use super::inside;
-use super::lines::{Line, Lines};
+use super::lines::{LineEvent, LineStream};
 use super::pending::{ClientMessage, Next, Pending};
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
@@ -90,7 +90,7 @@ pub struct ControlServer {
     path: PathBuf,
     /// The user whose process this is.
     user: u32,
-    pub(super) limits: Limits,
+    pub(super) limits: ClientLimits,
     _claim: Claim,
 }
 
@@ -131,7 +131,7 @@ impl ControlServer {
             listener,
             path,
             user,
-            limits: Limits::default(),
+            limits: ClientLimits::default(),
             _claim: claim,
         })
     }
@@ -240,7 +240,7 @@ impl ControlServer {
     fn seat<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        (lines, heard): (Lines, ClientMessage),
+        (lines, heard): (LineStream, ClientMessage),
         seats: &'s ClientSlots,
         context: &'s ServerContext<'_>,
         stop: &'s AtomicBool,
@@ -271,7 +271,7 @@ impl ControlServer {
     /// One client, until it goes or has to.
     fn attend(
         &self,
-        mut lines: Lines,
+        mut lines: LineStream,
         heard: ClientMessage,
         context: &ServerContext<'_>,
         stop: &AtomicBool,
@@ -289,13 +289,13 @@ impl ControlServer {
             let question = match next.take() {
                 Some(question) => question,
                 None => match lines.next_within(POLL_INTERVAL)? {
-                    Line::Nothing => continue,
-                    Line::Ended => break,
-                    Line::TooLong => {
+                    LineEvent::Nothing => continue,
+                    LineEvent::Ended => break,
+                    LineEvent::TooLong => {
                         let why = format!("a question has at most {MAX_QUESTION} bytes");
                         return lines.send(&Reply::Error(why));
                     }
-                    Line::Whole(line) => match serde_json::from_slice::<Question>(&line) {
+                    LineEvent::Whole(line) => match serde_json::from_slice::<Question>(&line) {
                         Ok(question) => question,
                         Err(error) => {
                             lines.send(&Reply::Error(format!(
@@ -377,7 +377,7 @@ fn memory(context: &ServerContext<'_>) -> Option<String> {
 
 /// Says why a client is not heard, without waiting for it.
 fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
-    let mut lines = Lines::of(stream, MAX_QUESTION)?;
+    let mut lines = LineStream::of(stream, MAX_QUESTION)?;
     lines.set_waiting(false)?;
     lines.send(&Reply::Error(why.clone()))?;
     lines.send(&Reply::Bye(why))
@@ -396,14 +396,18 @@ fn timing<'c>(context: &ServerContext<'c>) -> Result<&'c Timing, String> {
 }
 
 /// Sends notices until the client goes.
-fn listen(lines: &mut Lines, context: &ServerContext<'_>, stop: &AtomicBool) -> io::Result<()> {
+fn listen(
+    lines: &mut LineStream,
+    context: &ServerContext<'_>,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     let mut subscription = context.notices.subscribe(KEPT);
     lines.send(&Reply::Ok(Answer::Listening))?;
     let mut lost = 0;
     while !stop.load(Ordering::Relaxed) {
         if let Some(notice) = subscription.next_within(POLL_INTERVAL) {
             lines.send(&Reply::Notice(notice))?;
-        } else if lines.next_within(Duration::ZERO)? != Line::Nothing {
+        } else if lines.next_within(Duration::ZERO)? != LineEvent::Nothing {
             // It is gone, or speaks out of turn.
             break;
         }

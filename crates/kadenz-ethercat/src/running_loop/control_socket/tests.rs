@@ -40,7 +40,7 @@ fn at_a_desk_with(
 }
 
 /// One with other limits.
-fn at_a_control_socket_of(limits: client_slots::Limits, work: impl FnOnce(&Path)) {
+fn at_a_control_socket_of(limits: client_slots::ClientLimits, work: impl FnOnce(&Path)) {
     let set = |server: &mut ControlServer| server.limits = limits;
     open_a_desk(set, None, None, None, |path, _| work(path));
 }
@@ -255,9 +255,9 @@ fn who_watches_or_says_nothing_keeps_nobody_from_stopping() {
 
 #[test]
 fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
-    let limits = client_slots::Limits {
+    let limits = client_slots::ClientLimits {
         idle: Duration::from_millis(100),
-        ..client_slots::Limits::default()
+        ..client_slots::ClientLimits::default()
     };
     at_a_control_socket_of(limits, |path| {
         let mut all = full_house(path);
@@ -278,10 +278,10 @@ fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
 
 #[test]
 fn a_client_for_whom_there_is_no_thread_is_told_so_and_the_desk_lives() {
-    let limits = client_slots::Limits {
+    let limits = client_slots::ClientLimits {
         // More than any address space has room for.
         stack: usize::MAX >> 4,
-        ..client_slots::Limits::default()
+        ..client_slots::ClientLimits::default()
     };
     at_a_control_socket_of(limits, |path| {
         // More often than there are seats, of which none is lost.

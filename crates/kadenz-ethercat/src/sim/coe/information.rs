@@ -18,8 +18,8 @@ pub(super) struct Pieces {
     rest: Vec<u8>,
 }
 
-/// An answer that holds its data.
-pub(super) type Piece = Info<Vec<u8>>;
+/// An answer of the SDO information service that owns its data.
+pub(super) type OwnedInfo = Info<Vec<u8>>;
 
 impl Pieces {
     /// Answers a question. Names are cut to what the mailbox carries.
@@ -28,7 +28,7 @@ impl Pieces {
         dictionary: &Dictionary,
         info: &Info<&[u8]>,
         mailbox: usize,
-    ) -> Piece {
+    ) -> OwnedInfo {
         let room = mailbox.saturating_sub(OVERHEAD + 10);
         let answer = match *info {
             Info::ListRequest(list) => self.begin(dictionary, list, mailbox),
@@ -38,7 +38,7 @@ impl Pieces {
             }
             _ => Err(Abort::COMMAND),
         };
-        answer.unwrap_or_else(|code| Piece::Error(InfoError(code)))
+        answer.unwrap_or_else(|code| OwnedInfo::Error(InfoError(code)))
     }
 
     fn begin(
@@ -46,7 +46,7 @@ impl Pieces {
         dictionary: &Dictionary,
         list: ListType,
         mailbox: usize,
-    ) -> Result<Piece, Abort> {
+    ) -> Result<OwnedInfo, Abort> {
         if list.0 > ListType::SETTINGS.0 {
             return Err(Abort::UNSUPPORTED_ACCESS);
         }
@@ -64,7 +64,7 @@ impl Pieces {
     }
 
     /// The next piece; `None` when all is told.
-    pub(super) fn next(&mut self, _: &Dictionary, mailbox: usize) -> Option<Piece> {
+    pub(super) fn next(&mut self, _: &Dictionary, mailbox: usize) -> Option<OwnedInfo> {
         if self.rest.is_empty() {
             return None;
         }
@@ -72,7 +72,7 @@ impl Pieces {
         let rest = self.rest.split_off(self.rest.len().min(room));
         let data = std::mem::replace(&mut self.rest, rest);
         let left = self.rest.len().div_ceil(room) as u16;
-        Some(Piece::List { left, data })
+        Some(OwnedInfo::List { left, data })
     }
 }
 
@@ -91,9 +91,9 @@ fn listed(dictionary: &Dictionary, list: ListType) -> impl Iterator<Item = u16> 
     dictionary.objects().iter().filter(has).map(|it| it.index)
 }
 
-fn object(dictionary: &Dictionary, index: u16, room: usize) -> Result<Piece, Abort> {
+fn object(dictionary: &Dictionary, index: u16, room: usize) -> Result<OwnedInfo, Abort> {
     let object = dictionary.object(index).ok_or(Abort::NO_OBJECT)?;
-    Ok(Piece::Object(ObjectDescription {
+    Ok(OwnedInfo::Object(ObjectDescription {
         index,
         data_type: object.data_type,
         highest_sub: object.highest_sub(),
@@ -103,13 +103,18 @@ fn object(dictionary: &Dictionary, index: u16, room: usize) -> Result<Piece, Abo
 }
 
 /// The entry with its name, before which its unit stands if it is wanted and there is one.
-fn entry(dictionary: &Dictionary, at: Address, wanted: u8, room: usize) -> Result<Piece, Abort> {
+fn entry(
+    dictionary: &Dictionary,
+    at: Address,
+    wanted: u8,
+    room: usize,
+) -> Result<OwnedInfo, Abort> {
     let entry = dictionary.entry(at)?;
     let unit = entry.unit.filter(|_| wanted & Unit::IN_VALUES != 0);
     let mut data = unit.map_or_else(Vec::new, |it| it.0.to_le_bytes().to_vec());
     let left = room.saturating_sub(data.len());
     data.extend_from_slice(cut(&entry.name, left));
-    Ok(Piece::Entry(EntryDescription {
+    Ok(OwnedInfo::Entry(EntryDescription {
         index: at.index,
         sub: entry.sub,
         values: unit.map_or(0, |_| Unit::IN_VALUES),

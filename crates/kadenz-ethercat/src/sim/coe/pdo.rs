@@ -10,28 +10,28 @@ use crate::wire::sii::Direction;
 /// Most bits of a SyncManager's process data: what a frame carries.
 const MAX_BITS: u32 = 1486 * 8;
 
-/// What kind of object an index is, among those that have rules.
-enum Kind {
+/// What kind of object an index is, among those of PDOs.
+enum PdoObjectKind {
     Mapping(Direction),
     Assignment(Direction),
     Other,
 }
 
-fn kind(dictionary: &Dictionary, index: u16) -> Kind {
+fn kind(dictionary: &Dictionary, index: u16) -> PdoObjectKind {
     match index {
-        0x1600..=0x17FF => Kind::Mapping(Direction::Outputs),
-        0x1A00..=0x1BFF => Kind::Mapping(Direction::Inputs),
+        0x1600..=0x17FF => PdoObjectKind::Mapping(Direction::Outputs),
+        0x1A00..=0x1BFF => PdoObjectKind::Mapping(Direction::Inputs),
         // Of devices with mailbox, SyncManager 2 are the outputs; others say it in object 0x1C00.
         0x1C10..=0x1C2F => {
             let number = index - object::assignment(0);
             let usage = Address::new(object::SYNC_MANAGER_TYPES, (number + 1) as u8);
             match dictionary.number(usage) {
-                Some(3) => Kind::Assignment(Direction::Outputs),
-                Some(4) => Kind::Assignment(Direction::Inputs),
-                _ => Kind::Other,
+                Some(3) => PdoObjectKind::Assignment(Direction::Outputs),
+                Some(4) => PdoObjectKind::Assignment(Direction::Inputs),
+                _ => PdoObjectKind::Other,
             }
         }
-        _ => Kind::Other,
+        _ => PdoObjectKind::Other,
     }
 }
 
@@ -45,12 +45,12 @@ pub(super) fn check(dictionary: &Dictionary, address: Address, value: &[u8]) -> 
     };
     let check_one: fn(&Dictionary, Direction, u32) -> Result<u32, Abort>;
     let direction = match kind(dictionary, address.index) {
-        Kind::Other => return Ok(()),
-        Kind::Mapping(direction) => {
+        PdoObjectKind::Other => return Ok(()),
+        PdoObjectKind::Mapping(direction) => {
             check_one = mapped_bits;
             direction
         }
-        Kind::Assignment(direction) => {
+        PdoObjectKind::Assignment(direction) => {
             check_one = assigned_bits;
             direction
         }
@@ -101,7 +101,7 @@ fn mapped_bits(dictionary: &Dictionary, direction: Direction, mapped: u32) -> Re
 fn assigned_bits(dictionary: &Dictionary, direction: Direction, pdo: u32) -> Result<u32, Abort> {
     let index = u16::try_from(pdo).map_err(|_| Abort::NOT_MAPPABLE)?;
     let fits = match kind(dictionary, index) {
-        Kind::Mapping(its) => its == direction,
+        PdoObjectKind::Mapping(its) => its == direction,
         _ => false,
     };
     if !fits || dictionary.object(index).is_none() {
@@ -127,9 +127,9 @@ fn mapping(dictionary: &Dictionary, pdo: u16) -> impl Iterator<Item = (Address, 
     counted(dictionary, pdo).map(split)
 }
 
-/// One value in the process data.
+/// Where one value lies in the process data, and where in the dictionary.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct ProcessMapEntry {
     /// Its first bit in the process data.
     bit: usize,
     bits: usize,
@@ -141,7 +141,7 @@ struct Piece {
 /// that nothing allocates.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessMap {
-    pieces: Vec<Piece>,
+    pieces: Vec<ProcessMapEntry>,
     bits: usize,
 }
 
@@ -160,7 +160,7 @@ impl ProcessMap {
 
     fn push(&mut self, dictionary: &Dictionary, address: Address, bits: usize) {
         if let Some(slot) = dictionary.slot(address).filter(|_| address.index >= 0x1000) {
-            self.pieces.push(Piece {
+            self.pieces.push(ProcessMapEntry {
                 bit: self.bits,
                 bits: bits.min(64),
                 value: slot.start as usize,

@@ -12,8 +12,8 @@ use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Pro
 /// Most bytes of a value that comes in pieces.
 const MAX: usize = 64 * 1024;
 
-/// An answer that holds its data.
-type Reply = Response<Vec<u8>>;
+/// An SDO response that owns its data.
+type OwnedResponse = Response<Vec<u8>>;
 
 /// A transfer that is not over.
 #[derive(Debug, Clone, Default)]
@@ -177,7 +177,7 @@ impl RequestContext<'_> {
                     Err(code) => {
                         self.server.transfer = Transfer::None;
                         mailbox::write(room, Protocol::Coe, counter, |it| {
-                            Reply::Abort { address, code }.write(it)
+                            OwnedResponse::Abort { address, code }.write(it)
                         })
                     }
                 }
@@ -195,7 +195,7 @@ impl RequestContext<'_> {
         request: &Request<'_>,
         mailbox: usize,
         objection: Objection<'_>,
-    ) -> (Address, Result<Option<Reply>, Abort>) {
+    ) -> (Address, Result<Option<OwnedResponse>, Abort>) {
         let nowhere = Address::new(0, 0);
         match *request {
             Request::Upload { address, complete } => {
@@ -262,7 +262,12 @@ impl RequestContext<'_> {
             .collect())
     }
 
-    fn upload(&mut self, address: Address, complete: bool, mailbox: usize) -> Result<Reply, Abort> {
+    fn upload(
+        &mut self,
+        address: Address,
+        complete: bool,
+        mailbox: usize,
+    ) -> Result<OwnedResponse, Abort> {
         let value = if complete {
             self.whole(address)?
         } else {
@@ -280,7 +285,7 @@ impl RequestContext<'_> {
         } else {
             Transfer::None
         };
-        Ok(Reply::Upload {
+        Ok(OwnedResponse::Upload {
             address,
             complete,
             size,
@@ -288,7 +293,7 @@ impl RequestContext<'_> {
         })
     }
 
-    fn upload_segment(&mut self, asked: bool, mailbox: usize) -> Result<Reply, Abort> {
+    fn upload_segment(&mut self, asked: bool, mailbox: usize) -> Result<OwnedResponse, Abort> {
         let Transfer::Upload {
             value,
             sent,
@@ -309,7 +314,7 @@ impl RequestContext<'_> {
         if last {
             self.server.transfer = Transfer::None;
         }
-        Ok(Reply::UploadSegment {
+        Ok(OwnedResponse::UploadSegment {
             toggle: asked,
             last,
             data,
@@ -323,7 +328,7 @@ impl RequestContext<'_> {
         size: usize,
         data: &[u8],
         objection: Objection<'_>,
-    ) -> Result<Reply, Abort> {
+    ) -> Result<OwnedResponse, Abort> {
         self.server.transfer = Transfer::None;
         if complete {
             self.allows_complete(address)?;
@@ -344,7 +349,7 @@ impl RequestContext<'_> {
         } else {
             self.store(address, complete, data, objection)?;
         }
-        Ok(Reply::Download { address, complete })
+        Ok(OwnedResponse::Download { address, complete })
     }
 
     fn download_segment(
@@ -353,7 +358,7 @@ impl RequestContext<'_> {
         last: bool,
         data: &[u8],
         objection: Objection<'_>,
-    ) -> Result<Reply, Abort> {
+    ) -> Result<OwnedResponse, Abort> {
         let Transfer::Download {
             address,
             complete,
@@ -381,7 +386,7 @@ impl RequestContext<'_> {
             self.server.transfer = Transfer::None;
             self.store(address, complete, &value, objection)?;
         }
-        Ok(Reply::DownloadSegment { toggle: asked })
+        Ok(OwnedResponse::DownloadSegment { toggle: asked })
     }
 
     fn store(

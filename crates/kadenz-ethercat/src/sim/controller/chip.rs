@@ -1,12 +1,12 @@
 //! The controller without its application: registers, memory, and what they set going.
 
 use super::DeviceSettings;
-use super::clock::Clock;
+use super::clock::LocalClock;
 use super::guard::Guards;
-use super::mapping::Mapping;
+use super::mapping::FmmuTable;
 use super::memory::Memory;
 use super::outbox::Outbox;
-use super::sii::Sii;
+use super::sii::SiiMemory;
 use super::states::Watchdog;
 use super::sync::SyncUnit;
 use crate::description::Hardware;
@@ -54,10 +54,10 @@ pub(super) struct Chip {
     pub(super) settings: DeviceSettings,
     pub(super) memory: Memory,
     pub(super) guards: Guards,
-    pub(super) mapping: Mapping,
-    pub(super) clock: Clock,
+    pub(super) mapping: FmmuTable,
+    pub(super) clock: LocalClock,
     pub(super) sync: SyncUnit,
-    pub(super) sii: Sii,
+    pub(super) sii: SiiMemory,
     pub(super) watchdog: Watchdog,
     pub(super) outbox: Outbox,
     pub(super) marks: Marks,
@@ -87,10 +87,10 @@ impl Chip {
         Self {
             memory: Memory::new(hardware.ram_kib),
             guards: Guards::new(&hardware),
-            mapping: Mapping::new(&hardware),
-            clock: Clock::new(0, 0, now),
+            mapping: FmmuTable::new(&hardware),
+            clock: LocalClock::new(0, 0, now),
             sync: SyncUnit::new(),
-            sii: Sii::new(sii, hardware.sii_read >= 8, &settings),
+            sii: SiiMemory::new(sii, hardware.sii_read >= 8, &settings),
             watchdog: Watchdog::new(),
             outbox: Outbox::default(),
             marks: Marks::default(),
@@ -117,7 +117,7 @@ impl Chip {
         self.outbox.clear();
         self.sync = SyncUnit::new();
         let drift = (self.settings.drift_ppm * 1_000.0) as i64;
-        self.clock = Clock::new(drift, self.settings.clock_start, self.now);
+        self.clock = LocalClock::new(drift, self.settings.clock_start, self.now);
         self.sii.reset();
         self.memory
             .set(register::TYPE, &self.hardware.information());

@@ -20,9 +20,9 @@ const INTEGRAL: i64 = 64;
 
 const BILLION: i128 = 1_000_000_000;
 
-/// A clock that runs wrongly, and is corrected.
+/// The local clock of a controller: it runs wrongly, and is corrected.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct LocalClock {
     /// How much faster than the segment's time the oscillator runs, in parts per billion.
     drift: i64,
     /// The loop's correction, in parts per billion: the part that stays.
@@ -39,7 +39,7 @@ pub(super) struct Clock {
     difference: i64,
 }
 
-impl Clock {
+impl LocalClock {
     pub(super) fn new(drift: i64, start: u64, now: Time) -> Self {
         Self {
             drift: drift.clamp(-MAX_SLEW, MAX_SLEW),
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn a_clock_drifts_by_what_it_is_told() {
-        let fast = Clock::new(50_000, 1_000, Time::ZERO);
+        let fast = LocalClock::new(50_000, 1_000, Time::ZERO);
         assert_eq!(fast.local(Time(1_000_000_000)), 1_000_050_000 + 1_000);
-        let slow = Clock::new(-50_000, 0, Time::ZERO);
+        let slow = LocalClock::new(-50_000, 0, Time::ZERO);
         assert_eq!(slow.local(Time(1_000_000_000)), 999_950_000);
     }
 
     #[test]
     fn a_time_ahead_is_met_within_a_nanosecond_and_the_past_never() {
-        let clock = Clock::new(123_456, 77, Time(500));
+        let clock = LocalClock::new(123_456, 77, Time(500));
         let target = clock.local(Time(1_000_000_500));
         let when = clock.when(target, Time(1_000)).unwrap();
         assert!(clock.local(when).abs_diff(target) <= 1);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_loop_takes_drift_and_difference_away() {
         for (drift, start) in [(100_000, 0), (-100_000, 3_000), (20_000, -5_000_i64 as u64)] {
-            let mut clock = Clock::new(drift, start, Time::ZERO);
+            let mut clock = LocalClock::new(drift, start, Time::ZERO);
             let mut worst = 0;
             for step in 1..2_000 {
                 let now = Time(step * 1_000_000);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn hostile_times_do_not_break_the_loop() {
-        let mut clock = Clock::new(0, u64::MAX - 5, Time::ZERO);
+        let mut clock = LocalClock::new(0, u64::MAX - 5, Time::ZERO);
         for (step, ahead) in [i64::MAX, i64::MIN, 0, i64::MIN, 1].into_iter().enumerate() {
             clock.feed(ahead, 255, Time(step as u64));
             let _ = (clock.difference(), clock.local(Time(u64::MAX)));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_register_has_a_sign_and_a_magnitude() {
-        let mut clock = Clock::new(0, 0, Time::ZERO);
+        let mut clock = LocalClock::new(0, 0, Time::ZERO);
         clock.feed(-160, 0, Time(10));
         assert_eq!(clock.difference(), 0x8000_0000 | 160);
         clock.feed(160, 0, Time(20));

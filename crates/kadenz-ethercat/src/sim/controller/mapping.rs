@@ -15,7 +15,7 @@ const SCRATCH: usize = MAX_FRAME + 2;
 
 /// All FMMUs of a controller.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(super) struct FmmuTable {
     /// Those that work, in the order of their numbers.
     active: [Fmmu; MAX],
     used: usize,
@@ -35,7 +35,7 @@ struct Part {
     bits: usize,
 }
 
-impl Mapping {
+impl FmmuTable {
     pub(super) fn new(hardware: &Hardware) -> Self {
         Self {
             active: [Fmmu::default(); MAX],
@@ -192,7 +192,7 @@ mod tests {
                 .writing();
             let hardware = Hardware::et1100();
             let (mut memory, mut guards) = (Memory::new(8), Guards::new(&hardware));
-            let mut mapping = Mapping::new(&hardware);
+            let mut mapping = FmmuTable::new(&hardware);
             memory.set(FMMU, &fmmu.to_bytes());
             mapping.reload(&mut memory);
 
@@ -232,7 +232,7 @@ mod tests {
     fn a_device_counts_once_however_many_fmmus_it_has() {
         let hardware = Hardware::et1100();
         let (mut memory, mut guards) = (Memory::new(8), Guards::new(&hardware));
-        let mut mapping = Mapping::new(&hardware);
+        let mut mapping = FmmuTable::new(&hardware);
         for (number, fmmu) in [
             Fmmu::bytes(0, 1, 0x1000).writing(),
             Fmmu::bytes(1, 1, 0x1001).writing(),

@@ -7,8 +7,9 @@ use crate::sim::Time;
 /// How many messages may wait.
 pub(super) const CAPACITY: usize = 16;
 
+/// A mailbox message, and when it may be read.
 #[derive(Debug)]
-struct Message {
+struct OutboxMessage {
     due: Time,
     bytes: Vec<u8>,
 }
@@ -16,7 +17,7 @@ struct Message {
 /// A queue that keeps its last message, for a MainDevice in whose hands it got lost.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<OutboxMessage>,
     /// What lies in the mailbox, or lay there last.
     shown: Vec<u8>,
     /// What was read out of it before that.
@@ -38,7 +39,7 @@ impl Outbox {
             return false;
         }
         let bytes = self.copy(message);
-        self.waiting.push_back(Message { due, bytes });
+        self.waiting.push_back(OutboxMessage { due, bytes });
         true
     }
 
@@ -79,7 +80,7 @@ impl Outbox {
             self.read = before;
             let bytes = std::mem::replace(&mut self.shown, copy);
             let due = Time::ZERO;
-            self.waiting.push_front(Message { due, bytes });
+            self.waiting.push_front(OutboxMessage { due, bytes });
         }
         self.again = true;
         Some(&self.shown[..]).filter(|it| !it.is_empty())

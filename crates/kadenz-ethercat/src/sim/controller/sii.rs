@@ -13,7 +13,7 @@ const ONE_ADDRESS_BYTE: usize = 2_048;
 
 /// The SII's memory and what is going on with it.
 #[derive(Debug)]
-pub(super) struct Sii {
+pub(super) struct SiiMemory {
     image: Vec<u8>,
     reads_eight: bool,
     read_ns: u64,
@@ -26,7 +26,7 @@ pub(super) struct Sii {
     sound: bool,
 }
 
-impl Sii {
+impl SiiMemory {
     pub(super) fn new(mut image: Vec<u8>, reads_eight: bool, settings: &DeviceSettings) -> Self {
         image.truncate(512 * 1024);
         Self {
@@ -173,9 +173,9 @@ impl Sii {
 mod tests {
     use super::*;
 
-    fn sii(image: Vec<u8>) -> (Sii, Memory) {
+    fn sii(image: Vec<u8>) -> (SiiMemory, Memory) {
         let (mut sii, mut memory) = (
-            Sii::new(image, true, &DeviceSettings::default()),
+            SiiMemory::new(image, true, &DeviceSettings::default()),
             Memory::new(1),
         );
         sii.load(&mut memory);
@@ -192,7 +192,7 @@ mod tests {
         image
     }
 
-    fn order(sii: &mut Sii, memory: &mut Memory, control: u16, at: u32) {
+    fn order(sii: &mut SiiMemory, memory: &mut Memory, control: u16, at: u32) {
         memory.set_u16(SII_CONTROL, control);
         memory.set(SII_ADDRESS, &at.to_le_bytes());
         sii.obey(memory, Time::ZERO);

@@ -1,6 +1,6 @@
 //! The sync unit: pulses at times of the distributed clocks.
 
-use super::clock::Clock;
+use super::clock::LocalClock;
 use super::memory::Memory;
 use crate::sim::{Signal, Time};
 use crate::wire::register::{
@@ -40,7 +40,7 @@ impl SyncUnit {
     }
 
     /// The activation register was written. A start that is past never comes, as on real controllers.
-    pub(super) fn activate(&mut self, memory: &mut Memory, clock: &Clock, now: Time) {
+    pub(super) fn activate(&mut self, memory: &mut Memory, clock: &LocalClock, now: Time) {
         let wanted = memory.u8(DC_ACTIVATION);
         let active = if wanted & CYCLIC == 0 {
             0
@@ -69,7 +69,7 @@ impl SyncUnit {
     }
 
     /// The clock runs otherwise now: when the pulses come is computed anew.
-    pub(super) fn schedule(&mut self, memory: &Memory, clock: &Clock, now: Time) {
+    pub(super) fn schedule(&mut self, memory: &Memory, clock: &LocalClock, now: Time) {
         if self.active == 0 {
             return;
         }
@@ -87,7 +87,12 @@ impl SyncUnit {
     }
 
     /// The pulse whose time has come; `None` for one that is only counted.
-    pub(super) fn pulse(&mut self, memory: &Memory, clock: &Clock, now: Time) -> Option<Signal> {
+    pub(super) fn pulse(
+        &mut self,
+        memory: &Memory,
+        clock: &LocalClock,
+        now: Time,
+    ) -> Option<Signal> {
         if self.due[1] < self.due[0] {
             self.next[1] = None;
             self.due[1] = Time::NEVER;
@@ -104,7 +109,7 @@ impl SyncUnit {
     }
 
     /// Leaves out what would have pulsed until now: nobody looked for long.
-    pub(super) fn skip(&mut self, memory: &Memory, clock: &Clock, now: Time) {
+    pub(super) fn skip(&mut self, memory: &Memory, clock: &LocalClock, now: Time) {
         let Some(at) = self.next[0].filter(|_| self.cycle0 > 0) else {
             return;
         };
@@ -135,9 +140,9 @@ impl SyncUnit {
 mod tests {
     use super::*;
 
-    fn started(cycle0: u32, cycle1: u32) -> (SyncUnit, Memory, Clock) {
+    fn started(cycle0: u32, cycle1: u32) -> (SyncUnit, Memory, LocalClock) {
         let (mut unit, mut memory) = (SyncUnit::new(), Memory::new(1));
-        let clock = Clock::new(0, 0, Time::ZERO);
+        let clock = LocalClock::new(0, 0, Time::ZERO);
         memory.set(DC_START_TIME, &1_000_u64.to_le_bytes());
         memory.set(DC_SYNC0_CYCLE, &cycle0.to_le_bytes());
         memory.set(DC_SYNC1_CYCLE, &cycle1.to_le_bytes());

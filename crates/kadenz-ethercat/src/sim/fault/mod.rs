@@ -134,9 +134,9 @@ impl Planned {
     }
 }
 
-/// A line at work.
+/// A line of a fault plan, and how many frames it still strikes.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct FaultPlanLine {
     id: PlanId,
     planned: Planned,
     /// Frames that are still to be struck this time.
@@ -158,7 +158,7 @@ pub struct FullError;
 /// The faults that are to strike.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
-    lines: Vec<Line>,
+    lines: Vec<FaultPlanLine>,
     next: u32,
     random: Random,
     /// Empty, with room for as many as may strike with one frame.
@@ -195,7 +195,7 @@ impl FaultPlan {
         }
         let id = PlanId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.lines.push(Line {
+        self.lines.push(FaultPlanLine {
             id,
             planned,
             left: planned.frames.max(1),

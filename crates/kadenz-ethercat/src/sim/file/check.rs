@@ -5,10 +5,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::kinds::Loaded;
-use super::text::{self, Device, File};
+use super::text::{self, DeviceSection, SegmentFile};
 use super::{FileError, MAX_DEVICES, Parent, PlannedDevice, Ring, SegmentPlan, last};
 use crate::sim::fault::MAX as MAX_FAULTS;
-use crate::text_file::Reader;
+use crate::text_file::TextFile;
 
 pub(super) type Load<'l> = &'l mut dyn FnMut(&str) -> Result<String, String>;
 
@@ -22,7 +22,7 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
 
 /// A file that is being checked.
 pub(super) struct Checker<'t> {
-    reader: Reader<'t>,
+    reader: TextFile<'t>,
     pub(super) seed: u64,
     pub(super) devices: Vec<PlannedDevice>,
     pub(super) has_ring: bool,
@@ -31,8 +31,8 @@ pub(super) struct Checker<'t> {
 }
 
 pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<SegmentPlan, FileError> {
-    let reader = Reader { file, text };
-    let written: File = reader.toml("docs/ethercat.md has every field")?;
+    let reader = TextFile { file, text };
+    let written: SegmentFile = reader.toml("docs/ethercat.md has every field")?;
     if written.device.is_empty() || written.device.len() > MAX_DEVICES {
         let cause = format!("it has {} devices", written.device.len());
         return Err(reader.error(None, cause, "write 1 to 200 tables [[device]]"));
@@ -101,7 +101,7 @@ impl Checker<'_> {
 
     fn device(
         &mut self,
-        written: &Spanned<Device>,
+        written: &Spanned<DeviceSection>,
         load: Load<'_>,
     ) -> Result<PlannedDevice, FileError> {
         let device = written.get_ref();
@@ -143,7 +143,11 @@ impl Checker<'_> {
     }
 
     /// By default the device before, at its first port that is free.
-    fn parent(&self, device: &Device, start: Range<usize>) -> Result<Option<Parent>, FileError> {
+    fn parent(
+        &self,
+        device: &DeviceSection,
+        start: Range<usize>,
+    ) -> Result<Option<Parent>, FileError> {
         let at = match &device.parent {
             Some(parent) => self.place(parent.get_ref()).ok_or_else(|| {
                 let cause = format!("no device above is named \"{}\"", parent.get_ref());
@@ -187,7 +191,7 @@ impl Checker<'_> {
     }
 
     /// By default behind the device that frames come to last.
-    fn ring(&self, written: &Spanned<text::Ring>) -> Result<Ring, FileError> {
+    fn ring(&self, written: &Spanned<text::RingSection>) -> Result<Ring, FileError> {
         let ring = written.get_ref();
         let device = match &ring.device {
             None => last(&self.devices).unwrap_or(0),

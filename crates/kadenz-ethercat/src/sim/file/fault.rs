@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::FileError;
 use super::check::{Checker, RING, is_same};
-use super::text::{self, Number};
+use super::text::{self, TomlNumber};
 use crate::sim::Time;
 use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use crate::sim::{CableId, DeviceId};
@@ -37,12 +37,15 @@ pub(super) const KNOWN: [(&str, &[&str]); 17] = [
 const VALUES: &str = "value is ns for delay and duplicate, ms for flap and power-cycle, bits for garble, bytes for truncate, a difference for skew, an AL status code for leave, an error code for fail, ppm for drift, a byte for spoil; after is a number of devices, address a byte's place";
 
 impl Checker<'_> {
-    pub(super) fn fault(&self, written: &Spanned<text::Fault>) -> Result<Planned, FileError> {
+    pub(super) fn fault(
+        &self,
+        written: &Spanned<text::FaultSection>,
+    ) -> Result<Planned, FileError> {
         let fault = written.get_ref();
         let at = written.span();
         self.ensure_keys(fault)?;
         let (when, frames) = self.when(fault, at.clone())?;
-        let fault = Question {
+        let fault = FaultParser {
             checker: self,
             fault,
             at: at.clone(),
@@ -62,7 +65,7 @@ impl Checker<'_> {
     }
 
     /// Whether the fault is known, and takes all that is written.
-    fn ensure_keys(&self, fault: &text::Fault) -> Result<(), FileError> {
+    fn ensure_keys(&self, fault: &text::FaultSection) -> Result<(), FileError> {
         let name = fault.what.get_ref().as_str();
         let Some((_, takes)) = KNOWN.iter().find(|it| it.0 == name) else {
             let all = KNOWN.map(|it| it.0);
@@ -87,7 +90,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn ensure_numbers(&self, fault: &text::Fault) -> Result<(), FileError> {
+    fn ensure_numbers(&self, fault: &text::FaultSection) -> Result<(), FileError> {
         for zero in [&fault.frame, &fault.frames].into_iter().flatten() {
             if *zero.get_ref() == 0 {
                 let cause = "there is no frame 0, and 0 frames are none";
@@ -105,9 +108,9 @@ impl Checker<'_> {
     }
 
     /// When it strikes, and how many frames in a row.
-    fn when(&self, fault: &text::Fault, at: Range<usize>) -> Result<(When, u64), FileError> {
+    fn when(&self, fault: &text::FaultSection, at: Range<usize>) -> Result<(When, u64), FileError> {
         self.ensure_numbers(fault)?;
-        let span = |written: &Option<Spanned<Number>>| match written {
+        let span = |written: &Option<Spanned<TomlNumber>>| match written {
             None => Ok(None),
             Some(number) => number.get_ref().ms().map(Some).ok_or_else(|| {
                 let remedy = "write milliseconds from 0 on, up to 26 days with a point";
@@ -159,14 +162,14 @@ fn during(start: Option<u64>, lasts: Option<u64>, chance: Option<f64>) -> When {
     }
 }
 
-/// A fault that is asked what it is.
-struct Question<'c, 't> {
+/// Makes a fault of what is written in the file.
+struct FaultParser<'c, 't> {
     checker: &'c Checker<'t>,
-    fault: &'c text::Fault,
+    fault: &'c text::FaultSection,
     at: Range<usize>,
 }
 
-impl Question<'_, '_> {
+impl FaultParser<'_, '_> {
     fn what(&self) -> Result<Fault, FileError> {
         let frame = match self.fault.what.get_ref().as_str() {
             "lose" => FrameFault::Lose {
@@ -222,7 +225,7 @@ impl Question<'_, '_> {
         self.checker.error(Some(at), cause, VALUES)
     }
 
-    fn fits<T: TryFrom<i64>>(&self, number: Option<&Spanned<Number>>) -> Result<T, FileError> {
+    fn fits<T: TryFrom<i64>>(&self, number: Option<&Spanned<TomlNumber>>) -> Result<T, FileError> {
         number
             .and_then(|it| it.get_ref().whole())
             .ok_or_else(|| self.wrong("needs a number that fits"))

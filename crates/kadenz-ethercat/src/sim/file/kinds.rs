@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::check::{Checker, Load};
-use super::text::{self, Device};
+use super::text::{self, DeviceSection};
 use super::{Eeprom, EsiDevice, FileError, Kind, MAX, PlannedDevice};
 use crate::description::Description;
 use crate::description::PortKind;
@@ -83,7 +83,7 @@ const MAX_BUSY_US: u64 = 60_000_000;
 impl Checker<'_> {
     pub(super) fn kind(
         &mut self,
-        device: &Device,
+        device: &DeviceSection,
         start: Range<usize>,
         load: Load<'_>,
     ) -> Result<Kind, FileError> {
@@ -111,7 +111,7 @@ impl Checker<'_> {
         Ok(kind)
     }
 
-    fn model(&self, model: &Spanned<String>, device: &Device) -> Result<Kind, FileError> {
+    fn model(&self, model: &Spanned<String>, device: &DeviceSection) -> Result<Kind, FileError> {
         Ok(match model.get_ref().to_ascii_lowercase().as_str() {
             "ek1100" => Kind::Ek1100,
             "ek1914" => Kind::Ek1914,
@@ -130,7 +130,10 @@ impl Checker<'_> {
         })
     }
 
-    fn parameters(&self, drive: Option<&Spanned<text::Drive>>) -> Result<Parameters, FileError> {
+    fn parameters(
+        &self,
+        drive: Option<&Spanned<text::DriveSection>>,
+    ) -> Result<Parameters, FileError> {
         let mut parameters = Parameters::default();
         let Some(written) = drive else {
             return Ok(parameters);
@@ -173,7 +176,7 @@ impl Checker<'_> {
     fn described(
         &mut self,
         esi: &Spanned<String>,
-        device: &Device,
+        device: &DeviceSection,
         load: Load<'_>,
     ) -> Result<Kind, FileError> {
         let name = esi.get_ref();
@@ -244,7 +247,7 @@ impl Checker<'_> {
     /// What is odd about a device's EEPROM; and whether what it says fits into it.
     pub(super) fn eeprom(
         &self,
-        device: &Device,
+        device: &DeviceSection,
         placed: &mut PlannedDevice,
         start: Range<usize>,
     ) -> Result<(), FileError> {

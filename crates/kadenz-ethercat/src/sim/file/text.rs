@@ -3,21 +3,23 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+/// The file of a segment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct SegmentFile {
     #[serde(default)]
     pub(super) seed: u64,
-    pub(super) ring: Option<Spanned<Ring>>,
+    pub(super) ring: Option<Spanned<RingSection>>,
     #[serde(default)]
-    pub(super) device: Vec<Spanned<Device>>,
+    pub(super) device: Vec<Spanned<DeviceSection>>,
     #[serde(default)]
-    pub(super) fault: Vec<Spanned<Fault>>,
+    pub(super) fault: Vec<Spanned<FaultSection>>,
 }
 
+/// The `[ring]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ring {
+pub(super) struct RingSection {
     pub(super) device: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<u8>>,
     pub(super) delay_ns: Option<u64>,
@@ -25,9 +27,10 @@ pub(super) struct Ring {
     pub(super) jitter_ns: u64,
 }
 
+/// A `[[device]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Device {
+pub(super) struct DeviceSection {
     pub(super) name: Spanned<String>,
     pub(super) model: Option<Spanned<String>>,
     pub(super) esi: Option<Spanned<String>>,
@@ -44,13 +47,14 @@ pub(super) struct Device {
     pub(super) jitter_ns: u64,
     pub(super) drift_ppm: Option<Spanned<f64>>,
     pub(super) seed: Option<u64>,
-    pub(super) eeprom: Option<Spanned<Eeprom>>,
-    pub(super) drive: Option<Spanned<Drive>>,
+    pub(super) eeprom: Option<Spanned<EepromSection>>,
+    pub(super) drive: Option<Spanned<DriveSection>>,
 }
 
+/// The `eeprom` of a device.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Eeprom {
+pub(super) struct EepromSection {
     pub(super) length: Option<u32>,
     pub(super) read: Option<u8>,
     pub(super) busy_us: Option<u64>,
@@ -58,9 +62,10 @@ pub(super) struct Eeprom {
     pub(super) spoiled: Vec<(u32, u8)>,
 }
 
+/// The `drive` of a device.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Drive {
+pub(super) struct DriveSection {
     pub(super) motor: Option<Spanned<String>>,
     pub(super) inertia: Option<f64>,
     pub(super) viscous: Option<f64>,
@@ -78,12 +83,12 @@ pub(super) struct Drive {
 /// A number with or without a point.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Number {
+pub(super) enum TomlNumber {
     Whole(i64),
     Real(f64),
 }
 
-impl Number {
+impl TomlNumber {
     /// A whole one that fits.
     pub(super) fn whole<T: TryFrom<i64>>(self) -> Option<T> {
         match self {
@@ -114,20 +119,21 @@ impl Number {
 /// Up to here, 26 days, ns are exact in a number with a point.
 const MAX_NS: f64 = (1_u64 << 51) as f64;
 
+/// A `[[fault]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Fault {
+pub(super) struct FaultSection {
     pub(super) what: Spanned<String>,
-    pub(super) at_ms: Option<Spanned<Number>>,
-    pub(super) every_ms: Option<Spanned<Number>>,
+    pub(super) at_ms: Option<Spanned<TomlNumber>>,
+    pub(super) every_ms: Option<Spanned<TomlNumber>>,
     pub(super) frame: Option<Spanned<u64>>,
     pub(super) frames: Option<Spanned<u64>>,
-    pub(super) for_ms: Option<Spanned<Number>>,
+    pub(super) for_ms: Option<Spanned<TomlNumber>>,
     pub(super) chance: Option<Spanned<f64>>,
     pub(super) device: Option<Spanned<String>>,
-    pub(super) after: Option<Spanned<Number>>,
+    pub(super) after: Option<Spanned<TomlNumber>>,
     pub(super) state: Option<Spanned<String>>,
-    pub(super) address: Option<Spanned<Number>>,
+    pub(super) address: Option<Spanned<TomlNumber>>,
     /// What the fault needs besides: ns, ms, bytes, a difference, an error code.
-    pub(super) value: Option<Spanned<Number>>,
+    pub(super) value: Option<Spanned<TomlNumber>>,
 }

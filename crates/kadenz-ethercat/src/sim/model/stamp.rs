@@ -88,12 +88,12 @@ pub struct Stamp {
     event: Time,
     next: Time,
     command: i64,
-    slots: Option<Slots>,
+    slots: Option<StampSlots>,
 }
 
-/// Entries of its PDOs.
+/// Where the objects of its PDOs lie in the dictionary.
 #[derive(Debug, Clone, Copy)]
-struct Slots {
+struct StampSlots {
     /// Events, time, command, time.
     inputs: [DictionarySlot; 4],
     command: DictionarySlot,
@@ -130,7 +130,7 @@ impl Behaviour for Stamp {
     fn power_on(&mut self, objects: &mut Dictionary) {
         let slot = |sub| objects.slot(Address::new(0x6000, sub));
         self.slots = (|| {
-            Some(Slots {
+            Some(StampSlots {
                 inputs: [slot(1)?, slot(2)?, slot(3)?, slot(4)?],
                 command: objects.slot(Address::new(0x7000, 1))?,
             })
@@ -139,7 +139,7 @@ impl Behaviour for Stamp {
     }
 
     fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
-        let Slots { inputs, command } = self.slots?;
+        let StampSlots { inputs, command } = self.slots?;
         self.look(moment.now);
         let ago = moment.now.since(self.event);
         let at = moment.system_time.wrapping_sub(ago);

@@ -19,7 +19,7 @@ use crate::wire::{
 };
 use passage::Passage;
 use route::{Exit, Index, Route};
-use topology::Topology;
+use topology::Cabling;
 
 /// What a byte takes at 100 Mbit/s, in ns.
 const BYTE_NS: u64 = 80;
@@ -109,7 +109,7 @@ pub struct Counts {
 /// ```
 #[derive(Debug)]
 pub struct Segment {
-    topology: Topology,
+    topology: Cabling,
     routes: [Option<Route>; 2],
     index: Index,
     /// Which route the index is of.
@@ -133,7 +133,7 @@ impl Segment {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
-            topology: Topology::default(),
+            topology: Cabling::default(),
             routes: [None, None],
             index: Index::new(),
             indexed: Side::Primary,

@@ -5,7 +5,7 @@
 //! that finds port 0 closed is processed then, and marked: it goes round a ring that has lost its
 //! MainDevice, and is destroyed the second time.
 
-use super::topology::{End, Node, Topology};
+use super::topology::{Cabling, End, Node};
 use crate::port::Side;
 use crate::sim::DeviceId;
 use crate::wire::PortStatus;
@@ -13,9 +13,9 @@ use crate::wire::PortStatus;
 /// The port behind each in the order of a frame.
 const NEXT: [u8; 4] = [3, 2, 0, 1];
 
-/// A frame comes into a device.
+/// One step of a route: a frame comes into a device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct RouteStep {
     pub(super) device: u16,
     pub(super) port: u8,
     pub(super) cable: u16,
@@ -41,7 +41,7 @@ pub(super) enum Exit {
 /// The way of a frame.
 #[derive(Debug)]
 pub(super) struct Route {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<RouteStep>,
     /// Devices in the order in which they process, by their step.
     pub(super) order: Vec<(u16, u16)>,
     /// At which place of the order a device stands; `u16::MAX` for none.
@@ -52,7 +52,7 @@ pub(super) struct Route {
 impl Route {
     pub(super) const NOT_ON_IT: u16 = u16::MAX;
 
-    pub(super) fn of(topology: &Topology, side: Side) -> Self {
+    pub(super) fn of(topology: &Cabling, side: Side) -> Self {
         let mut route = Self {
             steps: Vec::new(),
             order: Vec::new(),
@@ -70,7 +70,7 @@ impl Route {
         route
     }
 
-    fn walk(&mut self, topology: &Topology, side: Side) -> Exit {
+    fn walk(&mut self, topology: &Cabling, side: Side) -> Exit {
         let Some(mut hop) = topology.follow(End::Main(side)) else {
             return Exit::NoLink;
         };
@@ -93,8 +93,8 @@ impl Route {
     }
 
     /// Comes in by an open port, and finds the one by which it leaves.
-    fn enter(&mut self, topology: &Topology, device: usize, port: u8, cable: usize) -> u8 {
-        let mut step = Step {
+    fn enter(&mut self, topology: &Cabling, device: usize, port: u8, cable: usize) -> u8 {
+        let mut step = RouteStep {
             device: device as u16,
             port,
             cable: cable as u16,

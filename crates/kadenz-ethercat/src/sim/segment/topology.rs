@@ -85,15 +85,15 @@ impl Laid {
     }
 }
 
-/// What is plugged into what.
+/// The devices of a segment, and what is plugged into what.
 #[derive(Debug, Default)]
-pub(super) struct Topology {
+pub(super) struct Cabling {
     pub(super) nodes: Vec<Node>,
     pub(super) cables: Vec<Laid>,
     pub(super) main: [Option<usize>; 2],
 }
 
-impl Topology {
+impl Cabling {
     pub(super) fn add(&mut self, controller: SubDeviceController) -> Result<DeviceId, CableError> {
         if self.nodes.len() >= MAX_DEVICES {
             return Err(CableError::Full(MAX_DEVICES));

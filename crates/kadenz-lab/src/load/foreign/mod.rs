@@ -15,25 +15,25 @@ use std::process::{Child, Command, Stdio};
 use kadenz_rt::tuning::{self, Tuning};
 use tempfile::TempDir;
 
-use super::disk::Place;
+use super::disk::DiskTarget;
 use super::{ForeignProgram, LoadKind, LoadOptions, LoadRates, StartLoadError};
 use crate::load::Rate;
 use crate::load::options::cpus;
 
 /// Another program's load that goes on until this is dropped.
 pub struct ForeignLoad {
-    task: Task,
+    task: ForeignTask,
     watched: Watched,
 }
 
 /// What a program is told, and how its answer is read.
-struct Task {
+struct ForeignTask {
     /// The kinds, each with the words that ask for it.
     asked: Vec<(LoadKind, String)>,
     command: Vec<String>,
     /// The file in the program's folder that its result is read from.
     result: &'static str,
-    read: fn(&Task, &str) -> Vec<LoadRates>,
+    read: fn(&ForeignTask, &str) -> Vec<LoadRates>,
 }
 
 impl ForeignLoad {
@@ -53,7 +53,7 @@ impl ForeignLoad {
             return Err(StartLoadError::Nothing);
         }
         program.find()?;
-        let place = Place::choose(options, options.threads.unwrap_or(1) as u64)?;
+        let place = DiskTarget::choose(options, options.threads.unwrap_or(1) as u64)?;
         let folder = folder_in(&place.dir)?;
         let task = match program {
             ForeignProgram::StressNg => stress_ng::task(&kinds, options, &place, folder.path()),
@@ -251,7 +251,7 @@ const LOOPS: u64 = 100;
 const PAIRS: u64 = 20 * 20;
 
 /// `hackbench` of rt-tests in a loop, as in Yoon.
-fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoadError> {
+fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<ForeignTask, StartLoadError> {
     if let Some(other) = kinds.iter().find(|kind| **kind != LoadKind::Processes) {
         return Err(StartLoadError::NoSuchLoad {
             program: ForeignProgram::Hackbench,
@@ -263,7 +263,7 @@ fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoa
     let hackbench = ["hackbench", "-g", &groups.to_string(), "-l", &loops].map(str::to_owned);
     let asked = format!("{}, again and again", hackbench.join(" "));
     let shell = ["sh", "-c", FOR_EVER, "sh"].map(str::to_owned);
-    Ok(Task {
+    Ok(ForeignTask {
         asked: vec![(LoadKind::Processes, asked)],
         command: shell.into_iter().chain(hackbench).collect(),
         result: "words",
@@ -272,7 +272,7 @@ fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoa
 }
 
 /// `Time: 1.234`, a line for each run: all groups' messages took so many seconds.
-fn times(task: &Task, text: &str) -> Vec<LoadRates> {
+fn times(task: &ForeignTask, text: &str) -> Vec<LoadRates> {
     let groups = task.command.iter().skip_while(|word| *word != "-g").nth(1);
     let groups: u64 = groups.and_then(|word| word.parse().ok()).unwrap_or(0);
     let messages = (groups * PAIRS * LOOPS) as f64;

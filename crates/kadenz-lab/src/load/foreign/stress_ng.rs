@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Task;
-use crate::load::disk::Place;
+use super::ForeignTask;
+use crate::load::disk::DiskTarget;
 use crate::load::{LoadKind, LoadOptions, LoadRates, Rate};
 
 /// The file that it writes its metrics to.
@@ -19,9 +19,9 @@ const FIGURES: &[(&str, &str, &str, &str)] = &[
 pub(super) fn task(
     kinds: &[LoadKind],
     options: &LoadOptions,
-    place: &Place,
+    place: &DiskTarget,
     folder: &Path,
-) -> Task {
+) -> ForeignTask {
     let folder = folder.display();
     let mut command = vec!["stress-ng".to_owned(), "--metrics".to_owned()];
     command.extend(["--yaml".to_owned(), format!("{folder}/{METRICS}")]);
@@ -38,7 +38,7 @@ pub(super) fn task(
         asked.push((*kind, format!("stress-ng {}", words.join(" "))));
         command.extend(words);
     }
-    Task {
+    ForeignTask {
         asked,
         command,
         result: METRICS,
@@ -62,7 +62,7 @@ fn stressors(kind: LoadKind, options: &LoadOptions) -> Vec<(&'static str, usize)
     }
 }
 
-fn disk_options(options: &LoadOptions, place: &Place) -> [String; 6] {
+fn disk_options(options: &LoadOptions, place: &DiskTarget) -> [String; 6] {
     let how = match options.fsync {
         true => "wr-seq,fsync",
         false => "wr-seq",
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Vec<StressorFigures<'_>> {
     told
 }
 
-fn read(task: &Task, text: &str) -> Vec<LoadRates> {
+fn read(task: &ForeignTask, text: &str) -> Vec<LoadRates> {
     let told = parse(text);
     let asked = task.asked.iter();
     asked
@@ -178,8 +178,8 @@ metrics:
 ...
 ";
 
-    fn task_for(kinds: &[LoadKind], options: &LoadOptions) -> Task {
-        let place = Place {
+    fn task_for(kinds: &[LoadKind], options: &LoadOptions) -> ForeignTask {
+        let place = DiskTarget {
             dir: "/data".into(),
             file_system: None,
             size: 5_000_000,

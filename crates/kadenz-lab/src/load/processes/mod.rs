@@ -30,7 +30,7 @@ use std::process::{Command, Stdio};
 use super::options::{LoadOptions, StartLoadError, cpus};
 use super::rates::{Counter, Tally};
 use super::workers::{Site, Workers};
-use super::{Generator, LoadKind};
+use super::{LoadGenerator, LoadKind};
 
 /// Yoon's `hackbench 20` on four CPUs.
 const GROUPS_A_CPU: usize = 5;
@@ -40,7 +40,7 @@ const PAPERS_GROUPS: usize = 20;
 const RECEIVERS: usize = 20;
 
 /// Groups of senders and receivers, and a thread that starts processes.
-pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, StartLoadError> {
+pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator, StartLoadError> {
     let default = (GROUPS_A_CPU * cpus()).min(PAPERS_GROUPS);
     let groups = options.groups.unwrap_or(default);
     let (messages, started) = (Tally::new(groups * RECEIVERS), Tally::new(1));
@@ -56,7 +56,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Generator, Sta
         started.add(0, 1);
         Ok(())
     })?;
-    Ok(Generator {
+    Ok(LoadGenerator {
         asked: format!(
             "{groups} groups of {RECEIVERS} senders and {RECEIVERS} receivers, messages of 100 bytes; \
              short-lived processes, one at a time"

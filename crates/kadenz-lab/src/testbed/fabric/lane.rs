@@ -28,7 +28,7 @@ pub(super) struct Lane<T> {
     propagation: Picos,
     buffer: ByteSize,
     faults: Faults,
-    generator: Generator,
+    generator: SplitMix64,
     /// When the sender may begin the next frame.
     free: Picos,
     /// Frames that the port still holds: until when, and their bytes.
@@ -77,7 +77,7 @@ impl<T: Clone> Lane<T> {
             propagation: link.propagation,
             buffer,
             faults: link.faults,
-            generator: Generator::new(link.faults.seed, id.0 as u64),
+            generator: SplitMix64::new(link.faults.seed, id.0 as u64),
             free: Picos::ZERO,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -306,7 +306,7 @@ impl LaneCounts {
 /// SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators"): small,
 /// and good enough to draw faults.
 #[derive(Clone, Debug)]
-pub(super) struct Generator(u64);
+pub(super) struct SplitMix64(u64);
 
 /// What happens to one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -316,7 +316,7 @@ pub(super) struct Drawn {
     pub(super) held: bool,
 }
 
-impl Generator {
+impl SplitMix64 {
     /// Of one lane or port; lanes of one seed draw different numbers.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut generator = Self(seed ^ stream.wrapping_mul(0xa076_1d64_78bd_642f));
@@ -363,14 +363,14 @@ mod tests {
     #[test]
     fn the_generator_is_the_published_one() {
         // The first numbers of the reference implementation from seed 1234567.
-        let mut generator = Generator(1_234_567);
+        let mut generator = SplitMix64(1_234_567);
         assert_eq!(generator.next(), 6_457_827_717_110_365_317);
         assert_eq!(generator.next(), 3_203_168_211_198_807_973);
     }
 
     #[test]
     fn shares_are_kept_and_their_ends_are_certain() {
-        let mut generator = Generator::new(7, 0);
+        let mut generator = SplitMix64::new(7, 0);
         let mut share = |share| {
             let share = Share::new(share).unwrap();
             (0..10_000).filter(|_| generator.happens(share)).count()
@@ -383,10 +383,10 @@ mod tests {
 
     #[test]
     fn lanes_draw_differently_and_each_the_same_again() {
-        let first = |stream| Generator::new(7, stream).next();
+        let first = |stream| SplitMix64::new(7, stream).next();
         assert_ne!(first(0), first(1));
         assert_eq!(first(1), first(1));
-        let mut generator = Generator::new(0, 0);
+        let mut generator = SplitMix64::new(0, 0);
         let most = Picos::from_ns(1);
         assert!((0..1000).all(|_| generator.up_to(most) <= most));
         assert_eq!(generator.up_to(Picos::ZERO), Picos::ZERO);

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::lane::Generator;
 use super::lane::LaneId;
+use super::lane::SplitMix64;
 use super::{Events, Happening};
 use super::{Frame, Mac};
 use crate::testbed::quantity::Picos;
@@ -16,7 +16,7 @@ pub const MAX_ADDRESSES: usize = 1024;
 pub(super) struct Bridge {
     forwarding: Picos,
     jitter: Picos,
-    generator: Generator,
+    generator: SplitMix64,
     /// The lanes that leave it.
     ports: Vec<LaneId>,
     /// When the last frame of each port was ready: jitter lets none pass another.
@@ -29,7 +29,7 @@ impl Bridge {
         Self {
             forwarding: switch.forwarding,
             jitter: switch.jitter,
-            generator: Generator::new(0x0073_7769_7463_6800, at as u64),
+            generator: SplitMix64::new(0x0073_7769_7463_6800, at as u64),
             ready: vec![Picos::ZERO; ports.len()],
             ports,
             known: HashMap::with_capacity(MAX_ADDRESSES),

@@ -33,7 +33,7 @@ use crate::session::{self, Ongoing, SessionError, SessionPlan};
 use crate::stop::Stop;
 use crate::testbed::fabric::{LaneStatus, lanes_of};
 use programs::Programs;
-use wire::{Published, Wire};
+use wire::{Wire, WireCounters};
 
 pub use super::{address, network};
 pub use programs::{ProgramState, filled, program};
@@ -83,7 +83,7 @@ pub struct Testbed {
     claim: Claim,
     record: Record,
     programs: Programs,
-    published: Arc<Published>,
+    published: Arc<WireCounters>,
     wire: Option<JoinHandle<io::Result<()>>>,
     /// Ends the wire alone, after everything that uses it.
     wire_stop: Stop,
@@ -115,7 +115,7 @@ impl Testbed {
         let mut run = session::begin(plan)?;
         let recorder = run.series(series())?;
         let ongoing = start(run, plan)?;
-        let published = Arc::new(Published::new(topology));
+        let published = Arc::new(WireCounters::new(topology));
         let wire_stop = Stop::default();
         let wire = Wire {
             topology: topology.clone(),
@@ -307,7 +307,7 @@ pub struct WireError {
 impl Status {
     fn of(
         topology: &Topology,
-        published: &Published,
+        published: &WireCounters,
         programs: &[ProgramState],
         counts: Option<Counts>,
     ) -> Self {

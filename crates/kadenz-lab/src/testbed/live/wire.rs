@@ -43,13 +43,13 @@ const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
 
 /// What the wire has counted, for others to read.
 #[derive(Debug)]
-pub(super) struct Published {
+pub(super) struct WireCounters {
     lanes: Vec<[AtomicU64; 8]>,
     no_room: AtomicU64,
     refused: AtomicU64,
 }
 
-impl Published {
+impl WireCounters {
     pub(super) fn new(topology: &Topology) -> Self {
         let lanes = topology.links.len() * 2;
         Self {
@@ -92,7 +92,7 @@ pub(super) struct Wire {
     pub(super) taps: Vec<Tap>,
     pub(super) recorder: SeriesRecorder,
     pub(super) origin: MonotonicTime,
-    pub(super) published: Arc<Published>,
+    pub(super) published: Arc<WireCounters>,
     pub(super) stop: Stop,
 }
 

@@ -25,8 +25,8 @@ const MAX_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
-/// The text, to name lines, and the names so far.
-struct Checker<'a> {
+/// Makes a checked topology of a file as written: its text, to name lines, and the names so far.
+struct TopologyChecker<'a> {
     text: &'a str,
     nodes: HashMap<String, Node>,
     /// Hosts that stand for several, by the name before the number.
@@ -35,8 +35,8 @@ struct Checker<'a> {
 
 type Checked<T> = Result<T, FileError>;
 
-pub(super) fn topology(file: &file::File, text: &str) -> Checked<Topology> {
-    let mut checker = Checker {
+pub(super) fn topology(file: &file::TopologyFile, text: &str) -> Checked<Topology> {
+    let mut checker = TopologyChecker {
         text,
         nodes: HashMap::new(),
         groups: HashMap::new(),
@@ -61,7 +61,7 @@ pub(super) fn topology(file: &file::File, text: &str) -> Checked<Topology> {
     Ok(topology)
 }
 
-impl Checker<'_> {
+impl TopologyChecker<'_> {
     fn refuse<T>(
         &self,
         at: &Spanned<T>,
@@ -139,7 +139,7 @@ impl Checker<'_> {
         }
     }
 
-    fn hosts(&mut self, all: &[Spanned<file::Host>]) -> Checked<Vec<Host>> {
+    fn hosts(&mut self, all: &[Spanned<file::HostEntry>]) -> Checked<Vec<Host>> {
         let mut hosts = Vec::new();
         for host in all {
             let written = host.get_ref();
@@ -178,7 +178,7 @@ impl Checker<'_> {
         Ok(names)
     }
 
-    fn switches(&mut self, all: &[Spanned<file::Switch>]) -> Checked<Vec<Switch>> {
+    fn switches(&mut self, all: &[Spanned<file::SwitchEntry>]) -> Checked<Vec<Switch>> {
         self.at_most(all, limits::SWITCHES, "switches")?;
         let mut switches = Vec::new();
         for (at, switch) in all.iter().enumerate() {
@@ -209,7 +209,7 @@ impl Checker<'_> {
         Ok(size)
     }
 
-    fn links(&self, all: &[Spanned<file::Link>]) -> Checked<Vec<Link>> {
+    fn links(&self, all: &[Spanned<file::LinkEntry>]) -> Checked<Vec<Link>> {
         self.at_most(all, limits::LINKS, "links")?;
         let mut links: Vec<Link> = Vec::new();
         for link in all {
@@ -236,7 +236,7 @@ impl Checker<'_> {
         Ok(links)
     }
 
-    fn link(&self, written: &file::Link, name: String, ends: [Node; 2]) -> Checked<Link> {
+    fn link(&self, written: &file::LinkEntry, name: String, ends: [Node; 2]) -> Checked<Link> {
         let speed: LinkSpeed = self.quantity(&written.rate)?;
         let propagation = match &written.cable {
             None => Picos::ZERO,
@@ -306,9 +306,9 @@ impl Checker<'_> {
         found.collect()
     }
 
-    fn cuts(&self, topology: &Topology, all: &[Spanned<file::Cut>]) -> Checked<Vec<Cut>> {
+    fn cuts(&self, topology: &Topology, all: &[Spanned<file::CutEntry>]) -> Checked<Vec<Cut>> {
         self.at_most(all, limits::CUTS, "cuts")?;
-        let cut = |cut: &Spanned<file::Cut>| {
+        let cut = |cut: &Spanned<file::CutEntry>| {
             let written = cut.get_ref();
             let name = written.link.get_ref();
             let link = topology.links.iter().position(|link| link.name == *name);
@@ -333,10 +333,10 @@ impl Checker<'_> {
     fn traffic(
         &self,
         topology: &Topology,
-        all: &[Spanned<file::Traffic>],
+        all: &[Spanned<file::TrafficEntry>],
     ) -> Checked<Vec<Traffic>> {
         self.at_most(all, limits::TRAFFIC, "kinds of traffic")?;
-        let traffic = |traffic: &Spanned<file::Traffic>| {
+        let traffic = |traffic: &Spanned<file::TrafficEntry>| {
             let written = traffic.get_ref();
             let host = |name: &Spanned<String>| {
                 topology.host(name.get_ref()).ok_or_else(|| {

@@ -5,28 +5,30 @@ use toml::Spanned;
 
 use super::Role;
 
+/// The TOML file of a topology.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct TopologyFile {
     pub(super) name: String,
     #[serde(default)]
     pub(super) summary: String,
     pub(super) detection: Option<Spanned<String>>,
     #[serde(default, rename = "host")]
-    pub(super) hosts: Vec<Spanned<Host>>,
+    pub(super) hosts: Vec<Spanned<HostEntry>>,
     #[serde(default, rename = "switch")]
-    pub(super) switches: Vec<Spanned<Switch>>,
+    pub(super) switches: Vec<Spanned<SwitchEntry>>,
     #[serde(default, rename = "link")]
-    pub(super) links: Vec<Spanned<Link>>,
+    pub(super) links: Vec<Spanned<LinkEntry>>,
     #[serde(default, rename = "cut")]
-    pub(super) cuts: Vec<Spanned<Cut>>,
+    pub(super) cuts: Vec<Spanned<CutEntry>>,
     #[serde(default)]
-    pub(super) traffic: Vec<Spanned<Traffic>>,
+    pub(super) traffic: Vec<Spanned<TrafficEntry>>,
 }
 
+/// A `[[host]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Host {
+pub(super) struct HostEntry {
     pub(super) name: Spanned<String>,
     /// So many of them, `name-1` and so on.
     pub(super) count: Option<Spanned<u64>>,
@@ -37,18 +39,20 @@ pub(super) struct Host {
     pub(super) answer: Option<Spanned<String>>,
 }
 
+/// A `[[switch]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Switch {
+pub(super) struct SwitchEntry {
     pub(super) name: Spanned<String>,
     pub(super) forwarding: Option<Spanned<String>>,
     pub(super) jitter: Option<Spanned<String>>,
     pub(super) buffer: Option<Spanned<String>>,
 }
 
+/// A `[[link]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Link {
+pub(super) struct LinkEntry {
     pub(super) name: Option<Spanned<String>>,
     pub(super) between: Spanned<Vec<String>>,
     pub(super) rate: Spanned<String>,
@@ -61,18 +65,20 @@ pub(super) struct Link {
     pub(super) seed: u64,
 }
 
+/// A `[[cut]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Cut {
+pub(super) struct CutEntry {
     pub(super) link: Spanned<String>,
     pub(super) at: Spanned<String>,
     #[serde(rename = "for")]
     pub(super) lasts: Option<Spanned<String>>,
 }
 
+/// A `[[traffic]]` of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Traffic {
+pub(super) struct TrafficEntry {
     pub(super) from: Spanned<String>,
     pub(super) to: Spanned<String>,
     pub(super) rate: Spanned<String>,

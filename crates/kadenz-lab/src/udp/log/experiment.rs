@@ -14,7 +14,7 @@ use kadenz_udp::record::Cookies;
 use kadenz_udp::wire::Token;
 
 use super::streams::{Bounds, Streams};
-use super::{Counts, Responder, Server};
+use super::{LogServer, LogServerCounts, Responder};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::measuring_threads::{self, Watch};
 use crate::session;
@@ -91,13 +91,13 @@ pub fn log(
 
 /// What is left of a server when it has ended: its end of the requests is gone, so that the
 /// registrar ends too.
-struct Ended {
+struct LogServerResult {
     streams: Streams,
     port: UdpPort,
 }
 
-fn give(result: &SyncSender<(Ended, Counts)>, server: Server) {
-    let ended = Ended {
+fn give(result: &SyncSender<(LogServerResult, LogServerCounts)>, server: LogServer) {
+    let ended = LogServerResult {
         streams: server.responder.streams,
         port: server.port,
     };
@@ -114,7 +114,7 @@ fn server(
         SyncSender<super::Request>,
         mpsc::Receiver<super::DeviceSeries>,
     ),
-) -> Result<Server, ExperimentError> {
+) -> Result<LogServer, ExperimentError> {
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {
             name,
@@ -129,8 +129,8 @@ fn server(
     };
     let response = all(RESPONSE, "the answer was there, less the packet's beat")?;
     let rtt = all(RTT, "the answer was there, less the packet's handing over")?;
-    let (inbox, waiting) = Server::rooms();
-    Ok(Server {
+    let (inbox, waiting) = LogServer::rooms();
+    Ok(LogServer {
         port,
         inbox,
         until_ended: plan.until_ended,
@@ -147,7 +147,7 @@ fn server(
             waiting,
             requests,
             granted,
-            counts: Counts::default(),
+            counts: LogServerCounts::default(),
         },
     })
 }
@@ -162,7 +162,7 @@ fn secret() -> [u8; 32] {
     secret
 }
 
-fn warnings(streams: &Streams, counts: &Counts) -> Vec<Warning> {
+fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
     let told = [
         (
             "batches_lost",

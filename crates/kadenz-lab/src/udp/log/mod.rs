@@ -95,9 +95,9 @@ const WAITING: usize = 1 << 15;
 /// It is looked this often whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What was refused, and why.
+/// What the server took, and what it refused and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct LogServerCounts {
     /// Batches that were taken.
     batches: u64,
     /// Measurements that were taken.
@@ -113,7 +113,7 @@ struct Counts {
 }
 
 /// The receiving side.
-struct Server {
+struct LogServer {
     port: UdpPort,
     inbox: Inbox,
     responder: Responder,
@@ -132,10 +132,10 @@ struct Responder {
     waiting: Vec<(usize, Sample)>,
     requests: SyncSender<Request>,
     granted: Receiver<DeviceSeries>,
-    counts: Counts,
+    counts: LogServerCounts,
 }
 
-impl Server {
+impl LogServer {
     /// An inbox that holds any batch, and an empty waiting place.
     fn rooms() -> (Inbox, Vec<(usize, Sample)>) {
         (Inbox::new(SLOTS, MAX_BATCH), Vec::with_capacity(WAITING))

@@ -97,9 +97,9 @@ pub(super) struct Streams {
     pub(super) repeated: u64,
 }
 
-/// Where a batch belongs.
+/// The stream that a batch belongs to, and the offset from its controller's clock to the run's time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct BatchContext {
     stream: StreamKey,
     offset_ns: i64,
     /// How long its stream may have measured.
@@ -116,7 +116,7 @@ pub(super) enum Entered {
     /// It contradicts what came, or is so late that nobody knows whether it came before.
     Unfit,
     /// Its measurements are new.
-    New(Place),
+    New(BatchContext),
 }
 
 impl Streams {
@@ -213,7 +213,7 @@ impl Streams {
             };
         }
         let offset = now_ns.saturating_sub(batch.stamp().0.cast_signed());
-        Entered::New(Place {
+        Entered::New(BatchContext {
             stream: key,
             offset_ns: *stream.offset_ns.get_or_insert(offset),
             age,
@@ -221,7 +221,11 @@ impl Streams {
     }
 
     /// Enters a measurement of a batch.
-    pub(super) fn take(&mut self, place: Place, measured: &Measurement) -> Option<MeasuredSample> {
+    pub(super) fn take(
+        &mut self,
+        place: BatchContext,
+        measured: &Measurement,
+    ) -> Option<MeasuredSample> {
         let Outcome::Answered { received_ns, .. } = measured.outcome else {
             return None;
         };

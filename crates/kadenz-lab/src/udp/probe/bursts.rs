@@ -24,7 +24,7 @@ pub(super) enum Ranking {
 /// # Real-time safety
 /// Memory is taken when it is made.
 #[derive(Debug)]
-pub(super) struct Bursts {
+pub(super) struct BroadcastReplies {
     slots: Vec<Slot>,
     order: Option<ReplyOrder<Vec<OrderSlot>>>,
 }
@@ -43,7 +43,7 @@ enum State {
     Done,
 }
 
-impl Bursts {
+impl BroadcastReplies {
     pub(super) fn new(devices: usize, ranking: Ranking) -> Self {
         let slot = || Slot {
             burst: Burst::over(vec![BurstSlot::default(); devices]),
@@ -145,8 +145,8 @@ mod tests {
     const LAST: u32 = 199;
 
     /// Plays 200 broadcasts to three devices that answer in the order which `answers` gives.
-    fn played(ranking: Ranking, answers: impl Fn(u32) -> Vec<u16>) -> Bursts {
-        let mut bursts = Bursts::new(3, ranking);
+    fn played(ranking: Ranking, answers: impl Fn(u32) -> Vec<u16>) -> BroadcastReplies {
+        let mut bursts = BroadcastReplies::new(3, ranking);
         for number in 0..=LAST {
             let sequence = Sequence(number);
             bursts.begin(sequence, i64::from(number) * 1_000_000);
@@ -188,7 +188,7 @@ mod tests {
             LAST => vec![],
             _ => vec![0, 1, 2],
         });
-        let late = |bursts: &mut Bursts, sequence| {
+        let late = |bursts: &mut BroadcastReplies, sequence| {
             bursts.answered(Sequence(sequence), DeviceId(1), 2_000_000_000)
         };
         assert_eq!(late(&mut bursts, LAST - 64), None);
@@ -198,7 +198,7 @@ mod tests {
         assert!(!bursts.is_complete(Sequence(LAST)));
         bursts.give_up();
         assert_eq!(bursts.places(1).unwrap().first, 1);
-        let never = Bursts::new(3, Ranking::Ranked).places(0).unwrap();
+        let never = BroadcastReplies::new(3, Ranking::Ranked).places(0).unwrap();
         assert_eq!((never.lowest, never.highest, never.mean()), (0, 0, None));
     }
 

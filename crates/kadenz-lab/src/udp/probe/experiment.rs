@@ -18,7 +18,7 @@ use super::hand_on::{HandOn, HandedOn};
 use super::one_way::{self, Exchanges, OneWayEstimator};
 use super::packet_counts::PacketCounts;
 use super::receiver::Receiver;
-use super::recorders::{Recorders, Series};
+use super::recorders::{ProbeRecorders, Series};
 use super::sender::{self, Announced, CannotPack, Sender, departures};
 use super::{Clocks, Loop, ProbePlan, SocketReceiving, trust};
 use crate::measuring::{ExperimentError, Measuring};
@@ -40,7 +40,7 @@ pub fn probe(
 ) -> Result<Run, ExperimentError> {
     let port = open(plan)?;
     let mut run = session::begin(&measuring.session)?;
-    let prepared = Prepared::new(measuring, plan, port, &mut run)?;
+    let prepared = ProbeSetup::new(measuring, plan, port, &mut run)?;
     let ongoing = measuring.start(run)?;
     let ended_by = prepared.measure(measuring, &ongoing, stop, watch)?;
     Ok(ongoing.finish(ended_by)?)
@@ -57,20 +57,20 @@ pub(crate) fn open(plan: &ProbePlan) -> Result<UdpPort, ExperimentError> {
 }
 
 /// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
-pub(crate) struct Prepared {
+pub(crate) struct ProbeSetup {
     plan: ProbePlan,
     id: RunId,
     sender: Sender,
     announced: Announced,
     second: UdpPort,
     port_measures: Vec<TuningMeasure>,
-    recorders: Recorders,
+    recorders: ProbeRecorders,
     received: Vec<String>,
     hand_on: Option<HandOn>,
     ways: Option<(Exchanges, OneWayEstimator)>,
 }
 
-impl Prepared {
+impl ProbeSetup {
     /// Makes the series of a plan, and what sends and receives.
     pub(crate) fn new(
         measuring: &Measuring,

@@ -40,7 +40,7 @@ use kadenz_udp::wire::Token;
 
 use crate::udp::wiring::Wiring;
 pub use experiment::probe;
-pub(crate) use experiment::{Prepared, open};
+pub(crate) use experiment::{ProbeSetup, open};
 pub use packet_counts::{PacketCounts, ProbeReply};
 
 // What is sent to whom, and how.

@@ -6,7 +6,7 @@
 //!
 //! Where somebody synchronises the clocks, they are taken at their word, as far as the exchanges do not
 //! contradict it ([`kadenz_udp::clock_fit::Agreement`]). What is claimed of wall clocks is brought to the
-//! run's time by readings of both ([`Lead`]). A device whose clock is proved to be farther away than
+//! run's time by readings of both ([`WallClockOffset`]). A device whose clock is proved to be farther away than
 //! claimed is fitted from then on.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use kadenz_udp::clock_fit::{
 use kadenz_udp::wire::DeviceStamps;
 
 use super::packet_counts::ProbeReply;
-use super::trust::Lead;
+use super::trust::WallClockOffset;
 
 /// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
 const CAPACITY: usize = 1 << 17;
@@ -85,7 +85,7 @@ struct PendingExchange {
 pub(super) struct Synchronised {
     /// By how much two of them differ at most.
     pub(super) apart_ns: u64,
-    pub(super) lead: Lead,
+    pub(super) lead: WallClockOffset,
     /// Reads both clocks of this machine.
     pub(super) read: Box<dyn FnMut() -> ClockPair + Send>,
 }

@@ -9,7 +9,7 @@ use kadenz_udp::controller::{
 };
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
 
-use super::bursts::{Bursts, Ranking};
+use super::bursts::{BroadcastReplies, Ranking};
 use super::{Destination, Device, ProbePlan};
 
 /// Words of a tracker's window: 65,536 packets.
@@ -56,7 +56,7 @@ pub struct PacketCounts {
     table: DeviceTable<Vec<DeviceTableSlot>>,
     outstanding: Outstanding<Vec<OutstandingSlot>>,
     trackers: Vec<Tracker<Vec<TrackWord>>>,
-    bursts: Bursts,
+    bursts: BroadcastReplies,
     foreign: u64,
     damaged: u64,
     unsent: u64,
@@ -86,7 +86,7 @@ impl PacketCounts {
             table,
             outstanding: Outstanding::over(vec![OutstandingSlot::default(); REMEMBERED], run),
             trackers: (0..devices).map(|_| tracker()).collect(),
-            bursts: Bursts::new(devices, ranking),
+            bursts: BroadcastReplies::new(devices, ranking),
             foreign: 0,
             damaged: 0,
             unsent: 0,

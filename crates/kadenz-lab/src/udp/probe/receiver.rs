@@ -9,7 +9,7 @@ use super::density::{CameBy, Densities};
 use super::hand_on::{HandOn, HandedOn};
 use super::one_way::Exchanges;
 use super::packet_counts::PacketCounts;
-use super::recorders::Recorders;
+use super::recorders::ProbeRecorders;
 use super::sender::{Announced, Departure};
 use super::stack::Stack;
 use super::{Destination, ProbePlan, SocketReceiving};
@@ -39,7 +39,7 @@ pub(super) struct Receiver {
     inbox: Inbox,
     announced: Announced,
     pub(super) counts: PacketCounts,
-    recorders: Recorders,
+    recorders: ProbeRecorders,
     pub(super) stack: Option<Stack>,
     densities: Option<(CameBy, Densities)>,
     /// Answers that the calls took since one that found room to spare.
@@ -65,7 +65,7 @@ impl Receiver {
         port: UdpPort,
         announced: Announced,
         counts: PacketCounts,
-        recorders: Recorders,
+        recorders: ProbeRecorders,
         origin: MonotonicTime,
     ) -> Self {
         let granted = port.granted();

@@ -17,7 +17,7 @@ use super::{Destination, ProbePlan};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 
 /// What the receiving side fills.
-pub(super) struct Recorders {
+pub(super) struct ProbeRecorders {
     response: SeriesRecorder,
     rtt: SeriesRecorder,
     /// Of each device, where there are several.
@@ -38,7 +38,7 @@ struct Together {
 /// A recorder for each series, and the names of the sending and of the receiving side's.
 pub(super) struct Series {
     pub(super) lateness: SeriesRecorder,
-    pub(super) recorders: Recorders,
+    pub(super) recorders: ProbeRecorders,
     /// Of the way there and the way back, where devices are asked for their stamps.
     pub(super) ways: Option<[SeriesRecorder; 2]>,
     pub(super) received: Vec<String>,
@@ -79,7 +79,7 @@ impl Series {
             false => Vec::new(),
         };
         let received = maker.made;
-        let recorders = Recorders {
+        let recorders = ProbeRecorders {
             response,
             rtt,
             each,
@@ -96,7 +96,7 @@ impl Series {
     }
 }
 
-impl Recorders {
+impl ProbeRecorders {
     /// Records an answer.
     ///
     /// # Real-time safety

@@ -17,7 +17,7 @@ pub(super) struct Sender {
     outbox: Outbox,
     token: Option<Token>,
     announcer: Announcer,
-    listener: Listener,
+    listener: ReceiveThread,
     rehearsal: Option<Rehearsal>,
     lateness: SeriesRecorder,
     beat: Option<Beat>,
@@ -38,9 +38,9 @@ pub(super) struct Departed {
     departures: Departures,
 }
 
-/// Who receives.
+/// Which thread receives the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Listener {
+enum ReceiveThread {
     /// Another thread, which may hear an answer at once.
     Another,
     /// The thread that sends.
@@ -83,8 +83,8 @@ impl Sender {
             token: plan.token.clone(),
             announcer,
             listener: match plan.on_one_thread() {
-                true => Listener::Oneself,
-                false => Listener::Another,
+                true => ReceiveThread::Oneself,
+                false => ReceiveThread::Another,
             },
             rehearsal: plan
                 .rehearses
@@ -168,7 +168,7 @@ impl Sender {
         let sent = context.clock.now();
         let since_origin = |time: MonotonicTime| time.since(context.origin);
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
-        if self.listener == Listener::Another {
+        if self.listener == ReceiveThread::Another {
             // Before the packet can be answered: an answer must not be a stranger's.
             self.tell(Departure::Leaving {
                 sequence,
@@ -197,7 +197,7 @@ impl Sender {
             departures,
             ..
         } = departed;
-        if self.listener == Listener::Oneself {
+        if self.listener == ReceiveThread::Oneself {
             self.tell(Departure::Leaving {
                 sequence,
                 intended_ns,

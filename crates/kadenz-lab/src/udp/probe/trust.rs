@@ -18,7 +18,7 @@ const TRIES: u32 = 5;
 pub(super) fn synchronised(apart: Duration, origin: MonotonicTime) -> Synchronised {
     Synchronised {
         apart_ns: nanoseconds(apart),
-        lead: Lead::starting_with(origin, ClockPair::read(TRIES)),
+        lead: WallClockOffset::starting_with(origin, ClockPair::read(TRIES)),
         read: Box::new(|| ClockPair::read(TRIES)),
     }
 }
@@ -131,7 +131,7 @@ fn nanoseconds(span: Duration) -> u64 {
 /// The wall clock's lead over the run's time. On Linux it changes only where the wall clock is set:
 /// slewing, as PTP and NTP do, moves the sleep clock as well ([`kadenz_rt::clock::WallBridge`]).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lead {
+pub(super) struct WallClockOffset {
     origin: MonotonicTime,
     /// Since the wall clock was last seen to be set: when that was, and the closest pair.
     steady_since: MonotonicTime,
@@ -141,7 +141,7 @@ pub(super) struct Lead {
     pub(super) steps: u64,
 }
 
-impl Lead {
+impl WallClockOffset {
     /// Begins with a pair that is read before the first exchange.
     pub(super) fn starting_with(origin: MonotonicTime, pair: ClockPair) -> Self {
         Self {
@@ -243,8 +243,10 @@ mod lead_tests {
 
     #[test]
     fn the_closest_pair_counts() {
-        let mut lead =
-            Lead::starting_with(MonotonicTime::from_ns(5 * MS), pair(6 * MS, 400, 1_000));
+        let mut lead = WallClockOffset::starting_with(
+            MonotonicTime::from_ns(5 * MS),
+            pair(6 * MS, 400, 1_000),
+        );
         lead.observe(pair(26 * MS, 40, 1_000));
         lead.observe(pair(46 * MS, 4_000, 1_000));
         let span = lead.since(2 * MS as i64).unwrap();
@@ -255,7 +257,8 @@ mod lead_tests {
 
     #[test]
     fn nothing_is_said_across_a_step() {
-        let mut lead = Lead::starting_with(MonotonicTime::from_ns(0), pair(0, 40, 1_000));
+        let mut lead =
+            WallClockOffset::starting_with(MonotonicTime::from_ns(0), pair(0, 40, 1_000));
         lead.observe(pair(20 * MS, 40, 1_000));
         lead.observe(pair(40 * MS, 400, -7_000_000));
         assert_eq!((lead.steps, lead.since(39 * MS as i64)), (1, None));

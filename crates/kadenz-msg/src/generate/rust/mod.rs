@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use super::plan::fill;
 use super::{GenerateError, GeneratedFile};
 use crate::types::{Definition, Types};
-use names::Names;
+use names::RustNames;
 
 /// How the code is written.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFil
         let path = options.crate_path.clone();
         return Err(GenerateError::CratePath { path });
     }
-    let names = Names::new(types)?;
+    let names = RustNames::new(types)?;
     let mut packages: BTreeMap<Vec<String>, Vec<&Definition>> = BTreeMap::new();
     packages.entry(Vec::new()).or_default();
     for definition in types.iter() {
@@ -84,7 +84,7 @@ fn path(package: &[String]) -> PathBuf {
 /// What all code of a package needs to know.
 struct Generator<'a> {
     types: &'a Types,
-    names: &'a Names,
+    names: &'a RustNames,
     krate: &'a str,
     package: &'a [String],
 }

@@ -48,11 +48,11 @@ pub(super) fn camel(name: &str) -> String {
 }
 
 /// What each type is called.
-pub(super) struct Names {
+pub(super) struct RustNames {
     called: BTreeMap<TypeName, (Vec<String>, String)>,
 }
 
-impl Names {
+impl RustNames {
     pub(super) fn new(types: &Types) -> Result<Self, GenerateError> {
         let mut called = BTreeMap::new();
         let mut taken: BTreeMap<(Vec<String>, String), String> = BTreeMap::new();

@@ -26,14 +26,14 @@ const MAX_NAME: usize = 999;
 
 /// What stands before an event's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Header {
+struct EventHeader {
     number: i64,
     time_us: i64,
     name_bytes: u32,
     data_bytes: u32,
 }
 
-impl Header {
+impl EventHeader {
     /// Reads what follows the sync word; `None` where it cannot be a header.
     fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (sync, rest) = bytes.split_first_chunk::<4>()?;
@@ -108,7 +108,7 @@ impl LogWriter for EventWriter {
         if entry.payload.len() > MAX_MESSAGE_BYTES {
             return Err(unfit(TOO_LONG));
         }
-        let header = Header {
+        let header = EventHeader {
             number: self.number,
             time_us: entry.log_time.as_unix_ns().div_euclid(1000),
             name_bytes: name.len() as u32,
@@ -151,7 +151,7 @@ impl LogWriter for EventWriter {
 /// Goes through whole events: each one's channel and how many bytes of payload it has.
 fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
     while let Some((header, rest)) = events.split_first_chunk()
-        && let Some(header) = Header::parse(header)
+        && let Some(header) = EventHeader::parse(header)
         && let Some((name, rest)) = rest.split_at_checked(header.name_bytes as usize)
         && let Some(rest) = rest.get(header.data_bytes as usize..)
     {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::{HEADER_BYTES, Header, MAX_NAME, SYNC};
+use super::{EventHeader, HEADER_BYTES, MAX_NAME, SYNC};
 use crate::log::limits::MAX_CHANNELS;
 use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
@@ -113,11 +113,11 @@ impl<S: Source> EventReader<S> {
 
     /// The header of the event that begins here, if one does and it is followed by another one or
     /// the end. The reader stands after the header then, and anywhere else otherwise.
-    fn event_here(&mut self) -> Result<Option<Header>, LogError> {
+    fn event_here(&mut self) -> Result<Option<EventHeader>, LogError> {
         let Some(bytes) = self.take::<HEADER_BYTES>()? else {
             return Ok(None);
         };
-        let Some(header) = Header::parse(&bytes) else {
+        let Some(header) = EventHeader::parse(&bytes) else {
             return Ok(None);
         };
         let end = self.at + header.body_bytes();
@@ -126,7 +126,7 @@ impl<S: Source> EventReader<S> {
     }
 
     /// The first event at or after a byte and before a limit, with where it begins.
-    fn find(&mut self, from: u64, limit: u64) -> Result<Option<(u64, Header)>, LogError> {
+    fn find(&mut self, from: u64, limit: u64) -> Result<Option<(u64, EventHeader)>, LogError> {
         let mut from = from;
         while let Some(sync) = self.next_sync(from, limit)? {
             self.go_to(sync)?;
@@ -165,7 +165,7 @@ impl<S: Source> EventReader<S> {
     }
 
     /// The next event, over what is damaged.
-    fn next_event(&mut self) -> Result<Option<Header>, LogError> {
+    fn next_event(&mut self) -> Result<Option<EventHeader>, LogError> {
         let begin = self.at;
         if begin >= self.length {
             return Ok(None);

@@ -95,16 +95,16 @@ fn a_promised_length_of_gigabytes_takes_no_memory() {
 
 #[test]
 fn a_header_that_claims_more_than_the_longest_message_is_none() {
-    let mut header = Header {
+    let mut header = EventHeader {
         number: 0,
         time_us: 0,
         name_bytes: 1,
         data_bytes: crate::log::MAX_MESSAGE_BYTES as u32,
     };
-    let parsed = |header: Header| {
+    let parsed = |header: EventHeader| {
         let mut bytes = Vec::new();
         header.put(&mut bytes);
-        Header::parse(bytes.first_chunk().unwrap())
+        EventHeader::parse(bytes.first_chunk().unwrap())
     };
     assert_eq!(parsed(header), Some(header));
     header.data_bytes += 1;
@@ -128,7 +128,7 @@ fn what_is_read_ahead_stays_while_a_claimed_end_is_looked_at() {
         }
     }
     let mut bytes = Vec::new();
-    let header = Header {
+    let header = EventHeader {
         number: 0,
         time_us: 0,
         name_bytes: 1,

@@ -12,7 +12,7 @@ use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, ByAddress, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema, remember};
 
 /// Makes the bytes of an MCAP file.
-pub(super) struct Encoder {
+pub(super) struct McapEncoder {
     compression: Compression,
     channels: HashMap<Arc<LoggedChannel>, u16>,
     /// Schemas and channels as records, in the order of their numbers from 1.
@@ -66,7 +66,7 @@ pub(super) struct Indexed {
 /// Why a message is no message of an MCAP file.
 pub(super) const TOO_MANY_CHANNELS: &str = "a file has at most 65535 channels";
 
-impl Encoder {
+impl McapEncoder {
     pub(super) fn new(compression: Compression) -> Self {
         Self {
             compression,

@@ -78,13 +78,13 @@ pub(super) struct GivenUp {
 /// How much of an entry each channel takes: its number, how many messages, how many bytes.
 const COUNT_BYTES: usize = 2 + 8 + 8;
 
-/// An entry as it lies in memory.
-struct Entry<'a> {
+/// A chunk's entry of the index, as it lies in memory.
+struct IndexEntry<'a> {
     record: &'a [u8],
     counts: &'a [u8],
 }
 
-impl Entry<'_> {
+impl IndexEntry<'_> {
     /// The first and last time of the chunk, and where it lies.
     fn place(&self) -> Option<((i64, i64), u64)> {
         let mut fields = Fields(self.record.get(RECORD_HEAD as usize..)?);
@@ -164,7 +164,7 @@ impl ChunkIndex {
                 None => None,
             };
             let entries = entries(loaded.as_deref().unwrap_or(&self.recent));
-            for ((first, last), _) in entries.iter().filter_map(Entry::place) {
+            for ((first, last), _) in entries.iter().filter_map(IndexEntry::place) {
                 let (from, until) = span.unwrap_or((first, last));
                 span = Some((from.min(first), until.max(last)));
             }
@@ -220,7 +220,7 @@ fn load(file: &mut Appender, block: &Block) -> io::Result<Vec<u8>> {
 }
 
 /// The entries of a part, in the order they were put.
-fn entries(mut bytes: &[u8]) -> Vec<Entry<'_>> {
+fn entries(mut bytes: &[u8]) -> Vec<IndexEntry<'_>> {
     let mut found = Vec::new();
     while let Some((entry, before)) = last_entry(bytes) {
         found.push(entry);
@@ -231,12 +231,12 @@ fn entries(mut bytes: &[u8]) -> Vec<Entry<'_>> {
 }
 
 /// The last entry, and what is before it.
-fn last_entry(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+fn last_entry(bytes: &[u8]) -> Option<(IndexEntry<'_>, &[u8])> {
     let (rest, length) = last_u32(bytes)?;
     let (before, entry) = rest.split_at(rest.len().checked_sub(length)?);
     let (entry, channels) = last_u32(entry)?;
     let (record, counts) = entry.split_at(entry.len().checked_sub(channels * COUNT_BYTES)?);
-    Some((Entry { record, counts }, before))
+    Some((IndexEntry { record, counts }, before))
 }
 
 fn last_u32(bytes: &[u8]) -> Option<(&[u8], usize)> {

@@ -56,7 +56,7 @@ const RECORD_HEAD: u64 = 9;
 
 /// Schemas and channels by their numbers.
 #[derive(Default)]
-struct Names {
+struct ChannelRegistry {
     schemas: HashMap<u16, Arc<Schema>>,
     channels: HashMap<u16, Arc<LoggedChannel>>,
     budget: DescriptionBudget,
@@ -72,7 +72,7 @@ const METADATA_FACTOR: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TooMuch;
 
-impl Names {
+impl ChannelRegistry {
     /// Takes a schema or channel record; any other one, and one that is cut off, is passed over.
     fn learn(&mut self, number: u8, content: &[u8]) -> Result<(), TooMuch> {
         let mut fields = Fields(content);

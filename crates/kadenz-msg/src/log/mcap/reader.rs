@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::Names;
+use super::ChannelRegistry;
 use super::records::Fields;
-use super::scan::{ChunkHead, Map, Scan, record_at};
+use super::scan::{ChunkHead, McapIndex, McapScanner, record_at};
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
+use crate::log::chunks::{self, ChunkExtent, Chunked, Loaded, Lying, Shelf, shrink};
 use crate::log::{
     ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
     MAX_CHUNK_BYTES, Source, survey_all,
@@ -15,9 +15,9 @@ use crate::log::{
 
 /// Reads MCAP in the order of time, also files whose writer was killed.
 pub struct McapReader<S> {
-    chunks: Chunks<S>,
+    chunks: McapChunkReader<S>,
     pub(super) shelf: Shelf,
-    map: Map,
+    map: McapIndex,
 }
 
 /// A file within a log.
@@ -33,10 +33,11 @@ pub struct Attachment {
     pub data: Vec<u8>,
 }
 
-struct Chunks<S> {
+/// Reads chunks and other records of an MCAP file into memory.
+struct McapChunkReader<S> {
     source: BufReader<S>,
     length: u64,
-    names: Names,
+    names: ChannelRegistry,
     /// A chunk as it lies in the file, used again.
     raw: Vec<u8>,
 }
@@ -49,8 +50,8 @@ impl<S: Source> McapReader<S> {
     pub fn open(source: S) -> Result<Self, LogError> {
         let what = "it does not begin with MCAP's sign";
         let (mut source, length) = chunks::open(source, MAGIC, Format::Mcap, what)?;
-        let map = Map::default();
-        let mut map = Scan {
+        let map = McapIndex::default();
+        let mut map = McapScanner {
             source: &mut source,
             length,
             map,
@@ -59,7 +60,7 @@ impl<S: Source> McapReader<S> {
         let names = std::mem::take(&mut map.names);
         let shelf = Shelf::new(std::mem::take(&mut map.places), map.damage, length);
         let raw = Vec::new();
-        let chunks = Chunks {
+        let chunks = McapChunkReader {
             source,
             length,
             names,
@@ -134,7 +135,7 @@ fn attachment(content: &[u8]) -> Option<Attachment> {
     })
 }
 
-impl<S: Source> Chunks<S> {
+impl<S: Source> McapChunkReader<S> {
     /// What is in the records of a kind, as far as they are no more than the file.
     fn records<T>(
         &mut self,
@@ -159,7 +160,7 @@ impl<S: Source> Chunks<S> {
     }
 
     /// Reads a place into `raw`; `false` where the file ends before.
-    fn fetch(&mut self, place: &Place) -> Result<bool, LogError> {
+    fn fetch(&mut self, place: &ChunkExtent) -> Result<bool, LogError> {
         self.raw.clear();
         if place.length > MAX_CHUNK_BYTES + RECORD_HEAD {
             return Ok(false);
@@ -212,8 +213,8 @@ impl<S: Source> Chunks<S> {
     }
 }
 
-impl<S: Source> Chunked for Chunks<S> {
-    fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError> {
+impl<S: Source> Chunked for McapChunkReader<S> {
+    fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError> {
         if !self.fetch(place)? {
             return Ok(false);
         }

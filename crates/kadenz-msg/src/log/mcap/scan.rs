@@ -4,18 +4,18 @@
 use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
-use super::Names;
+use super::ChannelRegistry;
 use super::records::Fields;
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::{Place, overlap};
+use crate::log::chunks::{ChunkExtent, overlap};
 use crate::log::compression::Compression;
 use crate::log::{Damage, LogError, MAX_CHUNK_BYTES, Source};
 
 /// What is known of a file without its messages.
 #[derive(Default)]
-pub(super) struct Map {
-    pub(super) places: Vec<Place>,
-    pub(super) names: Names,
+pub(super) struct McapIndex {
+    pub(super) places: Vec<ChunkExtent>,
+    pub(super) names: ChannelRegistry,
     /// How many messages each channel has, where the file says it.
     pub(super) counts: Option<HashMap<u16, u64>>,
     pub(super) span: (i64, i64),
@@ -33,15 +33,15 @@ pub(super) struct Map {
 const STRETCH_BYTES: u64 = 1 << 20;
 
 /// Looks for the chunks of a file.
-pub(super) struct Scan<'a, S> {
+pub(super) struct McapScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
-    pub(super) map: Map,
+    pub(super) map: McapIndex,
 }
 
-impl<S: Source> Scan<'_, S> {
+impl<S: Source> McapScanner<'_, S> {
     /// All that is known of the file.
-    pub(super) fn map(mut self) -> Result<Map, LogError> {
+    pub(super) fn map(mut self) -> Result<McapIndex, LogError> {
         let begin = MAGIC.len() as u64;
         if let Some((op::HEADER, content)) = self.record(begin)? {
             let mut fields = Fields(&content);
@@ -50,9 +50,9 @@ impl<S: Source> Scan<'_, S> {
         }
         if !self.summary()? {
             let library = std::mem::take(&mut self.map.library);
-            self.map = Map {
+            self.map = McapIndex {
                 library,
-                ..Map::default()
+                ..McapIndex::default()
             };
             self.walk(begin)?;
         }
@@ -162,7 +162,7 @@ impl<S: Source> Scan<'_, S> {
             Some((_, chunks)) => *chunks += 1,
             None => known.push((compression.to_owned(), 1)),
         }
-        self.map.places.push(Place {
+        self.map.places.push(ChunkExtent {
             offset,
             length,
             first: span.0,
@@ -199,7 +199,7 @@ impl<S: Source> Scan<'_, S> {
     /// Goes from record to record.
     fn walk(&mut self, begin: u64) -> Result<(), LogError> {
         let mut at = begin;
-        let mut stretch: Option<Place> = None;
+        let mut stretch: Option<ChunkExtent> = None;
         self.source.seek(SeekFrom::Start(at))?;
         loop {
             let Some((number, length)) = self.head(at)? else {
@@ -256,7 +256,7 @@ impl<S: Source> Scan<'_, S> {
         number: u8,
         at: u64,
         length: u64,
-        stretch: &mut Option<Place>,
+        stretch: &mut Option<ChunkExtent>,
     ) -> Result<bool, LogError> {
         let whole = RECORD_HEAD + length;
         match number {
@@ -326,8 +326,8 @@ impl<S: Source> Scan<'_, S> {
 
 /// Puts a message outside of chunks into a stretch of such.
 fn extend(
-    stretch: &mut Option<Place>,
-    places: &mut Vec<Place>,
+    stretch: &mut Option<ChunkExtent>,
+    places: &mut Vec<ChunkExtent>,
     at: u64,
     length: u64,
     time: Option<i64>,
@@ -341,7 +341,7 @@ fn extend(
         place.last = place.last.max(time);
         return;
     }
-    let begun = Place {
+    let begun = ChunkExtent {
         offset: at,
         length,
         first: time,

@@ -3,13 +3,13 @@
 
 use std::io;
 
-use super::encoder::{Encoder, Indexed};
+use super::encoder::{Indexed, McapEncoder};
 use super::records::PutRecord as _;
 use super::{MAGIC, op};
 use crate::log::file::Appender;
 
 /// Puts it all at the end of a file.
-pub(super) fn put(encoder: &Encoder, file: &mut Appender) -> io::Result<()> {
+pub(super) fn put(encoder: &McapEncoder, file: &mut Appender) -> io::Result<()> {
     file.waiting
         .record(op::DATA_END, |content| content.put_u32(0));
     file.put()?;
@@ -65,7 +65,7 @@ impl Summary<'_> {
     }
 
     /// The chunk indexes; returns the first and last time of all messages.
-    fn chunks(&mut self, encoder: &Encoder) -> io::Result<Option<(i64, i64)>> {
+    fn chunks(&mut self, encoder: &McapEncoder) -> io::Result<Option<(i64, i64)>> {
         let from = self.file.length();
         let crc = &mut self.crc;
         let span = encoder.index.each_block(self.file, |file, records| {
@@ -108,7 +108,7 @@ impl Summary<'_> {
     }
 }
 
-fn statistics(encoder: &Encoder, span: Option<(i64, i64)>, into: &mut Vec<u8>) {
+fn statistics(encoder: &McapEncoder, span: Option<(i64, i64)>, into: &mut Vec<u8>) {
     let counts = encoder.index.messages.iter();
     let counts: Vec<(&u16, &u64)> = counts.filter(|(_, messages)| **messages > 0).collect();
     into.record(op::STATISTICS, |content| {

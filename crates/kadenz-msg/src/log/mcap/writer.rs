@@ -3,7 +3,7 @@ use std::io;
 
 use kadenz_rt::clock::WallTime;
 
-use super::encoder::Encoder;
+use super::encoder::McapEncoder;
 use super::summary;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
@@ -55,7 +55,7 @@ impl Default for McapOptions {
 /// ```
 pub struct McapWriter {
     file: Appender,
-    encoder: Encoder,
+    encoder: McapEncoder,
     chunk_bytes: usize,
     longest_chunk_bytes: usize,
 }
@@ -73,11 +73,11 @@ impl McapWriter {
     /// Where its begin cannot be written.
     pub fn new(file: Box<dyn LogFile>, options: &McapOptions) -> Result<Self, LogError> {
         let mut file = Appender::new(file, 0);
-        Encoder::header(options, &mut file.waiting);
+        McapEncoder::header(options, &mut file.waiting);
         file.put().map_err(LogError::of_write)?;
         Ok(Self {
             file,
-            encoder: Encoder::new(options.compression),
+            encoder: McapEncoder::new(options.compression),
             chunk_bytes: options.chunk_bytes.max(1),
             longest_chunk_bytes: options.longest_chunk_bytes.min(MAX_CHUNK),
         })

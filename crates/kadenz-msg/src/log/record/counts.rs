@@ -7,7 +7,7 @@ use crate::channel::Channel;
 
 /// Counters of one channel.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct CounterSlot {
     name: OnceLock<Channel>,
     pub(super) offered: AtomicU32,
     pub(super) queue_full: AtomicU64,
@@ -52,7 +52,7 @@ pub struct FurtherCounts {
 #[derive(Debug)]
 pub(super) struct AtomicChannelCounts {
     /// The last one is for all channels that found no place.
-    slots: Box<[Slot]>,
+    slots: Box<[CounterSlot]>,
     /// Messages of channels whose names are none.
     pub(super) unnamed: AtomicU64,
 }
@@ -60,7 +60,7 @@ pub(super) struct AtomicChannelCounts {
 impl AtomicChannelCounts {
     /// For so many channels.
     pub(super) fn new(channels: usize) -> Self {
-        let slots = (0..channels.max(1) + 1).map(|_| Slot::default());
+        let slots = (0..channels.max(1) + 1).map(|_| CounterSlot::default());
         let slots = slots.collect();
         let unnamed = AtomicU64::new(0);
         Self { slots, unnamed }
@@ -91,7 +91,7 @@ impl AtomicChannelCounts {
     }
 
     /// The counters of a channel that has been given a place, or of those that have not. For any thread.
-    pub(super) fn counters(&self, channel: &str) -> Option<&Slot> {
+    pub(super) fn counters(&self, channel: &str) -> Option<&CounterSlot> {
         let mut slots = self.places(channel).map(|place| &self.slots[place]);
         let own = slots.find_map(|slot| match slot.name.get() {
             Some(name) => (name.as_str() == channel).then_some(Some(slot)),
@@ -112,7 +112,7 @@ impl AtomicChannelCounts {
             })
     }
 
-    pub(super) fn slot(&self, place: usize) -> Option<&Slot> {
+    pub(super) fn slot(&self, place: usize) -> Option<&CounterSlot> {
         self.slots.get(place)
     }
 

@@ -104,14 +104,14 @@ impl Default for RecordOptions {
 /// ```
 pub struct Recorder {
     producer: Producer,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     writing: Option<JoinHandle<()>>,
     clock: LogClock,
 }
 
 /// What recorder, writer and watchers share.
 #[derive(Debug)]
-struct Shared {
+struct RecorderState {
     counts: AtomicChannelCounts,
     stop: AtomicBool,
     bytes: AtomicU64,
@@ -173,7 +173,7 @@ impl Recorded {
 
 /// Watches a recorder from another thread.
 #[derive(Debug, Clone)]
-pub struct Watch(Arc<Shared>);
+pub struct Watch(Arc<RecorderState>);
 
 impl Watch {
     /// What the disk said last, while it refuses.
@@ -239,7 +239,7 @@ impl Recorder {
         describe: Describe,
     ) -> Result<Self, LogError> {
         let (producer, consumer) = ring::ring(options.queue_bytes);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RecorderState {
             counts: AtomicChannelCounts::new(options.most_channels),
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),

@@ -31,25 +31,25 @@ fn counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 /// A record: its header and its data.
 #[derive(Debug, Clone, Copy)]
-struct Record<'a> {
-    header: Header<'a>,
+struct BagRecord<'a> {
+    header: RecordHeader<'a>,
     data: &'a [u8],
 }
 
-impl<'a> Record<'a> {
+impl<'a> BagRecord<'a> {
     /// Takes the next record off the front.
     fn take(bytes: &mut &'a [u8]) -> Option<Self> {
-        let header = Header(counted(bytes)?);
+        let header = RecordHeader(counted(bytes)?);
         let data = counted(bytes)?;
         Some(Self { header, data })
     }
 }
 
-/// Fields of the form `name=value`.
+/// A record's header: fields of the form `name=value`.
 #[derive(Debug, Clone, Copy)]
-struct Header<'a>(&'a [u8]);
+struct RecordHeader<'a>(&'a [u8]);
 
-impl<'a> Header<'a> {
+impl<'a> RecordHeader<'a> {
     fn fields(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || {

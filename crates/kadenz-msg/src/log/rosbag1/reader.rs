@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::Record;
-use super::scan::{Connections, Map, Scan};
+use super::BagRecord;
+use super::scan::{BagIndex, BagScanner, Connections};
 use super::{MAGIC, op};
-use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
+use crate::log::chunks::{self, ChunkExtent, Chunked, Loaded, Lying, Shelf, shrink};
 use crate::log::compression::Compression;
 use crate::log::{
     Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel, MAX_CHUNK_BYTES,
@@ -15,12 +15,13 @@ use crate::log::{
 
 /// Reads a bag of ROS 1 in the order of time, also one without index.
 pub struct Rosbag1Reader<S> {
-    chunks: Chunks<S>,
+    chunks: BagChunkReader<S>,
     shelf: Shelf,
     complete: bool,
 }
 
-struct Chunks<S> {
+/// Reads chunks of a bag into memory.
+struct BagChunkReader<S> {
     source: BufReader<S>,
     length: u64,
     connections: Connections,
@@ -36,11 +37,11 @@ impl<S: Source> Rosbag1Reader<S> {
     pub fn open(source: S) -> Result<Self, LogError> {
         let what = "it does not begin like a bag of version 2.0";
         let (mut source, length) = chunks::open(source, MAGIC, Format::Rosbag1, what)?;
-        let map = Scan {
+        let map = BagScanner {
             source: &mut source,
             length,
         };
-        let Map {
+        let BagIndex {
             places,
             connections,
             damage,
@@ -48,7 +49,7 @@ impl<S: Source> Rosbag1Reader<S> {
         } = map.map()?;
         let raw = Vec::new();
         Ok(Self {
-            chunks: Chunks {
+            chunks: BagChunkReader {
                 source,
                 length,
                 connections,
@@ -60,11 +61,11 @@ impl<S: Source> Rosbag1Reader<S> {
     }
 }
 
-impl<S: Source> Chunks<S> {
+impl<S: Source> BagChunkReader<S> {
     /// Decompresses the chunk in `raw`; `None` where it is damaged.
     fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
         let mut raw = &self.raw[..];
-        let record = Record::take(&mut raw)?;
+        let record = BagRecord::take(&mut raw)?;
         let size = record
             .header
             .u32("size")
@@ -80,7 +81,7 @@ impl<S: Source> Chunks<S> {
         let whole = into.bytes.len();
         let mut rest = &into.bytes[..];
         while !rest.is_empty() {
-            let record = Record::take(&mut rest)?;
+            let record = BagRecord::take(&mut rest)?;
             match record.header.op()? {
                 op::CONNECTION => self.connections.learn(&record)?,
                 op::MESSAGE => {
@@ -102,8 +103,8 @@ impl<S: Source> Chunks<S> {
     }
 }
 
-impl<S: Source> Chunked for Chunks<S> {
-    fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError> {
+impl<S: Source> Chunked for BagChunkReader<S> {
+    fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError> {
         self.source.seek(SeekFrom::Start(place.offset))?;
         self.raw.clear();
         // What of the place is no chunk is an index behind it, which nobody needs.
@@ -177,7 +178,7 @@ mod tests {
         let mut last = rest.len();
         while !rest.is_empty() {
             last = rest.len();
-            Record::take(&mut rest).unwrap();
+            BagRecord::take(&mut rest).unwrap();
         }
         let count = number(b"chunk_count=");
         let known = u32::from_le_bytes(*bytes[count..].first_chunk().unwrap());

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
-use super::{Header, MAGIC, Record, op, time};
-use crate::log::chunks::{Place, overlap};
+use super::{BagRecord, MAGIC, RecordHeader, op, time};
+use crate::log::chunks::{ChunkExtent, overlap};
 use crate::log::limits::{DescriptionBudget, text_bytes};
 use crate::log::{Damage, LogError, LoggedChannel, MAX_CHUNK_BYTES, Schema, Source};
 
@@ -21,14 +21,14 @@ const ENTRY_BYTES: usize = 512;
 
 impl Connections {
     /// Takes a connection record; `None` where it is none, and where there is no memory for it.
-    pub(super) fn learn(&mut self, record: &Record<'_>) -> Option<()> {
+    pub(super) fn learn(&mut self, record: &BagRecord<'_>) -> Option<()> {
         let number = record.header.u32("conn")?;
         if self.channels.contains_key(&number) {
             return Some(());
         }
         let bytes = text_bytes(record.header.0) + text_bytes(record.data) + ENTRY_BYTES;
         self.budget.spend(bytes)?;
-        let facts = Header(record.data);
+        let facts = RecordHeader(record.data);
         let schema = Schema {
             name: facts.text("type")?,
             encoding: "ros1msg".to_owned(),
@@ -49,21 +49,21 @@ impl Connections {
 
 /// What is known of a bag without its messages.
 #[derive(Default)]
-pub(super) struct Map {
-    pub(super) places: Vec<Place>,
+pub(super) struct BagIndex {
+    pub(super) places: Vec<ChunkExtent>,
     pub(super) connections: Connections,
     pub(super) damage: Damage,
     pub(super) complete: bool,
 }
 
 /// Looks for the chunks of a bag.
-pub(super) struct Scan<'a, S> {
+pub(super) struct BagScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
 }
 
-impl<S: Source> Scan<'_, S> {
-    pub(super) fn map(mut self) -> Result<Map, LogError> {
+impl<S: Source> BagScanner<'_, S> {
+    pub(super) fn map(mut self) -> Result<BagIndex, LogError> {
         let begin = MAGIC.len() as u64;
         if let Some(map) = self.indexed(begin)? {
             return Ok(map);
@@ -72,11 +72,11 @@ impl<S: Source> Scan<'_, S> {
     }
 
     /// What the index says, where there is one that can be believed.
-    fn indexed(&mut self, begin: u64) -> Result<Option<Map>, LogError> {
+    fn indexed(&mut self, begin: u64) -> Result<Option<BagIndex>, LogError> {
         let Some((header, _)) = self.header(begin)? else {
             return Ok(None);
         };
-        let header = Header(&header);
+        let header = RecordHeader(&header);
         let index = header
             .u64("index_pos")
             .filter(|at| (begin..self.length).contains(at));
@@ -125,19 +125,22 @@ impl<S: Source> Scan<'_, S> {
     }
 
     /// Goes from record to record: a bag whose recorder was killed.
-    fn walk(&mut self, begin: u64) -> Result<Map, LogError> {
-        let mut map = Map::default();
+    fn walk(&mut self, begin: u64) -> Result<BagIndex, LogError> {
+        let mut map = BagIndex::default();
         let mut at = begin;
         while at < self.length {
             let Some((header, data)) = self.header(at)? else {
                 break;
             };
             let whole = 8 + header.len() as u64 + u64::from(data);
-            let Some(number) = Header(&header).op().filter(|_| at + whole <= self.length) else {
+            let Some(number) = RecordHeader(&header)
+                .op()
+                .filter(|_| at + whole <= self.length)
+            else {
                 break;
             };
             match number {
-                op::CHUNK => map.places.push(Place {
+                op::CHUNK => map.places.push(ChunkExtent {
                     offset: at,
                     length: whole,
                     first: i64::MIN,
@@ -149,8 +152,8 @@ impl<S: Source> Scan<'_, S> {
                         .by_ref()
                         .take(data.into())
                         .read_to_end(&mut content)?;
-                    let record = Record {
-                        header: Header(&header),
+                    let record = BagRecord {
+                        header: RecordHeader(&header),
                         data: &content,
                     };
                     let _ = note(&record, number, &mut map);
@@ -167,7 +170,7 @@ impl<S: Source> Scan<'_, S> {
 }
 
 /// Takes over what an index record behind a chunk says of its times, or a connection.
-fn note(record: &Record<'_>, number: u8, map: &mut Map) -> Option<()> {
+fn note(record: &BagRecord<'_>, number: u8, map: &mut BagIndex) -> Option<()> {
     if number == op::CONNECTION {
         return map.connections.learn(record);
     }
@@ -182,16 +185,16 @@ fn note(record: &Record<'_>, number: u8, map: &mut Map) -> Option<()> {
 }
 
 /// Reads connections and chunk infos.
-fn read_index(mut bytes: &[u8], end: u64) -> Option<Map> {
-    let mut map = Map {
+fn read_index(mut bytes: &[u8], end: u64) -> Option<BagIndex> {
+    let mut map = BagIndex {
         complete: true,
-        ..Map::default()
+        ..BagIndex::default()
     };
     while !bytes.is_empty() {
-        let record = Record::take(&mut bytes)?;
+        let record = BagRecord::take(&mut bytes)?;
         match record.header.op()? {
             op::CONNECTION => map.connections.learn(&record)?,
-            op::CHUNK_INFO => map.places.push(Place {
+            op::CHUNK_INFO => map.places.push(ChunkExtent {
                 offset: record.header.u64("chunk_pos").filter(|at| *at < end)?,
                 length: 0,
                 first: record.header.time("start_time")?,

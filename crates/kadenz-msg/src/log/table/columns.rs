@@ -12,12 +12,12 @@ use crate::types::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnType,
 }
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnType {
     One(Scalar),
     /// An array of one dimension.
     List(Scalar),
@@ -66,7 +66,7 @@ pub(super) enum Cell<'a> {
     Double(f64),
     Boolean(bool),
     Text(Cow<'a, str>),
-    /// An array, for [`Kind::List`] and [`Kind::Bytes`].
+    /// An array, for [`Kind::List`] and [`ColumnType::Bytes`].
     List(&'a Value),
 }
 
@@ -96,7 +96,7 @@ impl Cell<'static> {
 /// The columns of a type.
 pub(super) struct Columns {
     all: Vec<Column>,
-    plan: Plan,
+    plan: ColumnMapping,
     lists: Lists,
 }
 
@@ -110,11 +110,11 @@ pub(super) enum Lists {
 }
 
 /// How the parts of a value become cells.
-enum Plan {
-    One(Kind),
-    Struct(Vec<Plan>),
+enum ColumnMapping {
+    One(ColumnType),
+    Struct(Vec<ColumnMapping>),
     /// An array of fixed length, element by element.
-    Each(Box<Plan>, usize),
+    Each(Box<ColumnMapping>, usize),
 }
 
 /// The most columns of a type, the most elements of an array that have columns of their own, and the most
@@ -148,7 +148,7 @@ impl Columns {
     /// The columns of a type: as deep as it goes, or where that is too much, one a member.
     pub(super) fn of(types: &Types, name: &TypeName, lists: Lists) -> Self {
         let Some(Definition::Struct(of)) = types.definition(name) else {
-            return Self::whole(Kind::One(Scalar::Text), lists);
+            return Self::whole(ColumnType::One(Scalar::Text), lists);
         };
         let found = [true, false].into_iter().find_map(|deep| {
             let mut finder = Finder {
@@ -161,21 +161,21 @@ impl Columns {
             Some((plan, finder.columns))
         });
         let Some((plan, columns)) = found else {
-            return Self::whole(Kind::Json, lists);
+            return Self::whole(ColumnType::Json, lists);
         };
         Self::with(plan, columns, lists)
     }
 
     /// One column for all of the message.
-    fn whole(kind: Kind, lists: Lists) -> Self {
+    fn whole(kind: ColumnType, lists: Lists) -> Self {
         let name = "message".to_owned();
-        Self::with(Plan::One(kind), vec![Column { name, kind }], lists)
+        Self::with(ColumnMapping::One(kind), vec![Column { name, kind }], lists)
     }
 
-    fn with(plan: Plan, columns: Vec<Column>, lists: Lists) -> Self {
+    fn with(plan: ColumnMapping, columns: Vec<Column>, lists: Lists) -> Self {
         let common = COMMON.map(|(name, of)| Column {
             name: name.to_owned(),
-            kind: Kind::One(of),
+            kind: ColumnType::One(of),
         });
         let taken: HashSet<&str> = COMMON.into_iter().map(|(name, _)| name).collect();
         let own = columns.into_iter().map(|mut column| {
@@ -239,33 +239,40 @@ struct Filling<'c, 'a> {
 }
 
 impl<'a> Filling<'_, 'a> {
-    fn fill(&mut self, plan: &Plan, value: &'a Value) {
+    fn fill(&mut self, plan: &ColumnMapping, value: &'a Value) {
         match (plan, value) {
-            (Plan::Struct(plans), Value::Struct(record)) => self.record(plans, record),
-            (Plan::Each(of, count), Value::Array(array)) => match (&array.elements, of.as_ref()) {
-                (Elements::Struct(_, all), Plan::Struct(plans)) => {
-                    for record in all.iter().take(*count) {
-                        self.record(plans, record);
+            (ColumnMapping::Struct(plans), Value::Struct(record)) => self.record(plans, record),
+            (ColumnMapping::Each(of, count), Value::Array(array)) => {
+                match (&array.elements, of.as_ref()) {
+                    (Elements::Struct(_, all), ColumnMapping::Struct(plans)) => {
+                        for record in all.iter().take(*count) {
+                            self.record(plans, record);
+                        }
+                    }
+                    (elements, _) => {
+                        let values = (0..*count).map(|index| elements.get(index).map(Cell::of));
+                        self.cells.extend(values.map(|it| it.unwrap_or(Cell::Null)));
                     }
                 }
-                (elements, _) => {
-                    let values = (0..*count).map(|index| elements.get(index).map(Cell::of));
-                    self.cells.extend(values.map(|it| it.unwrap_or(Cell::Null)));
-                }
-            },
-            (Plan::One(Kind::List(_) | Kind::Bytes), value) if self.lists == Lists::Kept => {
+            }
+            (ColumnMapping::One(ColumnType::List(_) | ColumnType::Bytes), value)
+                if self.lists == Lists::Kept =>
+            {
                 self.cells.push(Cell::List(value));
             }
-            (Plan::One(Kind::Json | Kind::List(_) | Kind::Bytes), value) => self.json(value),
-            (Plan::One(_), Value::String(text)) => {
+            (
+                ColumnMapping::One(ColumnType::Json | ColumnType::List(_) | ColumnType::Bytes),
+                value,
+            ) => self.json(value),
+            (ColumnMapping::One(_), Value::String(text)) => {
                 self.cells.push(Cell::Text(text.as_str().into()));
             }
-            (Plan::One(_), value) => self.cells.push(Cell::of(value.clone())),
-            (Plan::Struct(_) | Plan::Each(..), _) => {}
+            (ColumnMapping::One(_), value) => self.cells.push(Cell::of(value.clone())),
+            (ColumnMapping::Struct(_) | ColumnMapping::Each(..), _) => {}
         }
     }
 
-    fn record(&mut self, plans: &[Plan], record: &'a Record) {
+    fn record(&mut self, plans: &[ColumnMapping], record: &'a Record) {
         for (plan, (_, value)) in plans.iter().zip(record.iter()) {
             self.fill(plan, value);
         }
@@ -291,7 +298,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// The members of a struct; `None` where there are too many columns.
-    fn members(&mut self, of: &Struct, prefix: &str) -> Option<Plan> {
+    fn members(&mut self, of: &Struct, prefix: &str) -> Option<ColumnMapping> {
         let mut plans = Vec::new();
         for member in &of.members {
             let path = match prefix.is_empty() {
@@ -300,10 +307,10 @@ impl Finder<'_> {
             };
             plans.push(self.member(member, path)?);
         }
-        Some(Plan::Struct(plans))
+        Some(ColumnMapping::Struct(plans))
     }
 
-    fn member(&mut self, member: &Member, path: String) -> Option<Plan> {
+    fn member(&mut self, member: &Member, path: String) -> Option<ColumnMapping> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return None;
@@ -315,12 +322,12 @@ impl Finder<'_> {
             return self.each(member, &path, &sizes);
         }
         let kind = match &member.of {
-            _ if member.dimensions.len() > 1 => Kind::Json,
-            MemberType::Primitive(PrimitiveType::Byte) => Kind::Bytes,
-            MemberType::Primitive(primitive) => Kind::List(Scalar::of(*primitive)),
+            _ if member.dimensions.len() > 1 => ColumnType::Json,
+            MemberType::Primitive(PrimitiveType::Byte) => ColumnType::Bytes,
+            MemberType::Primitive(primitive) => ColumnType::List(Scalar::of(*primitive)),
             MemberType::Named(name) => match self.types.definition(name) {
-                Some(Definition::Enum(_)) => Kind::List(Scalar::Text),
-                _ => Kind::Json,
+                Some(Definition::Enum(_)) => ColumnType::List(Scalar::Text),
+                _ => ColumnType::Json,
             },
         };
         self.column(path, kind)
@@ -336,9 +343,9 @@ impl Finder<'_> {
         (self.deep && count <= MAX_ELEMENTS).then_some(sizes)
     }
 
-    fn each(&mut self, member: &Member, path: &str, sizes: &[usize]) -> Option<Plan> {
+    fn each(&mut self, member: &Member, path: &str, sizes: &[usize]) -> Option<ColumnMapping> {
         let count: usize = sizes.iter().product();
-        let mut plan = Plan::Struct(Vec::new());
+        let mut plan = ColumnMapping::Struct(Vec::new());
         for element in 0..count {
             // The last index runs fastest.
             let (mut indices, mut left) = (String::new(), element);
@@ -348,25 +355,25 @@ impl Finder<'_> {
             }
             plan = self.single(&member.of, format!("{path}{indices}"))?;
         }
-        Some(Plan::Each(Box::new(plan), count))
+        Some(ColumnMapping::Each(Box::new(plan), count))
     }
 
-    fn single(&mut self, of: &MemberType, path: String) -> Option<Plan> {
+    fn single(&mut self, of: &MemberType, path: String) -> Option<ColumnMapping> {
         match of {
             MemberType::Primitive(primitive) => {
-                self.column(path, Kind::One(Scalar::of(*primitive)))
+                self.column(path, ColumnType::One(Scalar::of(*primitive)))
             }
             MemberType::Named(name) => match self.types.definition(name) {
                 Some(Definition::Struct(of)) if self.deep => self.members(of, &path),
-                Some(Definition::Struct(_)) => self.column(path, Kind::Json),
-                _ => self.column(path, Kind::One(Scalar::Text)),
+                Some(Definition::Struct(_)) => self.column(path, ColumnType::Json),
+                _ => self.column(path, ColumnType::One(Scalar::Text)),
             },
         }
     }
 
-    fn column(&mut self, name: String, kind: Kind) -> Option<Plan> {
+    fn column(&mut self, name: String, kind: ColumnType) -> Option<ColumnMapping> {
         self.columns.push(Column { name, kind });
-        (self.columns.len() <= MAX_COLUMNS).then_some(Plan::One(kind))
+        (self.columns.len() <= MAX_COLUMNS).then_some(ColumnMapping::One(kind))
     }
 }
 
@@ -403,13 +410,13 @@ mod tests {
             "texts",
         ];
         assert_eq!(names(&columns), expected);
-        let kinds: Vec<Kind> = columns.iter().map(|it| it.kind).collect();
-        assert_eq!(kinds[3], Kind::List(Scalar::Double));
+        let kinds: Vec<ColumnType> = columns.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds[3], ColumnType::List(Scalar::Double));
         let last = [
-            Kind::Json,
-            Kind::Json,
-            Kind::Bytes,
-            Kind::List(Scalar::Text),
+            ColumnType::Json,
+            ColumnType::Json,
+            ColumnType::Bytes,
+            ColumnType::List(Scalar::Text),
         ];
         assert_eq!(kinds[6..], last);
     }
@@ -423,7 +430,7 @@ mod tests {
         let widest = columns(&format!("struct a_t {{ {members} }}"), "a_t");
         assert_eq!(
             (names(&widest), widest[0].kind),
-            (vec!["message"], Kind::Json)
+            (vec!["message"], ColumnType::Json)
         );
     }
 

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::columns::{Cell, Column, Kind, Scalar};
+use super::columns::{Cell, Column, ColumnType, Scalar};
 use super::{CountedFile, TableFile};
 use crate::types::{Elements, Value};
 
@@ -110,10 +110,10 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
     };
     let optional = |of| primitive(&column.name, of, Repetition::OPTIONAL);
     match column.kind {
-        Kind::One(of) => optional(physical(of)),
-        Kind::Json => optional(physical(Scalar::Text)),
-        Kind::Bytes => optional((Physical::BYTE_ARRAY, None)),
-        Kind::List(of) => {
+        ColumnType::One(of) => optional(physical(of)),
+        ColumnType::Json => optional(physical(Scalar::Text)),
+        ColumnType::Bytes => optional((Physical::BYTE_ARRAY, None)),
+        ColumnType::List(of) => {
             let element = primitive("element", physical(of), Repetition::REQUIRED)?;
             let list = Type::group_type_builder("list")
                 .with_repetition(Repetition::REPEATED)
@@ -131,9 +131,9 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
 impl PendingCells {
     fn of(column: &Column) -> Self {
         let (is_list, scalar) = match column.kind {
-            Kind::One(of) => (false, of),
-            Kind::List(of) => (true, of),
-            Kind::Bytes | Kind::Json => (false, Scalar::Text),
+            ColumnType::One(of) => (false, of),
+            ColumnType::List(of) => (true, of),
+            ColumnType::Bytes | ColumnType::Json => (false, Scalar::Text),
         };
         let values = match physical(scalar).0 {
             Physical::INT32 => Values::Int32(Vec::new()),

@@ -40,11 +40,11 @@ use super::parameters::Address;
 use super::stream::note::{Expected, Numbers, PeerInlet};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
-use super::stream::socket::Place;
+use super::stream::socket::SocketAddress;
 use super::stream::{Buffered, Publish};
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, More, Order, Outlet, Provider,
-    ProviderError, PublishError, Wait,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, More, Outlet,
+    Provider, ProviderError, PublishError, Wait,
 };
 use crate::channel::Channel;
 use crate::sync::Lock;
@@ -60,7 +60,7 @@ const AROUND: usize = 1 << 18;
 #[derive(Debug)]
 pub struct Amqp {
     address: Address,
-    place: Place,
+    place: SocketAddress,
     account: Arc<Account>,
     depth: u32,
     queue: usize,
@@ -106,7 +106,7 @@ impl Amqp {
         parameters.finish()?;
         Ok(Self {
             address: address.clone(),
-            place: Place::Tcp(place),
+            place: SocketAddress::Tcp(place),
             account: Arc::new(account),
             depth: depth as u32,
             queue,
@@ -150,7 +150,7 @@ impl Amqp {
 impl Provider for Amqp {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::Bounded(0),
             history: History::None,
@@ -164,7 +164,8 @@ impl Provider for Amqp {
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let status = Arc::new(Lock::new(Status::default()));
         let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
-        let greet = move |words: &mut Vec<u8>| session::Broker::greet(words, &account, &told);
+        let greet =
+            move |words: &mut Vec<u8>| session::PublisherSession::greet(words, &account, &told);
         let side = Side::Place(self.place.clone());
         let peers = PeerSet::start(side, self.queue, Box::new(greet));
         let peers = peers.map_err(|error| self.failed(&error))?;
@@ -185,7 +186,7 @@ impl Provider for Amqp {
         let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
         let (depth, largest) = (self.depth, self.largest);
         let greet = move |words: &mut Vec<u8>| {
-            subscribing::Broker::greet(words, &account, &told, depth, largest)
+            subscribing::ConsumerSession::greet(words, &account, &told, depth, largest)
         };
         let mut receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
         receiver.connect(0, self.place.clone(), Box::new(greet));
@@ -203,7 +204,7 @@ impl Provider for Amqp {
 
 #[derive(Debug)]
 struct AmqpOutlet {
-    peers: PeerSet<session::Broker>,
+    peers: PeerSet<session::PublisherSession>,
     exchange: String,
     numbers: Numbers,
     /// The frames before a body.
@@ -220,7 +221,9 @@ impl Publish for AmqpOutlet {
         } = self;
         head.clear();
         wire::publish(head, &self.exchange, channel.as_str(), payload.len(), &note);
-        let frame = peers.first_peer(session::Broker::frame).unwrap_or(4096);
+        let frame = peers
+            .first_peer(session::PublisherSession::frame)
+            .unwrap_or(4096);
         let is_long = payload.len() > frame;
         let mut tail = &[wire::END][..];
         let mut body = payload;

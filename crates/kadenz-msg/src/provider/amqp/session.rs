@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::wire::{self, METHOD, Method, PROTOCOL, Reader, Writer};
-use crate::provider::stream::Broken;
+use super::wire::{self, AmqpFieldReader, AmqpFrameWriter, METHOD, Method, PROTOCOL};
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
-use crate::provider::stream::peer_set::Peer;
+use crate::provider::stream::peer_set::PeerSetProtocol;
 use crate::sync::Lock;
 
 /// Frames are no longer than this, as RabbitMQ offers by itself.
@@ -79,14 +79,16 @@ impl Session {
         &mut self,
         payload: &'a [u8],
         words: &mut Vec<u8>,
-    ) -> Result<BrokerMessage<'a>, Broken> {
-        let mut reader = Reader(payload);
+    ) -> Result<BrokerMessage<'a>, ProtocolError> {
+        let mut reader = AmqpFieldReader(payload);
         match reader.method()? {
             Method::START => self.start(words),
             Method::TUNE => self.tune(&mut reader, words)?,
-            Method::OPEN_OK => Writer::method(words, Method::CHANNEL_OPEN).short(b"").end(),
+            Method::OPEN_OK => AmqpFrameWriter::method(words, Method::CHANNEL_OPEN)
+                .short(b"")
+                .end(),
             Method::CHANNEL_OPEN_OK => {
-                let writer = Writer::method(words, Method::EXCHANGE_DECLARE).u16(0);
+                let writer = AmqpFrameWriter::method(words, Method::EXCHANGE_DECLARE).u16(0);
                 let writer = writer
                     .short(self.account.exchange.as_bytes())
                     .short(b"topic");
@@ -98,8 +100,8 @@ impl Session {
                 let code = reader.u16()?;
                 let reason = String::from_utf8_lossy(reader.short()?).into_owned();
                 self.tell(Status::Refused(format!("{code} {reason}")));
-                Writer::method(words, Method::CLOSE_OK).end();
-                return Err(Broken);
+                AmqpFrameWriter::method(words, Method::CLOSE_OK).end();
+                return Err(ProtocolError);
             }
             method => return Ok(BrokerMessage::Method(method, reader.0)),
         }
@@ -110,29 +112,33 @@ impl Session {
         let Account { user, password, .. } = &*self.account;
         let response = format!("\0{user}\0{password}");
         // No properties of ours.
-        let writer = Writer::method(words, Method::START_OK)
+        let writer = AmqpFrameWriter::method(words, Method::START_OK)
             .u32(0)
             .short(b"PLAIN");
         writer.long(response.as_bytes()).short(b"en_US").end();
     }
 
-    fn tune(&mut self, reader: &mut Reader<'_>, words: &mut Vec<u8>) -> Result<(), Broken> {
+    fn tune(
+        &mut self,
+        reader: &mut AmqpFieldReader<'_>,
+        words: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
         let (_channels, offered, _heartbeat) = (reader.u16()?, reader.u32()?, reader.u16()?);
         let frame = match offered {
             0 => LARGEST_FRAME,
             offered => offered.min(LARGEST_FRAME),
         };
         if frame < 4096 {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         self.frame = frame as usize - super::wire::AROUND;
         // One channel, and no heartbeats, for nobody could answer them while nothing is received.
-        Writer::method(words, Method::TUNE_OK)
+        AmqpFrameWriter::method(words, Method::TUNE_OK)
             .u16(1)
             .u32(frame)
             .u16(0)
             .end();
-        let writer = Writer::method(words, Method::OPEN);
+        let writer = AmqpFrameWriter::method(words, Method::OPEN);
         let host = self.account.virtual_host.as_bytes();
         writer.short(host).short(b"").u8(0).end();
         Ok(())
@@ -141,14 +147,14 @@ impl Session {
 
 // The publisher's side of a connection. Sans-IO.
 
-/// A broker that is published to.
+/// A publisher's session with a broker.
 #[derive(Debug)]
-pub(in crate::provider) struct Broker {
+pub(in crate::provider) struct PublisherSession {
     session: Session,
     pub(in crate::provider) is_ready: bool,
 }
 
-impl Broker {
+impl PublisherSession {
     pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         account: &Arc<Account>,
@@ -166,8 +172,8 @@ impl Broker {
     }
 }
 
-impl Peer for Broker {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken> {
+impl PeerSetProtocol for PublisherSession {
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         let Some(frame) = wire::frame(bytes, self.session.frame)? else {
             return Ok(0);
         };

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use super::session::{Account, BrokerMessage, Session, Status};
-use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
+use super::wire::{self, AmqpFieldReader, AmqpFrameWriter, BODY, HEADER, METHOD, Method};
 use crate::arrival::{SenderId, Sequence};
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::PeerProtocol;
-use crate::provider::stream::{Broken, Read, StreamMessage};
+use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use crate::sync::Lock;
 
-/// A broker that is subscribed at.
+/// A consumer's session with a broker: its queue, its bindings and the message that is coming.
 #[derive(Debug)]
-pub(in crate::provider) struct Broker {
+pub(in crate::provider) struct ConsumerSession {
     session: Session,
     /// How many messages the queue holds before the oldest go.
     depth: u32,
@@ -36,7 +36,7 @@ struct Coming {
     body: Vec<u8>,
 }
 
-impl Broker {
+impl ConsumerSession {
     pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         account: &Arc<Account>,
@@ -59,12 +59,12 @@ impl Broker {
         payload: &[u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), ProtocolError> {
         match self.session.obey(payload, words)? {
             BrokerMessage::Nothing => {}
             BrokerMessage::Ready => self.declare(words),
             BrokerMessage::Method(Method::QUEUE_DECLARE_OK, fields) => {
-                self.queue = Some(Reader(fields).short()?.to_vec());
+                self.queue = Some(AmqpFieldReader(fields).short()?.to_vec());
                 self.want(wanted, words);
                 self.consume(words);
             }
@@ -80,7 +80,7 @@ impl Broker {
         const EXCLUSIVE_AND_DELETED: u8 = 1 << 2 | 1 << 3;
         const LIMIT: &[u8] = b"x-max-length";
         let table = 1 + LIMIT.len() + 1 + 4;
-        let writer = Writer::method(words, Method::QUEUE_DECLARE)
+        let writer = AmqpFrameWriter::method(words, Method::QUEUE_DECLARE)
             .u16(0)
             .short(b"");
         let writer = writer
@@ -93,7 +93,7 @@ impl Broker {
     fn consume(&self, words: &mut Vec<u8>) {
         const NO_ACKNOWLEDGEMENT_AND_EXCLUSIVE: u8 = 1 << 1 | 1 << 2;
         let queue = self.queue.as_deref().unwrap_or_default();
-        let writer = Writer::method(words, Method::CONSUME)
+        let writer = AmqpFrameWriter::method(words, Method::CONSUME)
             .u16(0)
             .short(queue)
             .short(b"");
@@ -103,7 +103,7 @@ impl Broker {
     fn bind(&self, words: &mut Vec<u8>, key: &[u8], method: Method) {
         let queue = self.queue.as_deref().unwrap_or_default();
         let exchange = self.session.account().exchange.as_bytes();
-        let writer = Writer::method(words, method).u16(0);
+        let writer = AmqpFrameWriter::method(words, method).u16(0);
         let writer = writer.short(queue).short(exchange).short(key);
         // Binding can be told not to be answered, unbinding cannot.
         let writer = match method {
@@ -114,8 +114,8 @@ impl Broker {
     }
 
     /// A message begins: its key is the channel.
-    fn begin(&mut self, fields: &[u8]) -> Result<(), Broken> {
-        let mut reader = Reader(fields);
+    fn begin(&mut self, fields: &[u8]) -> Result<(), ProtocolError> {
+        let mut reader = AmqpFieldReader(fields);
         let _consumer = reader.short()?;
         let _delivery = reader.u64()?;
         let _again = reader.u8()?;
@@ -128,11 +128,11 @@ impl Broker {
         Ok(())
     }
 
-    fn header(&mut self, payload: &[u8]) -> Result<(), Broken> {
+    fn header(&mut self, payload: &[u8]) -> Result<(), ProtocolError> {
         let (size, note) = wire::read_header(payload)?;
-        let size = usize::try_from(size).map_err(|_| Broken)?;
+        let size = usize::try_from(size).map_err(|_| ProtocolError)?;
         if size > self.longest {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         self.coming.size = size;
         self.coming.from = note.and_then(read_note);
@@ -143,9 +143,9 @@ impl Broker {
 
 impl Coming {
     /// The message, where its body is whole.
-    fn heard<'a>(&'a self, body: &'a [u8], used: usize) -> Read<'a> {
+    fn heard<'a>(&'a self, body: &'a [u8], used: usize) -> ReadOutcome<'a> {
         if self.channel.is_empty() {
-            return Read::Malformed(used);
+            return ReadOutcome::Malformed(used);
         }
         // The broker hides who sent it, except for ours.
         let (sender, sequence) = match self.from {
@@ -158,26 +158,30 @@ impl Coming {
             sender,
             sequence,
         };
-        Read::Message(used, heard)
+        ReadOutcome::Message(used, heard)
     }
 
     /// Takes a part of the body; hands it on where it is all, without a copy where it is one.
-    fn part<'a>(&'a mut self, part: &'a [u8], used: usize) -> Result<Read<'a>, Broken> {
+    fn part<'a>(
+        &'a mut self,
+        part: &'a [u8],
+        used: usize,
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if self.body.is_empty() && part.len() == self.size {
             return Ok(self.heard(part, used));
         }
         if self.body.len() + part.len() > self.size {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         self.body.extend_from_slice(part);
         if self.body.len() < self.size {
-            return Ok(Read::Other(used));
+            return Ok(ReadOutcome::Other(used));
         }
         Ok(self.heard(&self.body, used))
     }
 }
 
-impl PeerProtocol for Broker {
+impl PeerProtocol for ConsumerSession {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         if self.queue.is_none() {
             return;
@@ -202,9 +206,9 @@ impl PeerProtocol for Broker {
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken> {
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         let Some(frame) = wire::frame(bytes, self.session.frame)? else {
-            return Ok(Read::Short);
+            return Ok(ReadOutcome::Short);
         };
         let used = frame.length;
         match frame.kind {
@@ -218,7 +222,7 @@ impl PeerProtocol for Broker {
             BODY => return self.coming.part(frame.payload, used),
             _ => {}
         }
-        Ok(Read::Other(used))
+        Ok(ReadOutcome::Other(used))
     }
 
     /// It was asked for, and is no stranger.
@@ -232,7 +236,7 @@ mod tests {
     use super::*;
     use crate::provider::stream::note::{NOTE, note};
 
-    fn broker() -> Broker {
+    fn broker() -> ConsumerSession {
         let account = Account {
             user: String::new(),
             password: String::new(),
@@ -240,13 +244,13 @@ mod tests {
             exchange: String::new(),
         };
         let (account, status) = (Arc::new(account), Arc::new(Lock::new(Status::Waiting)));
-        Broker::greet(&mut Vec::new(), &account, &status, 10, 1000)
+        ConsumerSession::greet(&mut Vec::new(), &account, &status, 10, 1000)
     }
 
     /// A delivery without its body.
     fn delivery(size: usize, note: &[u8; NOTE]) -> Vec<u8> {
         let mut words = Vec::new();
-        let writer = Writer::method(&mut words, Method::DELIVER)
+        let writer = AmqpFrameWriter::method(&mut words, Method::DELIVER)
             .short(b"c")
             .u64(1)
             .u8(0);
@@ -258,16 +262,16 @@ mod tests {
         words
     }
 
-    fn read_all(broker: &mut Broker, bytes: &[u8]) -> Vec<(String, Vec<u8>, u32)> {
+    fn read_all(broker: &mut ConsumerSession, bytes: &[u8]) -> Vec<(String, Vec<u8>, u32)> {
         let (mut at, mut all) = (0, Vec::new());
         while at < bytes.len() {
             match broker.read(&bytes[at..], &[], &mut Vec::new()).unwrap() {
-                Read::Message(used, heard) => {
+                ReadOutcome::Message(used, heard) => {
                     let number = heard.sequence.unwrap().number;
                     all.push((heard.channel.to_owned(), heard.payload.to_vec(), number));
                     at += used;
                 }
-                Read::Other(used) => at += used,
+                ReadOutcome::Other(used) => at += used,
                 other => panic!("{other:?}"),
             }
         }
@@ -294,12 +298,12 @@ mod tests {
         let mut broker = broker();
         read_all(&mut broker, &delivery(1, &note(1, 5)));
         let body = [&wire::body_head(2)[..], b"ab", &[wire::END]].concat();
-        assert_eq!(broker.read(&body, &[], &mut Vec::new()), Err(Broken));
+        assert_eq!(broker.read(&body, &[], &mut Vec::new()), Err(ProtocolError));
         let long = delivery(1001, &note(1, 5));
         let method = wire::frame(&long, 1000).unwrap().unwrap().length;
         assert_eq!(
             broker.read(&long[method..], &[], &mut Vec::new()),
-            Err(Broken)
+            Err(ProtocolError)
         );
     }
 }

@@ -1,6 +1,6 @@
 //! AMQP 0-9-1, as RabbitMQ speaks it: frames, methods and their fields. Sans-IO.
 
-use crate::provider::stream::Broken;
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::note::NOTE;
 
 /// What a client says first.
@@ -53,7 +53,7 @@ impl Method {
 
 /// A frame as it stands in what came.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
+pub(super) struct AmqpFrame<'a> {
     pub(super) kind: u8,
     pub(super) payload: &'a [u8],
     /// How long it is with all around, in bytes.
@@ -61,23 +61,23 @@ pub(super) struct Frame<'a> {
 }
 
 /// The frame at the front; `None` where it is not all there.
-pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<Frame<'_>>, Broken> {
+pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>>, ProtocolError> {
     let Some((head, rest)) = bytes.split_first_chunk::<7>() else {
         return Ok(None);
     };
     let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]) as usize;
     // A server that does not speak this version says which it speaks, and no frame.
     if !matches!(head[0], 1..=3 | 8) || size > longest {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     let Some(payload) = rest.get(..=size) else {
         return Ok(None);
     };
-    let (end, payload) = payload.split_last().ok_or(Broken)?;
+    let (end, payload) = payload.split_last().ok_or(ProtocolError)?;
     if *end != END {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
-    Ok(Some(Frame {
+    Ok(Some(AmqpFrame {
         kind: head[0],
         payload,
         length: AROUND + size,
@@ -91,13 +91,13 @@ pub(super) fn frame_head(kind: u8, channel: u16, size: usize) -> [u8; 7] {
     [kind, c0, c1, s0, s1, s2, s3]
 }
 
-/// Writes one method into a frame.
-pub(super) struct Writer<'a> {
+/// Writes one frame: a method's, or that of a content header.
+pub(super) struct AmqpFrameWriter<'a> {
     words: &'a mut Vec<u8>,
     start: usize,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> AmqpFrameWriter<'a> {
     /// Begins a method, on the connection itself or on our channel.
     pub(super) fn method(words: &'a mut Vec<u8>, method: Method) -> Self {
         let channel = if method.0 == 10 { 0 } else { CHANNEL };
@@ -162,7 +162,7 @@ pub(super) fn publish(
     size: usize,
     note: &[u8; NOTE],
 ) {
-    let writer = Writer::method(words, Method::PUBLISH).u16(0);
+    let writer = AmqpFrameWriter::method(words, Method::PUBLISH).u16(0);
     writer
         .short(exchange.as_bytes())
         .short(key.as_bytes())
@@ -170,7 +170,7 @@ pub(super) fn publish(
         .end();
     let table = 1 + OURS.len() + 1 + 4 + NOTE;
     // Class 60, no weight, the size, and of the properties the table of headers alone.
-    let writer = Writer::frame(words, HEADER, CHANNEL)
+    let writer = AmqpFrameWriter::frame(words, HEADER, CHANNEL)
         .u16(60)
         .u16(0)
         .u64(size as u64);
@@ -183,57 +183,57 @@ pub(super) fn body_head(size: usize) -> [u8; 7] {
     frame_head(BODY, CHANNEL, size)
 }
 
-/// Reads fields.
+/// Reads the fields of a method or of a content header off the front.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct AmqpFieldReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
-        let (front, rest) = self.0.split_first_chunk().ok_or(Broken)?;
+impl<'a> AmqpFieldReader<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], ProtocolError> {
+        let (front, rest) = self.0.split_first_chunk().ok_or(ProtocolError)?;
         self.0 = rest;
         Ok(*front)
     }
 
-    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Broken> {
-        let (front, rest) = self.0.split_at_checked(count).ok_or(Broken)?;
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ProtocolError> {
+        let (front, rest) = self.0.split_at_checked(count).ok_or(ProtocolError)?;
         self.0 = rest;
         Ok(front)
     }
 
-    pub(super) fn u8(&mut self) -> Result<u8, Broken> {
+    pub(super) fn u8(&mut self) -> Result<u8, ProtocolError> {
         self.take().map(u8::from_be_bytes)
     }
 
-    pub(super) fn u16(&mut self) -> Result<u16, Broken> {
+    pub(super) fn u16(&mut self) -> Result<u16, ProtocolError> {
         self.take().map(u16::from_be_bytes)
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, Broken> {
+    pub(super) fn u32(&mut self) -> Result<u32, ProtocolError> {
         self.take().map(u32::from_be_bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Result<u64, Broken> {
+    pub(super) fn u64(&mut self) -> Result<u64, ProtocolError> {
         self.take().map(u64::from_be_bytes)
     }
 
-    pub(super) fn short(&mut self) -> Result<&'a [u8], Broken> {
+    pub(super) fn short(&mut self) -> Result<&'a [u8], ProtocolError> {
         let count = self.u8()?;
         self.bytes(count.into())
     }
 
-    pub(super) fn long(&mut self) -> Result<&'a [u8], Broken> {
+    pub(super) fn long(&mut self) -> Result<&'a [u8], ProtocolError> {
         let count = self.u32()?;
         self.bytes(count as usize)
     }
 
-    pub(super) fn method(&mut self) -> Result<Method, Broken> {
+    pub(super) fn method(&mut self) -> Result<Method, ProtocolError> {
         Ok(Method(self.u16()?, self.u16()?))
     }
 }
 
 /// A message's header: the size of its body, and our note where there is one.
-pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), Broken> {
-    let mut reader = Reader(payload);
+pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), ProtocolError> {
+    let mut reader = AmqpFieldReader(payload);
     let _class_and_weight = reader.u32()?;
     let size = reader.u64()?;
     let flags = reader.u16()?;
@@ -251,7 +251,7 @@ pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), Broken
 
 /// Our note, where it stands first in a table of headers; the tables of others may be anything.
 fn note_in(table: &[u8]) -> Option<&[u8]> {
-    let mut reader = Reader(table);
+    let mut reader = AmqpFieldReader(table);
     let is_ours = reader.short().ok()? == OURS && reader.u8().ok()? == b'S';
     is_ours.then(|| reader.long().ok()).flatten()
 }
@@ -268,7 +268,7 @@ mod tests {
         publish(&mut words, "amq.topic", "ARM", 5, &[7; NOTE]);
         let method = frame(&words, 1000).unwrap().unwrap();
         assert_eq!(method.kind, METHOD);
-        let mut fields = Reader(method.payload);
+        let mut fields = AmqpFieldReader(method.payload);
         assert_eq!(fields.method(), Ok(Method::PUBLISH));
         fields.u16().unwrap();
         assert_eq!(fields.short(), Ok(&b"amq.topic"[..]));
@@ -281,9 +281,9 @@ mod tests {
 
     #[test]
     fn a_server_of_another_version_and_a_frame_without_its_end_are_refused() {
-        assert_eq!(frame(b"AMQP\0\x01\0\0", 1000), Err(Broken));
-        assert_eq!(frame(&[8, 0, 0, 0, 0, 0, 0, 0], 1000), Err(Broken));
-        assert_eq!(frame(&[1, 0, 0, 0xff, 0, 0, 0], 1000), Err(Broken));
+        assert_eq!(frame(b"AMQP\0\x01\0\0", 1000), Err(ProtocolError));
+        assert_eq!(frame(&[8, 0, 0, 0, 0, 0, 0, 0], 1000), Err(ProtocolError));
+        assert_eq!(frame(&[1, 0, 0, 0xff, 0, 0, 0], 1000), Err(ProtocolError));
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use rustdds::GUID;
 use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
-use super::{Bus, Came, Cdr, Sieve};
+use super::{Came, Cdr, DdsBus, Sieve};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
@@ -25,7 +25,7 @@ const LARGEST_BATCH: usize = 64;
 const SENDERS: usize = 1024;
 
 pub(super) struct DdsInlet {
-    bus: Arc<Bus>,
+    bus: Arc<DdsBus>,
     reader: SimpleDataReader<Came, Cdr>,
     notifier: Arc<Notifier>,
     wanted: Vec<Pattern>,
@@ -48,7 +48,7 @@ impl fmt::Debug for DdsInlet {
 }
 
 impl DdsInlet {
-    pub(super) fn new(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+    pub(super) fn new(bus: &Arc<DdsBus>) -> Result<Self, ProviderError> {
         let joined = bus.join(&bus.subscribing)?;
         let created = joined
             .participant

@@ -63,24 +63,25 @@ use rustdds::{
 
 use super::parameters::Address;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
 use crate::channel::{Channel, Pattern};
 use crate::sync::lock;
-use settings::Settings;
+use settings::DdsSettings;
 
 /// The type of a topic's samples.
 const TYPE: &str = "kadenz::Message";
 
 /// A domain of DDS.
 #[derive(Debug, Clone)]
-pub struct Dds(Arc<Bus>);
+pub struct Dds(Arc<DdsBus>);
 
+/// A domain of DDS, with the participants in it that outlets and inlets share.
 #[derive(Debug)]
-struct Bus {
+struct DdsBus {
     address: Address,
-    settings: Settings,
+    settings: DdsSettings,
     /// For outlets and for inlets one each, since a participant whose only interface is loopback sends
     /// nothing to itself.
     publishing: Mutex<Option<Arc<Joined>>>,
@@ -102,7 +103,7 @@ impl fmt::Debug for Joined {
     }
 }
 
-impl Bus {
+impl DdsBus {
     /// Joins the domain where that was not done before. Starts rustdds's two threads.
     fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
         let mut joined = lock(joined);
@@ -160,9 +161,9 @@ impl Dds {
     /// # Real-time safety
     /// Not real-time safe.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
-        Ok(Self(Arc::new(Bus {
+        Ok(Self(Arc::new(DdsBus {
             address: address.clone(),
-            settings: Settings::read(address)?,
+            settings: DdsSettings::read(address)?,
             publishing: Mutex::default(),
             subscribing: Mutex::default(),
         })))
@@ -173,7 +174,7 @@ impl Provider for Dds {
     fn guarantees(&self) -> Guarantees {
         let settings = &self.0.settings;
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: if settings.reliable {
                 Loss::WhenSlow
             } else {
@@ -264,9 +265,9 @@ impl<'de> Decode<'de, Came> for Sieve<'_> {
         encoding: RepresentationIdentifier,
     ) -> Result<Came, Infallible> {
         let order = if encoding == RepresentationIdentifier::CDR_BE {
-            wire::Order::Big
+            wire::ByteOrder::Big
         } else {
-            wire::Order::Little
+            wire::ByteOrder::Little
         };
         let heard = wire::read(bytes, order).filter(|heard| heard.payload.len() <= self.largest);
         let named =

@@ -8,13 +8,13 @@ use rustdds::bytes::Bytes;
 use rustdds::dds::WriteError;
 use rustdds::no_key::DataWriter;
 
-use super::{Bus, Cdr, Written, wire};
+use super::{Cdr, DdsBus, Written, wire};
 use crate::channel::Channel;
 use crate::provider::stream::refuse_too_long;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
 pub(super) struct DdsOutlet {
-    bus: Arc<Bus>,
+    bus: Arc<DdsBus>,
     writer: DataWriter<Written, Cdr>,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Debug for DdsOutlet {
 }
 
 impl DdsOutlet {
-    pub(super) fn new(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+    pub(super) fn new(bus: &Arc<DdsBus>) -> Result<Self, ProviderError> {
         let joined = bus.join(&bus.publishing)?;
         let created = joined
             .participant

@@ -18,7 +18,7 @@ const SMALLEST_WINDOW: usize = 16;
 
 /// What the URL says, with the defaults for what it does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct DdsSettings {
     pub(super) domain: u16,
     pub(super) topic: String,
     /// Of the interfaces by which others are looked for; `None` for all.
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub(super) receive_buffer: Option<usize>,
 }
 
-impl Settings {
+impl DdsSettings {
     pub(super) fn read(address: &Address) -> Result<Self, AddressError> {
         let mut given = address.parameters();
         let words = [("reliable", true), ("best_effort", false)];
@@ -138,9 +138,9 @@ fn interfaces(address: &Address, text: &str) -> Result<Option<Vec<IpAddr>>, Addr
 mod tests {
     use super::*;
 
-    fn read(url: &str) -> Result<Settings, String> {
+    fn read(url: &str) -> Result<DdsSettings, String> {
         let address = Address::parse(url).map_err(|error| error.to_string())?;
-        Settings::read(&address).map_err(|error| error.to_string())
+        DdsSettings::read(&address).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -13,7 +13,7 @@ const LENGTH: usize = 4;
 
 /// The order of a length's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::provider) enum Order {
+pub(in crate::provider) enum ByteOrder {
     /// The lowest first.
     Little,
     /// The highest first.
@@ -49,7 +49,7 @@ fn payload_at(name: usize) -> usize {
 }
 
 /// Reads a message; `None` for what is none. Allocates nothing.
-pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<DdsMessage<'_>> {
+pub(in crate::provider) fn read(bytes: &[u8], order: ByteOrder) -> Option<DdsMessage<'_>> {
     let named = length_at(bytes, 0, order)?;
     if !(2..=MAX_CHANNEL + 1).contains(&named) {
         return None;
@@ -66,11 +66,11 @@ pub(in crate::provider) fn read(bytes: &[u8], order: Order) -> Option<DdsMessage
     })
 }
 
-fn length_at(bytes: &[u8], at: usize, order: Order) -> Option<usize> {
+fn length_at(bytes: &[u8], at: usize, order: ByteOrder) -> Option<usize> {
     let length = bytes.get(at..)?.first_chunk::<LENGTH>()?;
     let length = match order {
-        Order::Little => u32::from_le_bytes(*length),
-        Order::Big => u32::from_be_bytes(*length),
+        ByteOrder::Little => u32::from_le_bytes(*length),
+        ByteOrder::Big => u32::from_be_bytes(*length),
     };
     usize::try_from(length).ok()
 }
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn the_other_byte_order_is_read() {
         let bytes = b"\0\0\0\x04ARM\0\0\0\0\x02\x07\x08";
-        let heard = read(bytes, Order::Big).unwrap();
+        let heard = read(bytes, ByteOrder::Big).unwrap();
         assert_eq!((heard.channel, heard.payload), ("ARM", &[7, 8][..]));
-        assert_eq!(read(bytes, Order::Little), None);
+        assert_eq!(read(bytes, ByteOrder::Little), None);
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
             b"\xff\xff\xff\xffARM\0\xff\xff\xff\xff\x07\x08", // lengths beyond everything
         ];
         for bytes in none {
-            assert_eq!(read(bytes, Order::Little), None, "{bytes:?}");
+            assert_eq!(read(bytes, ByteOrder::Little), None, "{bytes:?}");
         }
     }
 
@@ -129,13 +129,13 @@ mod tests {
             let mut bytes = written(&channel, &payload);
             prop_assert_eq!(bytes.len() % 4, 0);
             bytes.resize(bytes.len() + padding, 0);
-            let heard = read(&bytes, Order::Little).unwrap();
+            let heard = read(&bytes, ByteOrder::Little).unwrap();
             prop_assert_eq!((heard.channel, heard.payload), (channel.as_str(), &payload[..]));
         }
 
         #[test]
         fn strangers_may_say_anything(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            for order in [Order::Little, Order::Big] {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
                 if let Some(heard) = read(&bytes, order) {
                     prop_assert!(Channel::new(heard.channel).is_ok());
                 }

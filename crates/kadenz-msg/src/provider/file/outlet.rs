@@ -13,11 +13,12 @@ use crate::provider::{ProviderError, PublishError};
 use crate::sync::lock;
 
 /// The log that all outlets of a bus write to.
-pub(super) struct Shared {
-    state: Mutex<State>,
+pub(super) struct OutletLog {
+    state: Mutex<OutletLogState>,
 }
 
-struct State {
+/// The writer of the log, and what the next entry of it needs.
+struct OutletLogState {
     writer: Option<Box<dyn LogWriter>>,
     channels: HashMap<Channel, Arc<LoggedChannel>>,
     entry: Entry,
@@ -31,7 +32,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// The most channels that are remembered.
 const MAX_CHANNELS: usize = 4096;
 
-impl Shared {
+impl OutletLog {
     pub(super) fn over(
         writer: Result<Box<dyn LogWriter>, LogError>,
         address: &Address,
@@ -42,7 +43,7 @@ impl Shared {
                 "name a file in a folder that you may write to",
             )
         })?;
-        let state = State {
+        let state = OutletLogState {
             writer: Some(writer),
             channels: HashMap::new(),
             entry: Entry::default(),
@@ -54,7 +55,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for OutletLog {
     fn drop(&mut self) {
         let state = lock(&self.state).writer.take();
         if let Some(writer) = state {
@@ -63,7 +64,7 @@ impl Drop for Shared {
     }
 }
 
-impl State {
+impl OutletLogState {
     fn write(&mut self, channel: &Channel) -> Result<(), LogError> {
         if self.channels.len() >= MAX_CHANNELS {
             self.channels.clear();
@@ -88,7 +89,7 @@ impl State {
     }
 }
 
-pub(super) struct FileOutlet(pub(super) Arc<Shared>);
+pub(super) struct FileOutlet(pub(super) Arc<OutletLog>);
 
 impl fmt::Debug for FileOutlet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

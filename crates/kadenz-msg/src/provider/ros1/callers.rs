@@ -6,8 +6,8 @@ use std::sync::Arc;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Watch};
 
-use super::http::{Incoming, PATIENCE, response};
-use super::xmlrpc::{Call, Value};
+use super::http::{HttpMessageReader, PATIENCE, response};
+use super::xmlrpc::{Call, XmlRpcValue};
 use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
 use crate::provider::stream::socket::{Door, Socket};
@@ -34,7 +34,7 @@ pub(super) struct Callers {
 struct Caller {
     seat: ConnectionId,
     socket: Socket,
-    incoming: Incoming,
+    incoming: HttpMessageReader,
     memory: Share,
     /// Its answer, once its request is whole, and how much of that has gone.
     reply: Vec<u8>,
@@ -75,7 +75,7 @@ impl Callers {
     }
 
     /// Hears and answers whom the wait has found, and lets others in.
-    pub(super) fn tend(&mut self, watch: &Watch, answer: impl Fn(&Call) -> Value) {
+    pub(super) fn tend(&mut self, watch: &Watch, answer: impl Fn(&Call) -> XmlRpcValue) {
         for place in 0..self.callers.len() {
             let Self { callers, room, .. } = self;
             let caller = &mut callers[place];
@@ -104,7 +104,7 @@ impl Callers {
         let greediest = self.callers.iter_mut().max_by_key(|it| it.incoming.held());
         if let Some(greediest) = greediest {
             greediest.is_done = true;
-            greediest.incoming = Incoming::new(0);
+            greediest.incoming = HttpMessageReader::new(0);
             greediest.memory.resize(0);
         }
     }
@@ -123,7 +123,7 @@ impl Callers {
             self.callers.push(Caller {
                 seat: self.seats.take(now),
                 socket,
-                incoming: Incoming::new(MAX_REQUEST),
+                incoming: HttpMessageReader::new(MAX_REQUEST),
                 memory: self.memory.share(),
                 reply: Vec::new(),
                 sent: 0,
@@ -151,7 +151,7 @@ impl Callers {
 }
 
 impl Caller {
-    fn hear(&mut self, room: &mut [u8], answer: impl Fn(&Call) -> Value) -> io::Result<()> {
+    fn hear(&mut self, room: &mut [u8], answer: impl Fn(&Call) -> XmlRpcValue) -> io::Result<()> {
         let Some(count) = self.socket.read(room)? else {
             return Ok(());
         };
@@ -160,7 +160,7 @@ impl Caller {
             return Ok(());
         }
         if self.incoming.push(&room[..count])? {
-            let incoming = std::mem::replace(&mut self.incoming, Incoming::new(0));
+            let incoming = std::mem::replace(&mut self.incoming, HttpMessageReader::new(0));
             let call = Call::parse(&incoming.body()?).ok_or(io::ErrorKind::InvalidData)?;
             self.reply = response(&answer(&call)).into_bytes();
         }
@@ -193,7 +193,7 @@ mod tests {
     use kadenz_rt::net::watch::Woke;
 
     use crate::provider::Wait;
-    use crate::provider::stream::socket::Place;
+    use crate::provider::stream::socket::SocketAddress;
 
     /// Answers every call with 7, until it is dropped.
     struct Node {
@@ -203,7 +203,9 @@ mod tests {
 
     impl Node {
         fn start() -> Self {
-            let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+            let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+                .listen()
+                .unwrap();
             let place = format!("127.0.0.1:{}", door.port().unwrap());
             let ends = Arc::new(AtomicBool::new(false));
             let node = Self {
@@ -212,20 +214,24 @@ mod tests {
             };
             thread::spawn(move || {
                 let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
-                let seven = [Value::Int(1), Value::text(""), Value::Int(7)];
+                let seven = [
+                    XmlRpcValue::Int(1),
+                    XmlRpcValue::text(""),
+                    XmlRpcValue::Int(7),
+                ];
                 while !ends.load(Ordering::Acquire) {
                     callers.watch(&mut watch);
                     let soon = clock::now() + std::time::Duration::from_millis(20);
                     watch.wait(Wait::Until(soon)).unwrap();
-                    callers.tend(&watch, |_| Value::List(seven.to_vec()));
+                    callers.tend(&watch, |_| XmlRpcValue::List(seven.to_vec()));
                 }
             });
             node
         }
 
-        fn call(&self) -> io::Result<Value> {
+        fn call(&self) -> io::Result<XmlRpcValue> {
             let method = "getPid".to_owned();
-            let arguments = vec![Value::text("/me")];
+            let arguments = vec![XmlRpcValue::text("/me")];
             call(
                 &self.place,
                 &Call { method, arguments },
@@ -252,7 +258,7 @@ mod tests {
         let node = Node::start();
         let _slow = node.begun(b"POST /RPC2 HTTP/1.0\r\n");
         for _ in 0..20 {
-            assert_eq!(node.call().unwrap(), Value::Int(7));
+            assert_eq!(node.call().unwrap(), XmlRpcValue::Int(7));
         }
     }
 
@@ -263,13 +269,15 @@ mod tests {
         let slow: Vec<_> = slow.collect();
         // Once the first ones are no newcomers any more.
         thread::sleep(std::time::Duration::from_millis(150));
-        assert_eq!(node.call().unwrap(), Value::Int(7));
+        assert_eq!(node.call().unwrap(), XmlRpcValue::Int(7));
         drop(slow);
     }
 
     #[test]
     fn requests_that_are_begun_and_never_ended_stay_within_their_memory() {
-        let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+        let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+            .listen()
+            .unwrap();
         let place = format!("127.0.0.1:{}", door.port().unwrap());
         let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
         let head = b"POST /RPC2 HTTP/1.0\r\nContent-Length: 1048576\r\n\r\n";
@@ -293,7 +301,7 @@ mod tests {
             let is_quiet = watch.wait(Wait::Until(soon)).unwrap() == Woke::Nothing;
             let is_written = slow.iter().all(|it| it.is_finished());
             quiet = if is_quiet && is_written { quiet + 1 } else { 0 };
-            callers.tend(&watch, |_| Value::Int(0));
+            callers.tend(&watch, |_| XmlRpcValue::Int(0));
             let held = callers.callers.iter().map(|it| it.incoming.held());
             most = most.max(held.sum());
             came = came.max(callers.callers.len());
@@ -305,7 +313,9 @@ mod tests {
 
     #[test]
     fn a_caller_without_a_descriptor_keeps_the_node_from_nothing() {
-        let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+        let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+            .listen()
+            .unwrap();
         let place = format!("127.0.0.1:{}", door.port().unwrap());
         let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
         callers.acceptor.pause(clock::now());
@@ -317,7 +327,7 @@ mod tests {
                 .unwrap(),
             Woke::Nothing
         );
-        callers.tend(&watch, |_| Value::Int(0));
+        callers.tend(&watch, |_| XmlRpcValue::Int(0));
         assert_eq!(
             (callers.callers.len(), callers.acceptor.deadline()),
             (1, None)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::xmlrpc::{Call, Value, answer_to_xml, parse_answer};
-use crate::provider::stream::socket::Place;
+use super::xmlrpc::{Call, XmlRpcValue, answer_to_xml, parse_answer};
+use crate::provider::stream::socket::SocketAddress;
 
 /// How long a call may take, from the first byte of the request to the last one of the answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ const MAX_ANSWER: usize = 8 << 20;
 
 /// A request or an answer as it comes, sans-IO. No byte is looked at twice for the end of the head.
 #[derive(Debug)]
-pub(in crate::provider) struct Incoming {
+pub(in crate::provider) struct HttpMessageReader {
     bytes: Vec<u8>,
     /// Before it, no head ends.
     looked_at: usize,
@@ -37,7 +37,7 @@ struct Body {
     length: Option<usize>,
 }
 
-impl Incoming {
+impl HttpMessageReader {
     /// One whose body is no longer than that, in bytes.
     pub(in crate::provider) fn new(max_body: usize) -> Self {
         Self {
@@ -121,7 +121,7 @@ pub(super) fn request(place: &str, call: &Call) -> String {
 }
 
 /// The answer to a call.
-pub(super) fn response(value: &Value) -> String {
+pub(super) fn response(value: &XmlRpcValue) -> String {
     let body = answer_to_xml(value);
     let length = body.len();
     format!(
@@ -137,7 +137,7 @@ pub(super) fn call(
     call: &Call,
     patience: Duration,
     wanted: &dyn Fn() -> bool,
-) -> io::Result<Value> {
+) -> io::Result<XmlRpcValue> {
     let until = clock::now() + patience;
     let mut stream = connect(place, patience)?;
     stream.set_read_timeout(Some(SLICE))?;
@@ -147,8 +147,8 @@ pub(super) fn call(
     let answer = parse_answer(&body).ok_or(ErrorKind::InvalidData)?;
     let parts = answer.as_list().ok_or(ErrorKind::InvalidData)?;
     match parts {
-        [Value::Int(1), _, value] => Ok(value.clone()),
-        [_, Value::Text(reason), ..] => Err(io::Error::other(reason.clone())),
+        [XmlRpcValue::Int(1), _, value] => Ok(value.clone()),
+        [_, XmlRpcValue::Text(reason), ..] => Err(io::Error::other(reason.clone())),
         _ => Err(ErrorKind::InvalidData.into()),
     }
 }
@@ -158,7 +158,7 @@ fn read_body(
     until: MonotonicTime,
     wanted: &dyn Fn() -> bool,
 ) -> io::Result<String> {
-    let mut incoming = Incoming::new(MAX_ANSWER);
+    let mut incoming = HttpMessageReader::new(MAX_ANSWER);
     let mut room = [0; 4096];
     loop {
         match stream.read(&mut room) {
@@ -202,8 +202,8 @@ pub(super) fn place_of(uri: &str) -> Option<&str> {
 }
 
 /// Where a host of that address listens.
-pub(super) fn place(host: IpAddr, port: u16) -> Place {
-    Place::Tcp(SocketAddr::new(host, port).to_string())
+pub(super) fn place(host: IpAddr, port: u16) -> SocketAddress {
+    SocketAddress::Tcp(SocketAddr::new(host, port).to_string())
 }
 
 /// Whether a call was answered, with a refusal.
@@ -231,10 +231,10 @@ mod tests {
     use super::*;
 
     fn answer() -> String {
-        response(&Value::List(vec![
-            Value::Int(1),
-            Value::text(""),
-            Value::Int(7),
+        response(&XmlRpcValue::List(vec![
+            XmlRpcValue::Int(1),
+            XmlRpcValue::text(""),
+            XmlRpcValue::Int(7),
         ]))
     }
 
@@ -242,7 +242,7 @@ mod tests {
     fn however_it_is_cut_the_body_is_the_same() {
         let whole = answer();
         for most in [1, 3, 1000] {
-            let mut incoming = Incoming::new(1000);
+            let mut incoming = HttpMessageReader::new(1000);
             let parts: Vec<&[u8]> = whole.as_bytes().chunks(most).collect();
             let (last, first) = parts.split_last().unwrap();
             for part in first {
@@ -256,16 +256,19 @@ mod tests {
 
     #[test]
     fn a_head_without_end_and_a_body_that_is_too_long_are_refused() {
-        let mut incoming = Incoming::new(1000);
+        let mut incoming = HttpMessageReader::new(1000);
         let until = (0..MAX_HEAD + 2).find(|_| incoming.push(b"x").is_err());
         assert_eq!(until, Some(MAX_HEAD));
         for long in [
             "content-length: 1001\r\n\r\n",
             "Content-Length: 99999999999999999999\r\n\r\n",
         ] {
-            assert!(Incoming::new(1000).push(long.as_bytes()).is_err(), "{long}");
+            assert!(
+                HttpMessageReader::new(1000).push(long.as_bytes()).is_err(),
+                "{long}"
+            );
         }
-        let mut endless = Incoming::new(1000);
+        let mut endless = HttpMessageReader::new(1000);
         assert!(!endless.push(b"\r\n\r\n").unwrap());
         assert!(!endless.push(&[b'x'; 1000]).unwrap());
         assert!(endless.push(b"x").is_err());

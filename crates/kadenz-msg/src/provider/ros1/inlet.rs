@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kadenz_rt::net::watch::Waker;
 
-use super::node::Node;
-use super::tcpros::Publisher;
+use super::node::RosNode;
+use super::tcpros::TcprosPublisher;
 use crate::arrival::{Arrival, SenderId, random_number};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
 use crate::provider::stream::note::Expected;
 use crate::provider::stream::peer_receiver::PeerReceiver;
-use crate::provider::stream::socket::Place;
+use crate::provider::stream::socket::SocketAddress;
 use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -20,8 +20,8 @@ use crate::provider::{
 #[derive(Debug)]
 pub(super) struct RosInlet {
     address: Address,
-    node: Node,
-    receiver: PeerReceiver<Publisher>,
+    node: RosNode,
+    receiver: PeerReceiver<TcprosPublisher>,
     expected: Expected,
     longest: usize,
     woken: Arc<AtomicBool>,
@@ -30,8 +30,8 @@ pub(super) struct RosInlet {
 impl RosInlet {
     pub(super) fn new(
         address: &Address,
-        node: Node,
-        receiver: PeerReceiver<Publisher>,
+        node: RosNode,
+        receiver: PeerReceiver<TcprosPublisher>,
         longest: usize,
     ) -> Self {
         Self {
@@ -57,9 +57,9 @@ impl RosInlet {
             let channel = source.topic.trim_start_matches('/').to_owned();
             let sender = SenderId(random_number().into());
             let greet = move |words: &mut Vec<u8>| {
-                Publisher::greet(words, &caller, &channel, sender, longest)
+                TcprosPublisher::greet(words, &caller, &channel, sender, longest)
             };
-            receiver.connect(source.id, Place::Tcp(source.place), Box::new(greet));
+            receiver.connect(source.id, SocketAddress::Tcp(source.place), Box::new(greet));
         }
     }
 }

@@ -56,15 +56,15 @@ use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
 use super::stream::{Buffered, Publish};
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError, PublishError,
 };
 use crate::arrival::random_number;
 use crate::channel::Channel;
 use crate::sync::Lock;
-use node::Node;
+use node::RosNode;
 pub use services::{ServiceClient, ServiceError, ServiceServer, ServiceType};
-use tcpros::{Framed, Kind, Subscriber};
+use tcpros::{Framed, TcprosSubscriber, TopicType};
 use topics::Topics;
 
 /// Room for what stands around a payload.
@@ -75,7 +75,7 @@ const AROUND: usize = 1024;
 pub struct Ros1 {
     address: Address,
     master: String,
-    kind: Option<Arc<Kind>>,
+    kind: Option<Arc<TopicType>>,
     host: Option<IpAddr>,
     queue: usize,
     largest: usize,
@@ -106,7 +106,7 @@ impl Ros1 {
         let (name, md5) = (parameters.text("type"), parameters.text("md5"));
         let definition = parameters.text("definition").unwrap_or_default();
         let kind = match (name, md5) {
-            (Some(name), Some(md5)) => Some(Arc::new(Kind {
+            (Some(name), Some(md5)) => Some(Arc::new(TopicType {
                 name: name.to_owned(),
                 md5: md5.to_owned(),
                 definition: definition.to_owned(),
@@ -139,13 +139,13 @@ impl Ros1 {
         })
     }
 
-    fn node(&self) -> io::Result<Node> {
+    fn node(&self) -> io::Result<RosNode> {
         let caller = format!("/kadenz_{}_{:x}", std::process::id(), random_number());
-        Node::start(&self.master, self.host, &caller)
+        RosNode::start(&self.master, self.host, &caller)
     }
 
     /// What all outlets send from.
-    fn publishers(&self, kind: &Arc<Kind>) -> io::Result<Arc<PublisherSide>> {
+    fn publishers(&self, kind: &Arc<TopicType>) -> io::Result<Arc<PublisherSide>> {
         self.publishers.with(|known| {
             if let Some(publishers) = known.upgrade() {
                 return Ok(publishers);
@@ -157,7 +157,7 @@ impl Ros1 {
             let (kind, caller, known_here) = (Arc::clone(kind), node.caller(), Arc::clone(&topics));
             let make = Box::new(move |_: &mut Vec<u8>| {
                 let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
-                Subscriber::new(kind, caller, Arc::clone(&known_here))
+                TcprosSubscriber::new(kind, caller, Arc::clone(&known_here))
             });
             let peers = PeerSet::start(Side::Door(Acceptor::new(door)), self.queue, make)?;
             let publishers = Arc::new(PublisherSide {
@@ -179,7 +179,7 @@ fn no_master(address: &Address, error: &io::Error) -> ProviderError {
 impl Provider for Ros1 {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::KeptPerChannel,
+            order: DeliveryOrder::KeptPerChannel,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::None,
             history: match self.is_latched {
@@ -224,15 +224,15 @@ impl Provider for Ros1 {
 /// What outlets send from. The peers goes before the node, so that nobody is sent to a closed door.
 #[derive(Debug)]
 struct PublisherSide {
-    node: Node,
-    peers: PeerSet<Subscriber>,
+    node: RosNode,
+    peers: PeerSet<TcprosSubscriber>,
     topics: Arc<Lock<Topics>>,
 }
 
 #[derive(Debug)]
 struct RosOutlet {
     publishers: Arc<PublisherSide>,
-    kind: Arc<Kind>,
+    kind: Arc<TopicType>,
     numbers: Numbers,
     /// The channels that the master knows.
     advertised: HashSet<Channel>,

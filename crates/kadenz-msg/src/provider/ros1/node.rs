@@ -21,13 +21,13 @@ use kadenz_rt::net::watch::{Waker, Watch};
 
 use super::callers::Callers;
 use super::http::{self, PATIENCE};
-use super::xmlrpc::{Call, Value};
+use super::xmlrpc::{Call, XmlRpcValue};
 use crate::channel::Pattern;
 use crate::provider::Wait;
 use crate::provider::stream::socket::Door;
 use crate::sync::Lock;
 use master::Unlisted;
-pub(super) use publishers::Source;
+pub(super) use publishers::TopicPublisher;
 
 /// The master is asked for new topics and whether it knows this node, and silent publishers for their place, after so
 /// long.
@@ -36,25 +36,27 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// A node that ends tells the master so within that span, or not at all.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-pub(super) struct Node {
-    shared: Arc<Shared>,
+/// A node of ROS, which runs until it is dropped.
+pub(super) struct RosNode {
+    shared: Arc<RosNodeContext>,
     /// Of the thread that asks, and the one that answers.
     wakers: [Waker; 2],
     threads: Vec<JoinHandle<()>>,
 }
 
 /// What a node is, to itself and its thread.
-struct Shared {
+struct RosNodeContext {
     master: String,
     caller: Arc<str>,
     host: IpAddr,
     uri: String,
-    state: Lock<State>,
+    state: Lock<RosNodeState>,
     ends: AtomicBool,
 }
 
+/// What a node subscribes to, publishes and offers, and whom the master has named to it.
 #[derive(Default)]
-struct State {
+struct RosNodeState {
     /// The port that published topics are sent from.
     port: Option<u16>,
     wanted: Vec<Pattern>,
@@ -75,33 +77,33 @@ struct State {
     listener: Option<Waker>,
 }
 
-impl fmt::Debug for Node {
+impl fmt::Debug for RosNode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Node");
         shown.field("uri", &self.shared.uri).finish_non_exhaustive()
     }
 }
 
-impl Node {
+impl RosNode {
     /// Begins; fails where there is no master.
     pub(super) fn start(master: &str, host: Option<IpAddr>, caller: &str) -> io::Result<Self> {
         let host = match host {
             Some(host) => host,
             None => http::own_address(master)?,
         };
-        let arguments = vec![Value::text(caller)];
+        let arguments = vec![XmlRpcValue::text(caller)];
         call(master, "getPid", arguments, PATIENCE, &|| true)?;
         let door = http::place(host, 0).listen()?;
         let uri = format!(
             "http://{}/",
             SocketAddr::new(host, door.port().unwrap_or(0))
         );
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RosNodeContext {
             master: master.to_owned(),
             caller: caller.into(),
             host,
             uri,
-            state: Lock::new(State::default()),
+            state: Lock::new(RosNodeState::default()),
             ends: AtomicBool::new(false),
         });
         let (asking, answering) = (Watch::new()?, Watch::new()?);
@@ -165,14 +167,14 @@ impl Node {
     }
 
     /// The publishers of what is wanted.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(super) fn sources(&self) -> Vec<TopicPublisher> {
         self.shared.sources()
     }
 }
 
-impl Drop for Node {
+impl Drop for RosNode {
     fn drop(&mut self) {
-        let Shared { state, uri, .. } = &*self.shared;
+        let RosNodeContext { state, uri, .. } = &*self.shared;
         let (published, services, subscribed) = state.with(|state| {
             let published = std::mem::take(&mut state.published);
             let services = std::mem::take(&mut state.services);
@@ -212,23 +214,28 @@ fn is_wanted(wanted: &[Pattern], topic: &str) -> bool {
     wanted.iter().any(|pattern| pattern.matches(channel))
 }
 
-impl Shared {
+impl RosNodeContext {
     /// Calls the master, until the node ends.
-    fn ask(&self, method: &str, arguments: &[&str]) -> io::Result<Value> {
+    fn ask(&self, method: &str, arguments: &[&str]) -> io::Result<XmlRpcValue> {
         let arguments = self.arguments(arguments);
         let lives = || self.lives();
         call(&self.master, method, arguments, PATIENCE, &lives)
     }
 
     /// Calls the master, also where the node ends.
-    fn ask_within(&self, span: Duration, method: &str, arguments: &[&str]) -> io::Result<Value> {
+    fn ask_within(
+        &self,
+        span: Duration,
+        method: &str,
+        arguments: &[&str],
+    ) -> io::Result<XmlRpcValue> {
         let arguments = self.arguments(arguments);
         call(&self.master, method, arguments, span, &|| true)
     }
 
-    fn arguments(&self, arguments: &[&str]) -> Vec<Value> {
+    fn arguments(&self, arguments: &[&str]) -> Vec<XmlRpcValue> {
         let all = [&*self.caller].into_iter().chain(arguments.iter().copied());
-        all.map(Value::text).collect()
+        all.map(XmlRpcValue::text).collect()
     }
 
     fn lives(&self) -> bool {
@@ -276,30 +283,30 @@ impl Shared {
     }
 
     /// What this node answers.
-    fn answer(&self, call: &Call) -> Value {
+    fn answer(&self, call: &Call) -> XmlRpcValue {
         let value = match (call.method.as_str(), call.arguments.as_slice()) {
-            ("publisherUpdate", [_, Value::Text(topic), publishers]) => {
+            ("publisherUpdate", [_, XmlRpcValue::Text(topic), publishers]) => {
                 match self.update(topic, publishers) {
-                    Ok(()) => Value::Int(0),
+                    Ok(()) => XmlRpcValue::Int(0),
                     Err(reason) => return failed(reason),
                 }
             }
-            ("requestTopic", [_, Value::Text(topic), ..]) => match self.sends(topic) {
-                Some(port) => Value::List(vec![
-                    Value::text("TCPROS"),
-                    Value::Text(self.host.to_string()),
-                    Value::Int(port.into()),
+            ("requestTopic", [_, XmlRpcValue::Text(topic), ..]) => match self.sends(topic) {
+                Some(port) => XmlRpcValue::List(vec![
+                    XmlRpcValue::text("TCPROS"),
+                    XmlRpcValue::Text(self.host.to_string()),
+                    XmlRpcValue::Int(port.into()),
                 ]),
                 None => return failed("this node does not publish that topic".to_owned()),
             },
-            ("getPid", _) => Value::Int(std::process::id() as i32),
-            ("getMasterUri", _) => Value::Text(format!("http://{}/", self.master)),
+            ("getPid", _) => XmlRpcValue::Int(std::process::id() as i32),
+            ("getMasterUri", _) => XmlRpcValue::Text(format!("http://{}/", self.master)),
             ("getBusInfo" | "getBusStats" | "getSubscriptions" | "getPublications", _) => {
-                Value::List(Vec::new())
+                XmlRpcValue::List(Vec::new())
             }
-            _ => Value::Int(0),
+            _ => XmlRpcValue::Int(0),
         };
-        Value::List(vec![Value::Int(1), Value::text(""), value])
+        XmlRpcValue::List(vec![XmlRpcValue::Int(1), XmlRpcValue::text(""), value])
     }
 
     fn sends(&self, topic: &str) -> Option<u16> {
@@ -311,24 +318,28 @@ impl Shared {
 }
 
 /// The answer to what cannot be done.
-fn failed(reason: String) -> Value {
-    Value::List(vec![Value::Int(0), Value::Text(reason), Value::Int(0)])
+fn failed(reason: String) -> XmlRpcValue {
+    XmlRpcValue::List(vec![
+        XmlRpcValue::Int(0),
+        XmlRpcValue::Text(reason),
+        XmlRpcValue::Int(0),
+    ])
 }
 
 /// Calls a method.
 fn call(
     place: &str,
     method: &str,
-    arguments: Vec<Value>,
+    arguments: Vec<XmlRpcValue>,
     patience: Duration,
     wanted: &dyn Fn() -> bool,
-) -> io::Result<Value> {
+) -> io::Result<XmlRpcValue> {
     let method = method.to_owned();
     http::call(place, &Call { method, arguments }, patience, wanted)
 }
 
 /// The thread that asks.
-fn ask(shared: &Shared, mut watch: Watch) {
+fn ask(shared: &RosNodeContext, mut watch: Watch) {
     let mut next = clock::now() + ASK_AGAIN;
     while shared.lives() {
         // Waits for the next round also where waiting fails at once.
@@ -346,7 +357,7 @@ fn ask(shared: &Shared, mut watch: Watch) {
 }
 
 /// The thread that answers.
-fn answer(shared: &Shared, mut watch: Watch, door: Door, asker: &Waker) {
+fn answer(shared: &RosNodeContext, mut watch: Watch, door: Door, asker: &Waker) {
     let mut callers = Callers::at(door);
     while shared.lives() {
         callers.watch(&mut watch);

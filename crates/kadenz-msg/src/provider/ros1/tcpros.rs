@@ -8,8 +8,8 @@ use super::super::stream::connection_slots::Standing;
 use super::super::stream::note::{NOTE, read_note};
 use super::super::stream::outgoing::PARTS;
 use super::super::stream::peer_receiver::PeerProtocol;
-use super::super::stream::peer_set::{Peer, Say};
-use super::super::stream::{Broken, Read, StreamMessage};
+use super::super::stream::peer_set::{PeerSetProtocol, Say};
+use super::super::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use super::topics::Topics;
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
@@ -21,9 +21,9 @@ pub(super) const MAX_HEADER: usize = 1 << 16;
 /// The field by which programs of ours know each other, and then add a note to their messages.
 const OURS: &str = "kadenz";
 
-/// What a publisher says of its messages.
+/// The type of a topic's messages, as a publisher's header says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::provider) struct Kind {
+pub(in crate::provider) struct TopicType {
     /// Such as `std_msgs/String`.
     pub(in crate::provider) name: String,
     pub(in crate::provider) md5: String,
@@ -48,32 +48,34 @@ pub(in crate::provider) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &s
 }
 
 /// What stands after its length; `None` where it is not all there.
-fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, Broken> {
+fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, ProtocolError> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
         return Ok(None);
     };
     let length = u32::from_le_bytes(*length) as usize;
     if length > longest {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     Ok(rest.get(..length))
 }
 
 /// A header at the front, as fields, and its length with all.
-type Header<'a> = (Vec<(&'a str, &'a str)>, usize);
+type ConnectionHeader<'a> = (Vec<(&'a str, &'a str)>, usize);
 
 /// Reads a header; `None` where it is not all there.
-pub(in crate::provider) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>>, Broken> {
+pub(in crate::provider) fn read_header(
+    bytes: &[u8],
+) -> Result<Option<ConnectionHeader<'_>>, ProtocolError> {
     let Some(mut rest) = counted(bytes, MAX_HEADER)? else {
         return Ok(None);
     };
     let length = 4 + rest.len();
     let mut fields = Vec::new();
     while !rest.is_empty() {
-        let field = counted(rest, MAX_HEADER)?.ok_or(Broken)?;
+        let field = counted(rest, MAX_HEADER)?.ok_or(ProtocolError)?;
         rest = &rest[4 + field.len()..];
-        let field = std::str::from_utf8(field).map_err(|_| Broken)?;
-        fields.push(field.split_once('=').ok_or(Broken)?);
+        let field = std::str::from_utf8(field).map_err(|_| ProtocolError)?;
+        fields.push(field.split_once('=').ok_or(ProtocolError)?);
     }
     Ok(Some((fields, length)))
 }
@@ -112,8 +114,8 @@ impl<'a> Framed<'a> {
 
 /// A subscriber, as its publisher sees it.
 #[derive(Debug)]
-pub(in crate::provider) struct Subscriber {
-    kind: Arc<Kind>,
+pub(in crate::provider) struct TcprosSubscriber {
+    kind: Arc<TopicType>,
     caller: Arc<str>,
     /// The topics that are published here.
     topics: Arc<Lock<Topics>>,
@@ -122,9 +124,9 @@ pub(in crate::provider) struct Subscriber {
     pub(in crate::provider) is_ours: bool,
 }
 
-impl Subscriber {
+impl TcprosSubscriber {
     pub(in crate::provider) fn new(
-        kind: Arc<Kind>,
+        kind: Arc<TopicType>,
         caller: Arc<str>,
         topics: Arc<Lock<Topics>>,
     ) -> Self {
@@ -158,8 +160,8 @@ impl Subscriber {
     }
 }
 
-impl Peer for Subscriber {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken> {
+impl PeerSetProtocol for TcprosSubscriber {
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         if !self.topic.is_empty() {
             // Nothing that is said after the header means anything.
             return Ok(bytes.len());
@@ -175,7 +177,7 @@ impl Peer for Subscriber {
         self.is_ours = field(&fields, OURS) == "1";
         let ours = if self.is_ours { "1" } else { "0" };
         let is_latched = self.topics.with(|topics| topics.is_latched());
-        let Kind {
+        let TopicType {
             name,
             md5,
             definition,
@@ -212,7 +214,7 @@ impl Peer for Subscriber {
 
 /// A publisher of one topic, as its subscriber sees it.
 #[derive(Debug)]
-pub(in crate::provider) struct Publisher {
+pub(in crate::provider) struct TcprosPublisher {
     channel: String,
     /// Stands for a sender that is not ours.
     sender: SenderId,
@@ -221,7 +223,7 @@ pub(in crate::provider) struct Publisher {
     is_ours: Option<bool>,
 }
 
-impl Publisher {
+impl TcprosPublisher {
     pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         caller: &str,
@@ -248,7 +250,7 @@ impl Publisher {
     }
 }
 
-impl PeerProtocol for Publisher {
+impl PeerProtocol for TcprosPublisher {
     fn want(&mut self, _wanted: &[Pattern], _words: &mut Vec<u8>) {}
 
     fn read<'a>(
@@ -256,33 +258,33 @@ impl PeerProtocol for Publisher {
         bytes: &'a [u8],
         _wanted: &[Pattern],
         _words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken> {
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         let Some(is_ours) = self.is_ours else {
             let Some((fields, length)) = read_header(bytes)? else {
-                return Ok(Read::Short);
+                return Ok(ReadOutcome::Short);
             };
             if fields.iter().any(|field| field.0 == "error") {
-                return Err(Broken);
+                return Err(ProtocolError);
             }
             self.is_ours = Some(field(&fields, OURS) == "1");
-            return Ok(Read::Other(length));
+            return Ok(ReadOutcome::Other(length));
         };
         let Some(body) = counted(bytes, self.longest + NOTE)? else {
-            return Ok(Read::Short);
+            return Ok(ReadOutcome::Short);
         };
         let used = 4 + body.len();
         let (mut payload, mut sender, mut sequence) = (body, self.sender, None);
         if is_ours {
             let Some((front, note)) = body.split_at_checked(body.len().saturating_sub(NOTE)) else {
-                return Ok(Read::Malformed(used));
+                return Ok(ReadOutcome::Malformed(used));
             };
             let Some((who, which)) = read_note(note) else {
-                return Ok(Read::Malformed(used));
+                return Ok(ReadOutcome::Malformed(used));
             };
             (payload, sender, sequence) = (front, who, Some(which));
         }
         if self.channel.len() > MAX_CHANNEL {
-            return Ok(Read::Malformed(used));
+            return Ok(ReadOutcome::Malformed(used));
         }
         let heard = StreamMessage {
             channel: &self.channel,
@@ -290,7 +292,7 @@ impl PeerProtocol for Publisher {
             sender,
             sequence,
         };
-        Ok(Read::Message(used, heard))
+        Ok(ReadOutcome::Message(used, heard))
     }
 
     /// It was asked for, and is no stranger.
@@ -306,13 +308,13 @@ mod tests {
     use super::*;
     use crate::provider::stream::note::note;
 
-    fn subscriber(md5: &str, topics: Topics) -> Subscriber {
-        let kind = Kind {
+    fn subscriber(md5: &str, topics: Topics) -> TcprosSubscriber {
+        let kind = TopicType {
             name: "std_msgs/String".to_owned(),
             md5: md5.to_owned(),
             definition: String::new(),
         };
-        Subscriber::new(Arc::new(kind), "/us".into(), Arc::new(Lock::new(topics)))
+        TcprosSubscriber::new(Arc::new(kind), "/us".into(), Arc::new(Lock::new(topics)))
     }
 
     fn chatter(is_latched: bool) -> Topics {
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn a_subscriber_is_answered_with_the_type_and_served() {
         let mut words = Vec::new();
-        let mut publisher = Publisher::greet(&mut words, "/me", "chatter", SenderId(1), 100);
+        let mut publisher = TcprosPublisher::greet(&mut words, "/me", "chatter", SenderId(1), 100);
         let mut subscriber = subscriber("abc", chatter(false));
         let mut reply = Vec::new();
         assert_eq!(subscriber.hear(&words[..9], &mut reply), Ok(0));
@@ -334,10 +336,10 @@ mod tests {
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "type"), "std_msgs/String");
         let read = publisher.read(&reply, &[], &mut words);
-        assert_eq!(read, Ok(Read::Other(reply.len())));
+        assert_eq!(read, Ok(ReadOutcome::Other(reply.len())));
         let message = [&[18, 0, 0, 0][..], b"hi", &note(9, 4)].concat();
         let read = publisher.read(&message, &[], &mut words).unwrap();
-        let Read::Message(22, heard) = read else {
+        let ReadOutcome::Message(22, heard) = read else {
             panic!("{read:?}");
         };
         assert_eq!((heard.channel, heard.payload), ("chatter", &b"hi"[..]));

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 /// Lists within lists are no deeper.
 const DEEPEST: usize = 16;
 
-/// What is called with, and what comes back.
+/// A value of XML-RPC: a parameter of a call, or its result.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::provider) enum Value {
+pub(in crate::provider) enum XmlRpcValue {
     Int(i32),
     Text(String),
-    List(Vec<Value>),
+    List(Vec<XmlRpcValue>),
     /// A type that nothing here asks for.
     Other,
 }
 
-impl Value {
+impl XmlRpcValue {
     pub(in crate::provider) fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    pub(in crate::provider) fn as_list(&self) -> Option<&[Value]> {
+    pub(in crate::provider) fn as_list(&self) -> Option<&[XmlRpcValue]> {
         match self {
             Self::List(values) => Some(values),
             _ => None,
@@ -66,7 +66,7 @@ impl Value {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::provider) struct Call {
     pub(in crate::provider) method: String,
-    pub(in crate::provider) arguments: Vec<Value>,
+    pub(in crate::provider) arguments: Vec<XmlRpcValue>,
 }
 
 impl Call {
@@ -85,7 +85,7 @@ impl Call {
 
     /// Reads a call; `None` where it is none.
     pub(in crate::provider) fn parse(xml: &str) -> Option<Self> {
-        let mut reader = Reader(xml);
+        let mut reader = XmlReader(xml);
         reader.skip_to("<methodName>")?;
         let method = unescaped(reader.until("</methodName>")?.trim());
         let mut arguments = Vec::new();
@@ -97,7 +97,7 @@ impl Call {
 }
 
 /// What a method answers.
-pub(in crate::provider) fn answer_to_xml(value: &Value) -> String {
+pub(in crate::provider) fn answer_to_xml(value: &XmlRpcValue) -> String {
     let mut out = String::from("<?xml version=\"1.0\"?><methodResponse><params><param>");
     value.write(&mut out);
     out.push_str("</param></params></methodResponse>");
@@ -105,17 +105,17 @@ pub(in crate::provider) fn answer_to_xml(value: &Value) -> String {
 }
 
 /// Reads an answer; `None` where it is none, or a fault.
-pub(in crate::provider) fn parse_answer(xml: &str) -> Option<Value> {
-    let mut reader = Reader(xml);
+pub(in crate::provider) fn parse_answer(xml: &str) -> Option<XmlRpcValue> {
+    let mut reader = XmlReader(xml);
     reader.skip_to("<methodResponse>")?;
     reader.skip_to("<param>")?;
     reader.value(0)
 }
 
-/// What is left to read.
-struct Reader<'a>(&'a str);
+/// Reads XML off the front of what is left of it.
+struct XmlReader<'a>(&'a str);
 
-impl<'a> Reader<'a> {
+impl<'a> XmlReader<'a> {
     fn skip_to(&mut self, tag: &str) -> Option<()> {
         self.until(tag).map(|_| ())
     }
@@ -136,12 +136,12 @@ impl<'a> Reader<'a> {
         true
     }
 
-    fn value(&mut self, depth: usize) -> Option<Value> {
+    fn value(&mut self, depth: usize) -> Option<XmlRpcValue> {
         if depth > DEEPEST {
             return None;
         }
         if self.take("<value/>") {
-            return Some(Value::text(""));
+            return Some(XmlRpcValue::text(""));
         }
         if !self.take("<value>") {
             return None;
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         self.take("</value>").then_some(value)
     }
 
-    fn typed(&mut self, depth: usize) -> Option<Value> {
+    fn typed(&mut self, depth: usize) -> Option<XmlRpcValue> {
         for (open, close) in [
             ("<i4>", "</i4>"),
             ("<int>", "</int>"),
@@ -158,14 +158,14 @@ impl<'a> Reader<'a> {
         ] {
             if self.take(open) {
                 let number = self.until(close)?.trim().parse().ok()?;
-                return Some(Value::Int(number));
+                return Some(XmlRpcValue::Int(number));
             }
         }
         if self.take("<string/>") {
-            return Some(Value::text(""));
+            return Some(XmlRpcValue::text(""));
         }
         if self.take("<string>") {
-            return Some(Value::Text(unescaped(self.until("</string>")?)));
+            return Some(XmlRpcValue::Text(unescaped(self.until("</string>")?)));
         }
         if self.take("<array>") {
             return self.list(depth);
@@ -173,17 +173,17 @@ impl<'a> Reader<'a> {
         for (open, close) in [("<double>", "</double>"), ("<struct>", "</struct>")] {
             if self.take(open) {
                 self.until(close)?;
-                return Some(Value::Other);
+                return Some(XmlRpcValue::Other);
             }
         }
         // Without a type it is text.
         let end = self.0.find("</value>")?;
         let (text, rest) = self.0.split_at(end);
         self.0 = rest;
-        Some(Value::Text(unescaped(text)))
+        Some(XmlRpcValue::Text(unescaped(text)))
     }
 
-    fn list(&mut self, depth: usize) -> Option<Value> {
+    fn list(&mut self, depth: usize) -> Option<XmlRpcValue> {
         let mut values = Vec::new();
         if !self.take("<data/>") {
             if !self.take("<data>") {
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
                 values.push(self.value(depth + 1)?);
             }
         }
-        self.take("</array>").then_some(Value::List(values))
+        self.take("</array>").then_some(XmlRpcValue::List(values))
     }
 }
 
@@ -214,13 +214,13 @@ mod tests {
 
     use super::*;
 
-    fn value() -> impl Strategy<Value = Value> {
+    fn value() -> impl Strategy<Value = XmlRpcValue> {
         let leaf = prop_oneof![
-            any::<i32>().prop_map(Value::Int),
-            "[ -~]{0,20}".prop_map(Value::Text),
+            any::<i32>().prop_map(XmlRpcValue::Int),
+            "[ -~]{0,20}".prop_map(XmlRpcValue::Text),
         ];
         leaf.prop_recursive(4, 20, 4, |inner| {
-            prop::collection::vec(inner, 0..4).prop_map(Value::List)
+            prop::collection::vec(inner, 0..4).prop_map(XmlRpcValue::List)
         })
     }
 
@@ -251,8 +251,15 @@ mod tests {
             <value><int>1</int></value>\n<value><string>ok &amp; well</string></value>\n\
             <value><array><data>\n</data></array></value>\n</data></array></value>\n</param>\n\
             </params>\n</methodResponse>\n";
-        let expected = [Value::Int(1), Value::text("ok & well"), Value::List(vec![])];
-        assert_eq!(parse_answer(xml), Some(Value::List(expected.to_vec())));
+        let expected = [
+            XmlRpcValue::Int(1),
+            XmlRpcValue::text("ok & well"),
+            XmlRpcValue::List(vec![]),
+        ];
+        assert_eq!(
+            parse_answer(xml),
+            Some(XmlRpcValue::List(expected.to_vec()))
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{CallbackProgression, EventId};
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{Bus, Header, Service, WAKE, WaitMode, bytes_of, read_header};
+use super::{FileService, ShmBus, UserHeader, WAKE, WaitMode, bytes_of, read_header};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::{LossMeter, SequenceStatus};
@@ -30,10 +30,10 @@ const MAX_SENDERS: usize = 1024;
 const TURNS: u32 = 16;
 
 pub(super) struct ShmInlet {
-    bus: Arc<Bus>,
-    subscriber: Subscriber<Service, [u8], Header>,
+    bus: Arc<ShmBus>,
+    subscriber: Subscriber<FileService, [u8], UserHeader>,
     /// `None` where the inlet polls.
-    listener: Option<Listener<Service>>,
+    listener: Option<Listener<FileService>>,
     waker: Arc<ShmWaker>,
     wanted: Vec<Pattern>,
     meter: LossMeter,
@@ -49,7 +49,7 @@ impl fmt::Debug for ShmInlet {
 }
 
 impl ShmInlet {
-    pub(super) fn create(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+    pub(super) fn create(bus: &Arc<ShmBus>) -> Result<Self, ProviderError> {
         let failed = |error: &dyn fmt::Debug| {
             let remedy = "close another inlet, or open the bus with more by ?inlets=";
             bus.address.failed(format!("no inlet: {error:?}"), remedy)
@@ -216,7 +216,10 @@ impl Inlet for ShmInlet {
 }
 
 /// By which a notifier reaches this listener alone.
-fn key_of(notifier: &Notifier<Service>, listener: &Listener<Service>) -> Option<ListenerKey> {
+fn key_of(
+    notifier: &Notifier<FileService>,
+    listener: &Listener<FileService>,
+) -> Option<ListenerKey> {
     let mut key = None;
     notifier.for_each_listener(|reached, details| {
         if details.listener_id == listener.id() {
@@ -231,7 +234,7 @@ fn key_of(notifier: &Notifier<Service>, listener: &Listener<Service>) -> Option<
 struct ShmWaker {
     woken: AtomicBool,
     /// `None` where the inlet polls and looks at the flag alone.
-    notifier: Option<(Notifier<Service>, ListenerKey)>,
+    notifier: Option<(Notifier<FileService>, ListenerKey)>,
 }
 
 impl ShmWaker {

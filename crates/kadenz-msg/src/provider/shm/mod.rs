@@ -46,16 +46,16 @@ use iceoryx2::signal_handling_mode::SignalHandlingMode;
 
 use super::parameters::Address;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
 use crate::channel::{Channel, MAX_CHANNEL};
-use private::Service;
+use private::FileService;
 
-/// What stands beside a payload, as words because iceoryx2 asks for a type with a default.
-type Header = [u64; 9];
+/// iceoryx2's user header beside a payload, as words because it asks for a type with a default.
+type UserHeader = [u64; 9];
 
-/// The bytes of a [`Header`] in memory: the length of the channel's name, the name, zeros, and the
+/// The bytes of a [`UserHeader`] in memory: the length of the channel's name, the name, zeros, and the
 /// number of the message in little-endian order.
 type HeaderBytes = [u8; 72];
 
@@ -68,7 +68,7 @@ const MESSAGE: usize = 0;
 /// The event by which an inlet is woken.
 const WAKE: usize = 1;
 
-type Messages = publish_subscribe::PortFactory<Service, [u8], Header>;
+type Messages = publish_subscribe::PortFactory<FileService, [u8], UserHeader>;
 
 /// How an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +79,9 @@ enum WaitMode {
     Poll,
 }
 
+/// What the URL says, with the defaults for what it does not.
 #[derive(Debug, Clone, Copy)]
-struct Settings {
+struct ShmSettings {
     waiting: WaitMode,
     queue: usize,
     inlets: usize,
@@ -90,18 +91,18 @@ struct Settings {
 
 /// Shared memory of one host.
 #[derive(Debug, Clone)]
-pub struct Shm(Arc<Bus>);
+pub struct Shm(Arc<ShmBus>);
 
 /// An opened bus, which its outlets and inlets keep alive.
-struct Bus {
+struct ShmBus {
     address: Address,
-    settings: Settings,
+    settings: ShmSettings,
     messages: Messages,
-    events: event::PortFactory<Service>,
-    _node: Node<Service>,
+    events: event::PortFactory<FileService>,
+    _node: Node<FileService>,
 }
 
-impl fmt::Debug for Bus {
+impl fmt::Debug for ShmBus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Bus");
         shown.field("address", &self.address.as_str());
@@ -198,7 +199,7 @@ fn reset(folder: &Path) -> String {
     )
 }
 
-fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, ProviderError> {
+fn open_in(folder: &Path, address: Address, settings: ShmSettings) -> Result<Shm, ProviderError> {
     let failed = |what: &str, error: &dyn fmt::Debug| {
         let remedy = format!(
             "let every program open the bus with the same parameters; else {}",
@@ -211,7 +212,7 @@ fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, P
     let node = NodeBuilder::new()
         .config(&config)
         .signal_handling_mode(SignalHandlingMode::Disabled)
-        .create::<Service>()
+        .create::<FileService>()
         .map_err(|error| failed("no node of iceoryx2", &error))?;
     let name = format!("kadenz/{}", address.location());
     let name = ServiceName::new(&name).map_err(|error| failed("the name", &error))?;
@@ -219,7 +220,7 @@ fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, P
         .map_err(|error| failed("the messages' service", &error))?;
     let events =
         events(&node, &name, settings).map_err(|error| failed("the events' service", &error))?;
-    Ok(Shm(Arc::new(Bus {
+    Ok(Shm(Arc::new(ShmBus {
         address,
         settings,
         messages,
@@ -229,13 +230,13 @@ fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, P
 }
 
 fn messages(
-    node: &Node<Service>,
+    node: &Node<FileService>,
     name: &ServiceName,
-    settings: Settings,
+    settings: ShmSettings,
 ) -> Result<Messages, PublishSubscribeOpenOrCreateError> {
     node.service_builder(name)
         .publish_subscribe::<[u8]>()
-        .user_header::<Header>()
+        .user_header::<UserHeader>()
         .payload_alignment(Alignment::new(8).unwrap_or(Alignment::ALIGN_8))
         .enable_safe_overflow(true)
         .history_size(0)
@@ -248,10 +249,10 @@ fn messages(
 }
 
 fn events(
-    node: &Node<Service>,
+    node: &Node<FileService>,
     name: &ServiceName,
-    settings: Settings,
-) -> Result<event::PortFactory<Service>, EventOpenOrCreateError> {
+    settings: ShmSettings,
+) -> Result<event::PortFactory<FileService>, EventOpenOrCreateError> {
     let ends = settings.inlets + settings.outlets;
     node.service_builder(name)
         .event()
@@ -262,7 +263,7 @@ fn events(
         .open_or_create()
 }
 
-fn settings(address: &Address) -> Result<Settings, ProviderError> {
+fn settings(address: &Address) -> Result<ShmSettings, ProviderError> {
     if address.location().is_empty() {
         let remedy = "give the bus a name, as shm://robot";
         return Err(address.failed("it has no name", remedy));
@@ -275,7 +276,7 @@ fn settings(address: &Address) -> Result<Settings, ProviderError> {
     let outlets = parameters.number("outlets", 1..=1024)?.unwrap_or(64);
     let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
     parameters.finish()?;
-    Ok(Settings {
+    Ok(ShmSettings {
         waiting: waiting.unwrap_or(WaitMode::Event),
         queue: queue as usize,
         inlets: inlets as usize,
@@ -287,7 +288,7 @@ fn settings(address: &Address) -> Result<Settings, ProviderError> {
 impl Provider for Shm {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::None,
             history: History::None,
@@ -308,7 +309,7 @@ impl Provider for Shm {
     }
 }
 
-fn header_of(channel: &Channel, number: u32) -> Header {
+fn header_of(channel: &Channel, number: u32) -> UserHeader {
     let mut bytes: HeaderBytes = [0; 72];
     let name = channel.as_str().as_bytes();
     bytes[0] = name.len() as u8;
@@ -321,7 +322,7 @@ fn header_of(channel: &Channel, number: u32) -> Header {
     header
 }
 
-fn bytes_of(header: &Header) -> HeaderBytes {
+fn bytes_of(header: &UserHeader) -> HeaderBytes {
     let mut bytes = [0; 72];
     for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(header) {
         *bytes = word.to_ne_bytes();

@@ -10,7 +10,7 @@ use iceoryx2::port::{LoanError, SendError};
 use iceoryx2::prelude::{AllocationStrategy, EventId, PortFactory as _};
 use iceoryx2::sample_mut::SampleMut;
 
-use super::{Bus, Header, MESSAGE, Service, header_of};
+use super::{FileService, MESSAGE, ShmBus, UserHeader, header_of};
 use crate::channel::Channel;
 use crate::provider::stream::refuse_too_long;
 use crate::provider::{Outlet, ProviderError, PublishError};
@@ -18,7 +18,7 @@ use crate::provider::{Outlet, ProviderError, PublishError};
 /// How long the messages are that need no larger memory than an outlet begins with, in bytes.
 const FIRST_LENGTH: usize = 4096;
 
-type Lent = SampleMut<Service, [u8], Header>;
+type Lent = SampleMut<FileService, [u8], UserHeader>;
 
 /// Memory that was lent before there was a message for it, for one as long as the last: lending takes as
 /// long as sending, and nobody waits for it then.
@@ -28,10 +28,10 @@ struct Ahead {
 }
 
 pub(super) struct ShmOutlet {
-    bus: Arc<Bus>,
+    bus: Arc<ShmBus>,
     ahead: Option<Ahead>,
-    publisher: Publisher<Service, [u8], Header>,
-    notifier: Notifier<Service>,
+    publisher: Publisher<FileService, [u8], UserHeader>,
+    notifier: Notifier<FileService>,
     next: u32,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for ShmOutlet {
 }
 
 impl ShmOutlet {
-    pub(super) fn create(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+    pub(super) fn create(bus: &Arc<ShmBus>) -> Result<Self, ProviderError> {
         let failed = |error: &dyn fmt::Debug| {
             let remedy = "close another outlet, or open the bus with more by ?outlets=";
             bus.address.failed(format!("no outlet: {error:?}"), remedy)

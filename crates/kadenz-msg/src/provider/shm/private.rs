@@ -2,7 +2,7 @@
 //!
 //! iceoryx2's own services put names that can be guessed into `/dev/shm` and `/tmp/iceoryx2`, where
 //! another user may have made them before: a truncated file that every program waits for, or a link by
-//! which root makes files in a foreign folder. So [`Service`] is `ipc_threadsafe` with files in place of
+//! which root makes files in a foreign folder. So [`FileService`] is `ipc_threadsafe` with files in place of
 //! POSIX shared memory, and [`config`] has all of them in `/dev/shm/kadenz-msg-USER`, whose owner and
 //! mode are checked first. The files lie in the same kind of memory (tmpfs).
 
@@ -43,11 +43,11 @@ pub(super) fn config(folder: &Path) -> Result<Config, OwnFileError> {
 
 /// As `ipc_threadsafe`, in files.
 #[derive(Clone, Debug)]
-pub(super) struct Service;
+pub(super) struct FileService;
 
 type Stored<T> = dynamic_storage::file::Storage<T>;
 
-impl Parts for Service {
+impl Parts for FileService {
     type StaticStorage = <Ipc as Parts>::StaticStorage;
     type ConfigSerializer = <Ipc as Parts>::ConfigSerializer;
     type PersistentDynamicStorage<T: Debug + Send + Sync + ZeroCopySend + 'static> = Stored<T>;
@@ -71,7 +71,7 @@ impl Parts for Service {
     type UniqueId = <Ipc as Parts>::UniqueId;
 }
 
-impl ServiceInternal<Self> for Service {}
+impl ServiceInternal<Self> for FileService {}
 
 #[cfg(test)]
 mod tests {

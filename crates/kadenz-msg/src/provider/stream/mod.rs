@@ -24,7 +24,7 @@ pub(super) const RETRY: Duration = Duration::from_millis(100);
 
 /// What a peer said cannot be; the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Broken;
+pub(super) struct ProtocolError;
 
 /// A message as it stands in what a peer has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl<'a> StreamMessage<'a> {
 
 /// What stands at the front of what a peer has sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Read<'a> {
+pub(super) enum ReadOutcome<'a> {
     /// Not all of it yet.
     Short,
     /// Nothing for a user, of that many bytes.

@@ -12,12 +12,12 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionSlots, GREETING, Standing};
-use super::socket::{Door, Place};
-use super::{Broken, RETRY, Read};
+use super::socket::{Door, SocketAddress};
+use super::{ProtocolError, RETRY, ReadOutcome};
 use crate::arrival::Arrival;
 use crate::channel::Pattern;
 use crate::provider::{InletCounters, More, ReceiveError, Received, Wait, Wake};
-use connection::Connection;
+use connection::PeerReceiverConnection;
 
 /// Room for what comes, at first; it grows with the messages.
 const FIRST_ROOM: usize = 1 << 16;
@@ -46,7 +46,7 @@ pub(in crate::provider) trait PeerProtocol: Send {
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken>;
+    ) -> Result<ReadOutcome<'a>, ProtocolError>;
 
     /// How well the peer is known.
     fn standing(&self) -> Standing;
@@ -59,7 +59,7 @@ type MakeProtocol<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 struct Target<T> {
     /// By which whoever asked for it knows it.
     id: u64,
-    place: Place,
+    place: SocketAddress,
     make: MakeProtocol<T>,
     /// `None` while it is connected.
     next_try: Option<MonotonicTime>,
@@ -69,7 +69,7 @@ pub(in crate::provider) struct PeerReceiver<T> {
     watch: Watch,
     door: Option<(Acceptor, MakeProtocol<T>)>,
     targets: Vec<Target<T>>,
-    connections: Vec<Connection<T>>,
+    connections: Vec<PeerReceiverConnection<T>>,
     seats: ConnectionSlots,
     memory: Arc<Budget>,
     wanted: Vec<Pattern>,
@@ -121,7 +121,12 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Connects there, and again whenever it is lost.
-    pub(in crate::provider) fn connect(&mut self, id: u64, place: Place, make: MakeProtocol<T>) {
+    pub(in crate::provider) fn connect(
+        &mut self,
+        id: u64,
+        place: SocketAddress,
+        make: MakeProtocol<T>,
+    ) {
         self.targets.push(Target {
             id,
             place,
@@ -230,7 +235,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         words: &mut Vec<u8>,
         count: &mut usize,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<More, Broken> {
+    ) -> Result<More, ProtocolError> {
         let Self {
             connections,
             wanted,
@@ -241,18 +246,18 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         loop {
             let bytes = &connection.room[connection.start..connection.end];
             match connection.talk.read(bytes, wanted, words)? {
-                Read::Short => {
+                ReadOutcome::Short => {
                     if connection.is_within() && connection.stalled_since.is_none() {
                         connection.stalled_since = Some(clock::now());
                     }
                     return Ok(More::GoOn);
                 }
-                Read::Other(used) => connection.start += used,
-                Read::Malformed(used) => {
+                ReadOutcome::Other(used) => connection.start += used,
+                ReadOutcome::Malformed(used) => {
                     connection.start += used;
                     counters.malformed += 1;
                 }
-                Read::Message(used, heard) => {
+                ReadOutcome::Message(used, heard) => {
                     connection.start += used;
                     if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
                         continue;
@@ -407,7 +412,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
                 self.seats.leave(self.connections.remove(place).seat);
             }
             let seat = self.seats.take(clock::now());
-            match Connection::greet(socket, make, None, seat, &self.memory) {
+            match PeerReceiverConnection::greet(socket, make, None, seat, &self.memory) {
                 Some(connection) => self.connections.push(connection),
                 None => self.seats.leave(seat),
             }
@@ -444,7 +449,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             self.seats.note(seat, Standing::Active);
             let (make, memory) = (&mut target.make, &self.memory);
             let greeted = socket.ok();
-            let greeted = greeted.and_then(|it| Connection::greet(it, make, id, seat, memory));
+            let greeted =
+                greeted.and_then(|it| PeerReceiverConnection::greet(it, make, id, seat, memory));
             if greeted.is_none() {
                 self.seats.leave(seat);
                 target.next_try = Some(clock::now() + RETRY);

@@ -19,11 +19,11 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch};
 use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionId, ConnectionSlots, GREETING, IDLE, Standing};
 use super::outgoing::{Outgoing, PARTS};
-use super::socket::{Place, Socket};
-use super::{Broken, RETRY};
+use super::socket::{Socket, SocketAddress};
+use super::{ProtocolError, RETRY};
 use crate::provider::Wait;
 use crate::sync::Lock;
-use connection::Connection;
+use connection::PeerSetConnection;
 
 /// A peers that is closed waits so long for peers to take what was published.
 const LINGER: Duration = Duration::from_secs(1);
@@ -42,10 +42,10 @@ const BATCH: usize = 16;
 pub(in crate::provider) type Say<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
 
 /// What a peer of a set says and hears, sans-IO.
-pub(in crate::provider) trait Peer: Send + 'static {
+pub(in crate::provider) trait PeerSetProtocol: Send + 'static {
     /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
     /// answered goes to `reply`.
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken>;
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError>;
 
     /// How well it is known.
     fn standing(&self) -> Standing;
@@ -66,7 +66,7 @@ pub(in crate::provider) enum Side {
     /// They come.
     Door(Acceptor),
     /// It goes there.
-    Place(Place),
+    Place(SocketAddress),
 }
 
 impl Side {
@@ -90,12 +90,13 @@ pub(in crate::provider) struct Sent {
 type MakePeer<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 
 pub(in crate::provider) struct PeerSet<P> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<PeerSetState<P>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared<P> {
-    connections: Lock<Vec<Connection<P>>>,
+/// What a set of peers and its thread share.
+struct PeerSetState<P> {
+    connections: Lock<Vec<PeerSetConnection<P>>>,
     waker: Waker,
     ends: AtomicBool,
 }
@@ -106,7 +107,7 @@ impl<P> fmt::Debug for PeerSet<P> {
     }
 }
 
-impl<P: Peer> PeerSet<P> {
+impl<P: PeerSetProtocol> PeerSet<P> {
     /// Begins. At most `limit` bytes wait for one peer.
     pub(in crate::provider) fn start(
         side: Side,
@@ -114,7 +115,7 @@ impl<P: Peer> PeerSet<P> {
         make: MakePeer<P>,
     ) -> io::Result<Self> {
         let watch = Watch::new()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PeerSetState {
             connections: Lock::new(Vec::new()),
             waker: watch.waker(),
             ends: AtomicBool::new(false),
@@ -213,7 +214,7 @@ impl<P> Drop for PeerSet<P> {
 /// The thread of the peers. It alone adds and removes connections, so that places stay what they are while
 /// it waits.
 struct PeerSetThread<P> {
-    shared: Arc<Shared<P>>,
+    shared: Arc<PeerSetState<P>>,
     watch: Watch,
     side: Side,
     limit: usize,
@@ -222,7 +223,7 @@ struct PeerSetThread<P> {
     memory: Arc<Budget>,
 }
 
-impl<P: Peer> PeerSetThread<P> {
+impl<P: PeerSetProtocol> PeerSetThread<P> {
     fn keep(mut self) {
         let mut room = vec![0; 1 << 16];
         while !self.shared.ends.load(Ordering::Acquire) {
@@ -398,7 +399,7 @@ impl<P: Peer> PeerSetThread<P> {
         }
         let mut words = Vec::new();
         let peer = (self.make)(&mut words);
-        let mut connection = Connection {
+        let mut connection = PeerSetConnection {
             seat,
             socket,
             peer,
@@ -437,7 +438,10 @@ impl<P: Peer> PeerSetThread<P> {
 
 /// Gives up the peer that holds the most, where that is more than another one does; whether there was
 /// one.
-fn give_up_the_greediest<P: Peer>(connections: &mut [Connection<P>], than: usize) -> bool {
+fn give_up_the_greediest<P: PeerSetProtocol>(
+    connections: &mut [PeerSetConnection<P>],
+    than: usize,
+) -> bool {
     let kept = connections.iter_mut().filter(|it| !it.is_lost);
     let greediest = kept.max_by_key(|it| it.held());
     let greedier = greediest.filter(|it| it.held() > than);

@@ -26,14 +26,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where a peer is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::provider) enum Place {
+pub(in crate::provider) enum SocketAddress {
     /// `host:port`.
     Tcp(String),
     /// The path of a socket.
     Unix(PathBuf),
 }
 
-impl Place {
+impl SocketAddress {
     /// From what stands in a URL: a path begins with a slash.
     pub(in crate::provider) fn of(location: &str) -> Self {
         if location.starts_with('/') {

@@ -10,15 +10,15 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::counters::AtomicClientCounters;
 use super::progress::Progress;
-use super::queue::{Message, Queue};
-use super::routes::{Kind, Routes, Service};
+use super::queue::{SendQueue, WireMessage};
+use super::routes::{ClientRoutes, ForwardingMode, PatternKind};
 use crate::arrival::SenderId;
 use crate::channel::Pattern;
 use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::peer_receiver::PeerProtocol;
 use crate::provider::stream::socket::Socket;
 use crate::provider::stream::turns::Waits;
-use crate::provider::stream::{Broken, Read, StreamMessage};
+use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use crate::wire::tcpq::{
     Decoder, Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
 };
@@ -34,15 +34,15 @@ const READ_LIMIT: usize = 64 << 10;
 /// Bytes that are sent in one turn, or one message.
 const SEND_LIMIT: usize = 256 << 10;
 
-/// A connection, with what it may need to be served for next.
+/// A client of the server: its connection, its patterns, and what waits for it.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct TcpqClient {
     pub(super) socket: Socket,
     pub(super) decoder: Decoder,
-    pub(super) queue: Queue,
+    pub(super) queue: SendQueue,
     /// By pattern, as it came.
     pub(super) wanted: HashMap<Box<str>, WantedPattern>,
-    pub(super) service: Service,
+    pub(super) service: ForwardingMode,
     names: usize,
     expressions: usize,
     /// What its patterns take.
@@ -68,10 +68,10 @@ pub(super) struct Client {
 pub(super) struct WantedPattern {
     /// Subscribed as often, less the times that it was unsubscribed.
     times: u64,
-    kind: Kind,
+    kind: PatternKind,
 }
 
-impl Client {
+impl TcpqClient {
     pub(super) fn new(
         socket: Socket,
         longest: usize,
@@ -82,9 +82,9 @@ impl Client {
         Self {
             socket,
             decoder: Decoder::new(Peer::Client, longest),
-            queue: Queue::default(),
+            queue: SendQueue::default(),
             wanted: HashMap::new(),
-            service: Service::Served,
+            service: ForwardingMode::Served,
             names: 0,
             expressions: 0,
             patterns: 0,
@@ -146,7 +146,12 @@ impl Client {
     }
 
     /// Keeps a message for later, of which so many bytes have gone; whether there is memory for it.
-    pub(super) fn keep(&mut self, message: Arc<Message>, sent: usize, now: MonotonicTime) -> bool {
+    pub(super) fn keep(
+        &mut self,
+        message: Arc<WireMessage>,
+        sent: usize,
+        now: MonotonicTime,
+    ) -> bool {
         self.queue.reserve();
         if !self.claim(self.decoder.held()) {
             return false;
@@ -165,16 +170,21 @@ impl Client {
     }
 
     /// Notes a pattern that it did not want before; whether it may have so many.
-    pub(super) fn note(&mut self, pattern: &str, kind: Kind, routes: &mut Routes) -> bool {
-        if self.service == Service::Skipped {
+    pub(super) fn note(
+        &mut self,
+        pattern: &str,
+        kind: PatternKind,
+        routes: &mut ClientRoutes,
+    ) -> bool {
+        if self.service == ForwardingMode::Skipped {
             self.counters.skip(routes.messages(pattern));
         }
         self.wanted
             .insert(pattern.into(), WantedPattern { times: 1, kind });
         self.patterns += cost(pattern, kind);
         match kind {
-            Kind::Names(names) => self.names += names,
-            Kind::Expression => self.expressions += 1,
+            PatternKind::Names(names) => self.names += names,
+            PatternKind::Expression => self.expressions += 1,
         }
         self.names <= MAX_NAMES && self.expressions <= MAX_EXPRESSIONS
     }
@@ -192,23 +202,23 @@ impl Client {
         self.wanted.remove(pattern);
         self.patterns -= cost(pattern, kind);
         match kind {
-            Kind::Names(names) => self.names -= names,
-            Kind::Expression => self.expressions -= 1,
+            PatternKind::Names(names) => self.names -= names,
+            PatternKind::Expression => self.expressions -= 1,
         }
         true
     }
 
     /// Leaves it out of what is passed on.
-    pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut Routes) {
-        self.change(seat, routes, Service::Skipped);
+    pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
+        self.change(seat, routes, ForwardingMode::Skipped);
     }
 
     /// It is served again.
-    pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut Routes) {
-        self.change(seat, routes, Service::Served);
+    pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
+        self.change(seat, routes, ForwardingMode::Served);
     }
 
-    fn change(&mut self, seat: ConnectionId, routes: &mut Routes, to: Service) {
+    fn change(&mut self, seat: ConnectionId, routes: &mut ClientRoutes, to: ForwardingMode) {
         let from = mem::replace(&mut self.service, to);
         if from != to {
             for pattern in self.wanted.keys() {
@@ -219,9 +229,9 @@ impl Client {
     }
 
     /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
-    pub(super) fn count_skipped(&mut self, routes: &mut Routes) {
+    pub(super) fn count_skipped(&mut self, routes: &mut ClientRoutes) {
         self.counters.resume();
-        if self.service == Service::Skipped {
+        if self.service == ForwardingMode::Skipped {
             for pattern in self.wanted.keys() {
                 self.counters.skip(routes.messages(pattern));
             }
@@ -235,11 +245,11 @@ impl Client {
     }
 }
 
-fn cost(pattern: &str, kind: Kind) -> usize {
+fn cost(pattern: &str, kind: PatternKind) -> usize {
     let text = 2 * pattern.len();
     text + match kind {
-        Kind::Names(names) => names * AROUND_NAME,
-        Kind::Expression => super::filter::EXPRESSION_COST,
+        PatternKind::Names(names) => names * AROUND_NAME,
+        PatternKind::Expression => super::filter::EXPRESSION_COST,
     }
 }
 
@@ -289,18 +299,19 @@ impl PeerProtocol for Listening {
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken> {
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if !self.greeted {
             // After the connection was lost the server must be told again.
             self.want(wanted, words);
-            let Some(length) = read_greeting(bytes, Peer::Server).map_err(|_| Broken)? else {
-                return Ok(Read::Short);
+            let Some(length) = read_greeting(bytes, Peer::Server).map_err(|_| ProtocolError)?
+            else {
+                return Ok(ReadOutcome::Short);
             };
             self.greeted = true;
-            return Ok(Read::Other(length));
+            return Ok(ReadOutcome::Other(length));
         }
-        match read_frame(bytes, Peer::Server, self.longest).map_err(|_| Broken)? {
-            None => Ok(Read::Short),
+        match read_frame(bytes, Peer::Server, self.longest).map_err(|_| ProtocolError)? {
+            None => Ok(ReadOutcome::Short),
             Some((length, Frame::Publish { channel, payload })) => {
                 let heard = StreamMessage {
                     channel,
@@ -308,9 +319,9 @@ impl PeerProtocol for Listening {
                     sender: SenderId::default(),
                     sequence: None,
                 };
-                Ok(Read::Message(length, heard))
+                Ok(ReadOutcome::Message(length, heard))
             }
-            Some((length, _)) => Ok(Read::Malformed(length)),
+            Some((length, _)) => Ok(ReadOutcome::Malformed(length)),
         }
     }
 

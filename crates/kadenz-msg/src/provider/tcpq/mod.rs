@@ -30,9 +30,9 @@ use super::stream::Buffered;
 use super::stream::connection_slots::{GREETING, IDLE};
 use super::stream::note::PeerInlet;
 use super::stream::peer_receiver::PeerReceiver;
-use super::stream::socket::Place;
+use super::stream::socket::SocketAddress;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
 use client::Listening;
@@ -104,7 +104,7 @@ impl Provider for Tcpq {
     fn guarantees(&self) -> Guarantees {
         let wait_ms = u32::try_from(self.send_wait.as_millis()).unwrap_or(u32::MAX);
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             // What a server drops for a slow client it does not tell the client.
             loss: Loss::Network,
             back_pressure: BackPressure::Bounded(wait_ms),
@@ -117,7 +117,7 @@ impl Provider for Tcpq {
     }
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
-        let place = Place::Tcp(self.place.clone());
+        let place = SocketAddress::Tcp(self.place.clone());
         let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait);
         outlet
             .map(|it| Buffered::outlet(it, self.longest))
@@ -132,7 +132,11 @@ impl Provider for Tcpq {
         let mut receiver = PeerReceiver::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;
         let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
-        receiver.connect(SERVER, Place::Tcp(self.place.clone()), Box::new(make));
+        receiver.connect(
+            SERVER,
+            SocketAddress::Tcp(self.place.clone()),
+            Box::new(make),
+        );
         // Later it is waited for; at the start somebody is there to be told.
         if !receiver.is_connected(SERVER) {
             return Err(self.no_server(""));

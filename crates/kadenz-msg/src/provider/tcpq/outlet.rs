@@ -10,7 +10,7 @@ use kadenz_rt::net::watch::{Interest, Watch};
 use crate::channel::Channel;
 use crate::provider::PublishError;
 use crate::provider::stream::outgoing::Outgoing;
-use crate::provider::stream::socket::{Place, Socket};
+use crate::provider::stream::socket::{Socket, SocketAddress};
 use crate::provider::stream::{Publish, RETRY};
 use crate::wire::Header;
 use crate::wire::tcpq::{MAGIC_CLIENT, greeting, message_header};
@@ -18,22 +18,27 @@ use crate::wire::tcpq::{MAGIC_CLIENT, greeting, message_header};
 /// A connection of its own.
 #[derive(Debug)]
 pub(super) struct TcpqOutlet {
-    place: Place,
-    connection: Option<Connection>,
+    place: SocketAddress,
+    connection: Option<OutletConnection>,
     watch: Watch,
     next_try: MonotonicTime,
     queue: usize,
     send_wait: Duration,
 }
 
+/// The connection to the server, with what waits to be sent.
 #[derive(Debug)]
-struct Connection {
+struct OutletConnection {
     socket: Socket,
     outgoing: Outgoing,
 }
 
 impl TcpqOutlet {
-    pub(super) fn connect(place: Place, queue: usize, send_wait: Duration) -> io::Result<Self> {
+    pub(super) fn connect(
+        place: SocketAddress,
+        queue: usize,
+        send_wait: Duration,
+    ) -> io::Result<Self> {
         let mut outlet = Self {
             place,
             connection: None,
@@ -52,7 +57,7 @@ impl TcpqOutlet {
         outgoing.reserve();
         outgoing.say(&greeting(MAGIC_CLIENT))?;
         outgoing.flush(&mut socket)?;
-        self.connection = Some(Connection { socket, outgoing });
+        self.connection = Some(OutletConnection { socket, outgoing });
         Ok(())
     }
 
@@ -65,7 +70,7 @@ impl TcpqOutlet {
             self.next_try = now + RETRY;
             self.connect_again()?;
         }
-        let Some(Connection { socket, outgoing }) = &mut self.connection else {
+        let Some(OutletConnection { socket, outgoing }) = &mut self.connection else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         socket.forget_what_came()?;

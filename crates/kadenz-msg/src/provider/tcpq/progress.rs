@@ -12,12 +12,12 @@ const MIN_BYTES_PER_SECOND: u64 = 64 << 10;
 pub(super) struct Progress {
     sent: MonotonicTime,
     taken: MonotonicTime,
-    part: Option<Part>,
+    part: Option<PartialMessage>,
 }
 
 /// A message that is not complete.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct PartialMessage {
     bytes: usize,
     /// When the last byte would have come at the least speed; never later than it came.
     due: MonotonicTime,
@@ -50,7 +50,7 @@ impl Progress {
             let span = Duration::from_micros(more * 1_000_000 / MIN_BYTES_PER_SECOND);
             now.min(before.due + span)
         });
-        self.part = (bytes > 0).then_some(Part { bytes, due });
+        self.part = (bytes > 0).then_some(PartialMessage { bytes, due });
     }
 
     /// When something last came from it or went to it.

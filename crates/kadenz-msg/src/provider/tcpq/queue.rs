@@ -13,12 +13,12 @@ const BATCH: usize = 16;
 
 /// A message as it goes over the wire: one copy for all that wait for it.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct WireMessage {
     bytes: Box<[u8]>,
     _memory: Share,
 }
 
-impl Message {
+impl WireMessage {
     /// How much memory a message takes whose parts have that many bytes.
     pub(super) fn cost(length: usize) -> usize {
         length + AROUND
@@ -36,14 +36,14 @@ impl Message {
 
 /// Messages in the order in which they are to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: VecDeque<Arc<Message>>,
+pub(super) struct SendQueue {
+    waiting: VecDeque<Arc<WireMessage>>,
     /// Bytes of the first that have gone.
     sent: usize,
     bytes: usize,
 }
 
-impl Queue {
+impl SendQueue {
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -55,7 +55,7 @@ impl Queue {
 
     /// What the queue itself takes, without messages.
     pub(super) fn own_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<Arc<Message>>()
+        self.waiting.capacity() * size_of::<Arc<WireMessage>>()
     }
 
     /// Takes memory for one more.
@@ -64,7 +64,7 @@ impl Queue {
     }
 
     /// Adds a message, of which so many bytes have gone where it is the first.
-    pub(super) fn push(&mut self, message: Arc<Message>, sent: usize) {
+    pub(super) fn push(&mut self, message: Arc<WireMessage>, sent: usize) {
         if self.waiting.is_empty() {
             self.sent = sent;
         }
@@ -124,15 +124,15 @@ mod tests {
     #[test]
     fn a_message_is_held_once_for_all_that_wait_for_it() {
         let budget = Budget::new(10_000);
-        let memory = budget.take(Message::cost(1000)).unwrap();
-        let message = Message::new(&[&[1; 400], &[2; 600]], memory);
-        let mut queues: Vec<Queue> = (0..100).map(|_| Queue::default()).collect();
+        let memory = budget.take(WireMessage::cost(1000)).unwrap();
+        let message = WireMessage::new(&[&[1; 400], &[2; 600]], memory);
+        let mut queues: Vec<SendQueue> = (0..100).map(|_| SendQueue::default()).collect();
         for queue in &mut queues {
             queue.push(Arc::clone(&message), 0);
             assert_eq!(queue.bytes(), 1000);
         }
         drop(message);
-        assert_eq!(budget.taken(), Message::cost(1000));
+        assert_eq!(budget.taken(), WireMessage::cost(1000));
         queues.clear();
         assert_eq!(budget.taken(), 0);
     }
@@ -141,10 +141,10 @@ mod tests {
     fn however_little_is_taken_at_once_the_bytes_are_the_same() {
         let budget = Budget::new(10_000);
         for most in [1, 2, 7, 1000] {
-            let mut queue = Queue::default();
+            let mut queue = SendQueue::default();
             for (text, sent) in [("abcd", 2), ("e", 0), ("fgh", 0)] {
-                let memory = budget.take(Message::cost(text.len())).unwrap();
-                queue.push(Message::new(&[text.as_bytes()], memory), sent);
+                let memory = budget.take(WireMessage::cost(text.len())).unwrap();
+                queue.push(WireMessage::new(&[text.as_bytes()], memory), sent);
             }
             assert_eq!(queue.bytes(), 6);
             let mut came = Vec::new();
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn a_turn_writes_no_more_than_its_limit_and_a_full_socket_ends_it() {
         let budget = Budget::new(10_000);
-        let mut queue = Queue::default();
+        let mut queue = SendQueue::default();
         for _ in 0..2 * BATCH {
-            let memory = budget.take(Message::cost(10)).unwrap();
-            queue.push(Message::new(&[&[0; 10]], memory), 0);
+            let memory = budget.take(WireMessage::cost(10)).unwrap();
+            queue.push(WireMessage::new(&[&[0; 10]], memory), 0);
         }
         let all = |slices: &[IoSlice<'_>]| Ok(slices.iter().map(|it| it.len()).sum());
         assert!(queue.flush(10, all).unwrap());

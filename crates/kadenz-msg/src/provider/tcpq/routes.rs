@@ -30,7 +30,7 @@ pub(super) enum Refusal {
 
 /// What a pattern is to the client that sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PatternKind {
     /// So many names and prefixes.
     Names(usize),
     Expression,
@@ -38,18 +38,20 @@ pub(super) enum Kind {
 
 /// Whether messages are passed on to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum ForwardingMode {
     Served,
     /// It does not read: its messages are counted alone.
     Skipped,
 }
 
-type Table = HashMap<Box<str>, Subscribers>;
+/// Those who want each name, or each prefix.
+type SubscriberMap = HashMap<Box<str>, Subscribers>;
 
+/// Which clients want a channel: by name, by prefix and by expression.
 #[derive(Debug)]
-pub(super) struct Routes {
-    names: Table,
-    prefixes: Table,
+pub(super) struct ClientRoutes {
+    names: SubscriberMap,
+    prefixes: SubscriberMap,
     /// How many different prefixes of each length there are.
     lengths: [usize; MAX_CHANNEL + 1],
     expressions: Vec<Option<Expression>>,
@@ -76,17 +78,17 @@ struct Subscribers {
 }
 
 impl Subscribers {
-    fn add(&mut self, seat: ConnectionId, service: Service) {
+    fn add(&mut self, seat: ConnectionId, service: ForwardingMode) {
         match service {
-            Service::Served => *self.served.entry(seat).or_default() += 1,
-            Service::Skipped => self.skipped += 1,
+            ForwardingMode::Served => *self.served.entry(seat).or_default() += 1,
+            ForwardingMode::Skipped => self.skipped += 1,
         }
     }
 
-    fn remove(&mut self, seat: ConnectionId, service: Service) {
+    fn remove(&mut self, seat: ConnectionId, service: ForwardingMode) {
         match service {
-            Service::Skipped => self.skipped = self.skipped.saturating_sub(1),
-            Service::Served => {
+            ForwardingMode::Skipped => self.skipped = self.skipped.saturating_sub(1),
+            ForwardingMode::Served => {
                 if let Some(times) = self.served.get_mut(&seat) {
                     *times -= 1;
                     if *times == 0 {
@@ -119,11 +121,11 @@ impl Recipients {
     }
 }
 
-impl Routes {
+impl ClientRoutes {
     pub(super) fn new() -> Self {
         Self {
-            names: Table::new(),
-            prefixes: Table::new(),
+            names: SubscriberMap::new(),
+            prefixes: SubscriberMap::new(),
             lengths: [0; MAX_CHANNEL + 1],
             expressions: (0..MAX_EXPRESSIONS).map(|_| None).collect(),
             remembered: Remembered::default(),
@@ -135,12 +137,12 @@ impl Routes {
         &mut self,
         seat: ConnectionId,
         pattern: &str,
-        service: Service,
-    ) -> Result<Kind, Refusal> {
+        service: ForwardingMode,
+    ) -> Result<PatternKind, Refusal> {
         let Some(parts) = names(pattern) else {
             let expression = self.expression(pattern)?;
             expression.subscribers.add(seat, service);
-            return Ok(Kind::Expression);
+            return Ok(PatternKind::Expression);
         };
         let mut count = 0;
         for part in parts {
@@ -156,7 +158,7 @@ impl Routes {
                 *prefixes += 1;
             }
         }
-        Ok(Kind::Names(count))
+        Ok(PatternKind::Names(count))
     }
 
     /// The expression, compiled; what cannot be compiled takes no room.
@@ -182,7 +184,12 @@ impl Routes {
     }
 
     /// A client wants what matches no more.
-    pub(super) fn unsubscribe(&mut self, seat: ConnectionId, pattern: &str, service: Service) {
+    pub(super) fn unsubscribe(
+        &mut self,
+        seat: ConnectionId,
+        pattern: &str,
+        service: ForwardingMode,
+    ) {
         self.each(pattern, |subscribers| subscribers.remove(seat, service));
         let Some(parts) = names(pattern) else {
             for place in &mut self.expressions {
@@ -202,7 +209,13 @@ impl Routes {
     }
 
     /// From now on a client that wants what matches is served, or skipped.
-    pub(super) fn change(&mut self, seat: ConnectionId, pattern: &str, from: Service, to: Service) {
+    pub(super) fn change(
+        &mut self,
+        seat: ConnectionId,
+        pattern: &str,
+        from: ForwardingMode,
+        to: ForwardingMode,
+    ) {
         self.each(pattern, |subscribers| {
             subscribers.remove(seat, from);
             subscribers.add(seat, to);
@@ -234,7 +247,7 @@ impl Routes {
     }
 
     /// The table in which a name stands.
-    fn place<'a>(&mut self, name: Name<'a>) -> (&mut Table, &'a str) {
+    fn place<'a>(&mut self, name: Name<'a>) -> (&mut SubscriberMap, &'a str) {
         match name {
             Name::Exactly(text) => (&mut self.names, text),
             Name::Prefix(text) => (&mut self.prefixes, text),
@@ -348,23 +361,27 @@ mod tests {
     use super::*;
     use crate::channel::Pattern;
 
-    fn route(routes: &mut Routes, channel: &str) -> Vec<u64> {
+    fn route(routes: &mut ClientRoutes, channel: &str) -> Vec<u64> {
         let mut found = Recipients::default();
         routes.route(&channel.parse().unwrap(), &mut found);
         found.seats.into_iter().map(|seat| seat.0).collect()
     }
 
-    fn subscribe(routes: &mut Routes, seat: u64, pattern: &str) -> Result<Kind, Refusal> {
-        routes.subscribe(ConnectionId(seat), pattern, Service::Served)
+    fn subscribe(
+        routes: &mut ClientRoutes,
+        seat: u64,
+        pattern: &str,
+    ) -> Result<PatternKind, Refusal> {
+        routes.subscribe(ConnectionId(seat), pattern, ForwardingMode::Served)
     }
 
-    fn unsubscribe(routes: &mut Routes, seat: u64, pattern: &str) {
-        routes.unsubscribe(ConnectionId(seat), pattern, Service::Served);
+    fn unsubscribe(routes: &mut ClientRoutes, seat: u64, pattern: &str) {
+        routes.unsubscribe(ConnectionId(seat), pattern, ForwardingMode::Served);
     }
 
     #[test]
     fn a_client_is_found_once_by_whatever_it_wants_a_channel_for() {
-        let mut routes = Routes::new();
+        let mut routes = ClientRoutes::new();
         for (seat, pattern) in [
             (7, "A.*"),
             (3, "ARM"),
@@ -384,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_name_is_wanted_until_the_last_pattern_with_it_is_gone() {
-        let mut routes = Routes::new();
+        let mut routes = ClientRoutes::new();
         for pattern in ["ARM|LEG|ARM", "ARM|HEAD"] {
             subscribe(&mut routes, 1, pattern).unwrap();
         }
@@ -398,10 +415,10 @@ mod tests {
     #[test]
     fn who_is_skipped_is_counted_and_not_found() {
         for pattern in ["ARM", "A.*", "A[R]M"] {
-            let mut routes = Routes::new();
+            let mut routes = ClientRoutes::new();
             subscribe(&mut routes, 1, pattern).unwrap();
             subscribe(&mut routes, 2, pattern).unwrap();
-            let [served, skipped] = [Service::Served, Service::Skipped];
+            let [served, skipped] = [ForwardingMode::Served, ForwardingMode::Skipped];
             routes.change(ConnectionId(1), pattern, served, skipped);
             let messages = routes.messages(pattern);
             let mut found = Recipients::default();
@@ -417,7 +434,7 @@ mod tests {
 
     #[test]
     fn expressions_are_compiled_once_for_all_and_few_of_them() {
-        let mut routes = Routes::new();
+        let mut routes = ClientRoutes::new();
         for seat in 0..10_000 {
             subscribe(&mut routes, seat, "[A]+").unwrap();
         }
@@ -437,7 +454,7 @@ mod tests {
 
     #[test]
     fn channels_without_end_take_no_memory_without_end() {
-        let mut routes = Routes::new();
+        let mut routes = ClientRoutes::new();
         subscribe(&mut routes, 1, "[0-4]+").unwrap();
         for number in 0..10 * MAX_REMEMBERED {
             let expected = !number.to_string().contains(['5', '6', '7', '8', '9']);
@@ -456,7 +473,7 @@ mod tests {
             channels in prop::collection::vec("[AB]{1,4}", 1..6),
         ) {
             let mut wanted = wanted;
-            let mut routes = Routes::new();
+            let mut routes = ClientRoutes::new();
             for (seat, pattern) in &wanted {
                 subscribe(&mut routes, *seat, pattern).unwrap();
             }

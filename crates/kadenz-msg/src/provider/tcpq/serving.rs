@@ -18,15 +18,15 @@ use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::Waker;
 
 use super::ServerOptions;
-use super::client::Client;
+use super::client::TcpqClient;
 use super::counters::{AtomicServerCounters, count};
-use super::routes::{Recipients, Routes};
+use super::routes::{ClientRoutes, Recipients};
 use crate::provider::stream::connection_slots::{
     Budget, ConnectionId, ConnectionSlots, Share, Standing,
 };
-use crate::provider::stream::socket::{Door, Place, Socket};
+use crate::provider::stream::socket::{Door, Socket, SocketAddress};
 use crate::provider::stream::turns::Turns;
-use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, Peer, greeting};
+use crate::wire::tcpq::{Decoder, Frame, FrameError, MAGIC_SERVER, Peer, greeting};
 
 /// A turn begins no further frame after so long.
 const TURN: Duration = Duration::from_micros(50);
@@ -46,10 +46,10 @@ pub(super) struct Serving {
     counters: Arc<AtomicServerCounters>,
     door: Door,
     poller: Poller,
-    clients: HashMap<ConnectionId, Client>,
+    clients: HashMap<ConnectionId, TcpqClient>,
     seats: ConnectionSlots,
     turns: Turns,
-    routes: Routes,
+    routes: ClientRoutes,
     memory: Arc<Budget>,
     /// What all decoders read into that hold nothing.
     room: Vec<u8>,
@@ -73,8 +73,8 @@ enum Leaves {
     Refused,
 }
 
-impl From<Broken> for Leaves {
-    fn from(_: Broken) -> Self {
+impl From<FrameError> for Leaves {
+    fn from(_: FrameError) -> Self {
         Self::Refused
     }
 }
@@ -90,7 +90,7 @@ impl Serving {
         options: &ServerOptions,
         counters: Arc<AtomicServerCounters>,
     ) -> io::Result<Self> {
-        let door = Place::Tcp(options.address.to_string()).listen()?;
+        let door = SocketAddress::Tcp(options.address.to_string()).listen()?;
         let mut poller = Poller::new()?;
         door.register(&mut poller, DOOR)?;
         let memory = Budget::new(options.memory);
@@ -102,7 +102,7 @@ impl Serving {
             clients: HashMap::new(),
             seats: ConnectionSlots::new(options.clients, options.greeting),
             turns: Turns::default(),
-            routes: Routes::new(),
+            routes: ClientRoutes::new(),
             room: Vec::new(),
             room_memory: memory.share(),
             memory,
@@ -263,7 +263,7 @@ impl Serving {
     fn obey(&mut self, seat: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
         match frame {
             Frame::Publish { channel, payload } => {
-                let channel = channel.parse().map_err(|_| Broken::Name)?;
+                let channel = channel.parse().map_err(|_| FrameError::Name)?;
                 count(&self.counters.messages);
                 self.pass_on(&channel, payload);
             }
@@ -307,7 +307,7 @@ impl Serving {
             return true;
         }
         let (now, idle) = (clock::now(), self.options.idle);
-        let stalled = |it: &Client| it.is_stalled(idle, now);
+        let stalled = |it: &TcpqClient| it.is_stalled(idle, now);
         self.hang_up_on_the_greediest(MAX_IDLE_MEMORY, stalled)
             || self.hang_up_on_the_greediest(held, |_| true)
     }
@@ -318,7 +318,7 @@ impl Serving {
     }
 
     /// Hangs up on that one of some clients that holds the most memory, where that is more than so much.
-    fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&Client) -> bool) -> bool {
+    fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&TcpqClient) -> bool) -> bool {
         let some = self.clients.iter().filter(|(_, client)| of(client));
         let all = some.map(|(seat, client)| (client.held(), *seat));
         let greediest = all.max().filter(|(most, _)| *most > than);
@@ -382,7 +382,7 @@ impl Serving {
         }
         let counters = self.counters.remember(seat, socket.peer());
         let memory = self.memory.share();
-        let client = Client::new(socket, self.options.longest, memory, counters, now);
+        let client = TcpqClient::new(socket, self.options.longest, memory, counters, now);
         self.clients.insert(seat, client);
     }
 

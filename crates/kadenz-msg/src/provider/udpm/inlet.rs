@@ -66,7 +66,7 @@ struct Making {
 }
 
 /// What one datagram came to.
-enum Outcome {
+enum DatagramOutcome {
     Nothing,
     Taken(More),
 }
@@ -165,7 +165,7 @@ impl UdpmInlet {
         let mut count = 0;
         for mut datagram in self.inbox.datagrams().skip(self.next) {
             self.next += 1;
-            if let Outcome::Taken(more) = self.made.take(&mut datagram, take) {
+            if let DatagramOutcome::Taken(more) = self.made.take(&mut datagram, take) {
                 count += 1;
                 if more == More::Enough {
                     break;
@@ -270,7 +270,7 @@ impl Making {
         &mut self,
         datagram: &mut Datagram<'_>,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Outcome {
+    ) -> DatagramOutcome {
         if let Some(dropped) = datagram.dropped_before {
             self.overrun = self.overrun.max(dropped);
         }
@@ -288,9 +288,9 @@ impl Making {
                 let sequence = numbered(sequence);
                 self.meter.note(sender, sequence, channel);
                 if channel == SELF_TEST {
-                    return Outcome::Nothing;
+                    return DatagramOutcome::Nothing;
                 }
-                Outcome::Taken(take(Arrival {
+                DatagramOutcome::Taken(take(Arrival {
                     channel,
                     payload: Payload::Lent(payload),
                     sender,
@@ -301,7 +301,7 @@ impl Making {
             Ok(Packet::Fragment(fragment)) => self.take_fragment(sender, &fragment, kernel, take),
             Err(_) => {
                 self.malformed += 1;
-                Outcome::Nothing
+                DatagramOutcome::Nothing
             }
         }
     }
@@ -312,15 +312,15 @@ impl Making {
         fragment: &Fragment<'_>,
         kernel: Option<MonotonicTime>,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Outcome {
+    ) -> DatagramOutcome {
         let added = self.reassembly.add(sender, fragment, clock::now(), kernel);
         let Added::Complete(whole) = added else {
-            return Outcome::Nothing;
+            return DatagramOutcome::Nothing;
         };
         let sequence = numbered(fragment.sequence);
         let channel = whole.channel.as_str();
         self.meter.note(sender, sequence, channel);
-        Outcome::Taken(take(Arrival {
+        DatagramOutcome::Taken(take(Arrival {
             channel,
             payload: Payload::Owned(whole.payload),
             sender,

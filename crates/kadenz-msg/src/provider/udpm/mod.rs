@@ -36,7 +36,7 @@ use kadenz_rt::tuning::Measure;
 use super::parameters::{Address, AddressError};
 use super::stream::Buffered;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
 use crate::channel::Channel;
@@ -146,7 +146,7 @@ fn add(all: &mut Vec<Measure>, measures: Vec<Measure>) {
 impl Provider for Udpm {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::AsDelivered,
+            order: DeliveryOrder::AsDelivered,
             loss: Loss::Network,
             back_pressure: BackPressure::None,
             history: History::None,

@@ -8,7 +8,7 @@ use zenoh::Wait as _;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
-use super::{Bus, channel_of, key_of};
+use super::{ZenohBus, channel_of, key_of};
 use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
 use crate::provider::notifier::Notifier;
@@ -18,21 +18,22 @@ use crate::provider::{
 };
 use crate::sync::lock;
 
-/// What waits.
+/// Samples that wait until the inlet takes them.
 #[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
+struct SampleQueue {
+    state: Mutex<SampleQueueState>,
     notifier: Arc<Notifier>,
 }
 
+/// What the lock of a sample queue guards.
 #[derive(Default)]
-struct State {
+struct SampleQueueState {
     samples: VecDeque<Sample>,
     /// Samples that found no place and came from senders that do not count.
     uncounted: u64,
 }
 
-impl Queue {
+impl SampleQueue {
     /// Adds one; the oldest goes where there is no place.
     fn push(&self, sample: Sample, places: usize) {
         let mut state = lock(&self.state);
@@ -48,8 +49,8 @@ impl Queue {
 }
 
 pub(super) struct ZenohInlet {
-    bus: Arc<Bus>,
-    queue: Arc<Queue>,
+    bus: Arc<ZenohBus>,
+    queue: Arc<SampleQueue>,
     subscribers: Vec<(String, Subscriber<()>)>,
     wanted: Vec<Pattern>,
     expected: Expected,
@@ -64,7 +65,7 @@ impl fmt::Debug for ZenohInlet {
 }
 
 impl ZenohInlet {
-    pub(super) fn new(bus: &Arc<Bus>) -> Self {
+    pub(super) fn new(bus: &Arc<ZenohBus>) -> Self {
         Self {
             bus: Arc::clone(bus),
             queue: Arc::default(),

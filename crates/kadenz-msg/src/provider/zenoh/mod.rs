@@ -44,7 +44,7 @@ use super::parameters::Address;
 use super::stream::note::Numbers;
 use super::stream::refuse_too_long;
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError, PublishError,
 };
 use crate::channel::Channel;
@@ -59,9 +59,10 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// A network of Zenoh.
 #[derive(Debug, Clone)]
-pub struct Zenoh(Arc<Bus>);
+pub struct Zenoh(Arc<ZenohBus>);
 
-struct Bus {
+/// An opened session of Zenoh and what the URL says, which outlets and inlets keep alive.
+struct ZenohBus {
     address: Address,
     session: Session,
     prefix: String,
@@ -69,7 +70,7 @@ struct Bus {
     largest: usize,
 }
 
-impl fmt::Debug for Bus {
+impl fmt::Debug for ZenohBus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Bus");
         shown.field("address", &self.address.as_str());
@@ -77,7 +78,7 @@ impl fmt::Debug for Bus {
     }
 }
 
-impl Bus {
+impl ZenohBus {
     fn failed(&self, error: &zenoh::Error) -> ProviderError {
         failed(&self.address, error)
     }
@@ -156,7 +157,7 @@ impl Zenoh {
             inserted.map_err(|error| failed(address, &error))?;
         }
         let session = zenoh::open(config).wait();
-        Ok(Self(Arc::new(Bus {
+        Ok(Self(Arc::new(ZenohBus {
             address: address.clone(),
             session: session.map_err(|error| failed(address, &error))?,
             prefix,
@@ -169,7 +170,7 @@ impl Zenoh {
 impl Provider for Zenoh {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::Bounded(MAX_WAIT.as_millis() as u32),
             history: History::None,
@@ -194,7 +195,7 @@ impl Provider for Zenoh {
 }
 
 struct ZenohOutlet {
-    bus: Arc<Bus>,
+    bus: Arc<ZenohBus>,
     publishers: HashMap<Channel, Publisher<'static>>,
     numbers: Numbers,
 }

@@ -42,17 +42,17 @@ use super::stream::acceptor::Acceptor;
 use super::stream::note::{Expected, NOTE, Numbers, PeerInlet};
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::peer_set::{PeerSet, Side};
-use super::stream::socket::Place;
+use super::stream::socket::SocketAddress;
 use super::stream::{Buffered, Publish};
 use super::{
-    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError, PublishError,
 };
 use crate::arrival::{SenderId, random_number};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::sync::Lock;
-use publishing::Subscriber;
-use subscribing::Publisher;
+use publishing::ZmtpSubscriber;
+use subscribing::ZmtpPublisher;
 
 /// Room for what stands around a payload.
 const AROUND: usize = 1024;
@@ -69,16 +69,17 @@ enum Bind {
 #[derive(Debug)]
 pub struct Zmq {
     address: Address,
-    settings: Settings,
+    settings: ZmqSettings,
     /// The peers of the outlets that live.
-    peers: Lock<Weak<PeerSet<Subscriber>>>,
+    peers: Lock<Weak<PeerSet<ZmtpSubscriber>>>,
 }
 
+/// What the URL says, with the defaults for what it does not.
 #[derive(Debug)]
-struct Settings {
+struct ZmqSettings {
     bind: Bind,
-    publishers: Vec<Place>,
-    outlets: Place,
+    publishers: Vec<SocketAddress>,
+    outlets: SocketAddress,
     queue: usize,
     largest: usize,
 }
@@ -112,10 +113,14 @@ impl Zmq {
         let outlets = parameters.text("outlets").unwrap_or(location);
         let more = parameters.text("more").unwrap_or_default();
         let more = more.split(',').filter(|place| !place.is_empty());
-        let settings = Settings {
+        let settings = ZmqSettings {
             bind,
-            publishers: [location].into_iter().chain(more).map(Place::of).collect(),
-            outlets: Place::of(outlets),
+            publishers: [location]
+                .into_iter()
+                .chain(more)
+                .map(SocketAddress::of)
+                .collect(),
+            outlets: SocketAddress::of(outlets),
             queue: parameters.bytes("queue")?.unwrap_or(4 << 20),
             largest: parameters.bytes("largest")?.unwrap_or(64 << 20).max(1),
         };
@@ -128,7 +133,7 @@ impl Zmq {
     }
 
     /// The peers that all outlets share, as only one can listen at an address.
-    fn peers(&self) -> io::Result<Arc<PeerSet<Subscriber>>> {
+    fn peers(&self) -> io::Result<Arc<PeerSet<ZmtpSubscriber>>> {
         self.peers.with(|known| {
             if let Some(peers) = known.upgrade() {
                 return Ok(peers);
@@ -138,7 +143,7 @@ impl Zmq {
                 Bind::Outlet => Side::Door(Acceptor::new(place.listen()?)),
                 Bind::Inlet | Bind::None => Side::Place(place.clone()),
             };
-            let make = Box::new(Subscriber::greet);
+            let make = Box::new(ZmtpSubscriber::greet);
             let peers = Arc::new(PeerSet::start(side, self.settings.queue, make)?);
             *known = Arc::downgrade(&peers);
             Ok(peers)
@@ -159,7 +164,7 @@ impl Zmq {
 impl Provider for Zmq {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
-            order: Order::Kept,
+            order: DeliveryOrder::Kept,
             loss: Loss::WhenSlow,
             back_pressure: BackPressure::None,
             history: History::None,
@@ -184,7 +189,7 @@ impl Provider for Zmq {
         let longest = self.settings.largest;
         let mut receiver = PeerReceiver::new(longest + AROUND).map_err(failed)?;
         let greet = move |words: &mut Vec<u8>| {
-            Publisher::greet(words, SenderId(random_number().into()), longest)
+            ZmtpPublisher::greet(words, SenderId(random_number().into()), longest)
         };
         if self.settings.bind == Bind::Inlet {
             let door = self.settings.outlets.listen().map_err(failed)?;
@@ -203,7 +208,7 @@ impl Provider for Zmq {
 
 #[derive(Debug)]
 struct ZmqOutlet {
-    peers: Arc<PeerSet<Subscriber>>,
+    peers: Arc<PeerSet<ZmtpSubscriber>>,
     numbers: Numbers,
 }
 

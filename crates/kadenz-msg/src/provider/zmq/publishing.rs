@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::zmtp::{self, Command, GREETING, Stage};
-use crate::provider::stream::Broken;
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
-use crate::provider::stream::peer_set::Peer;
+use crate::provider::stream::peer_set::PeerSetProtocol;
 
 /// A subscription is no longer, and one peer has no more different ones.
 const MAX_TOPIC: usize = 4096;
@@ -14,9 +14,9 @@ const MAX_TOPICS: usize = 4096;
 /// What a topic costs beside its text, in bytes.
 const AROUND_TOPIC: usize = 64;
 
-/// A subscriber.
+/// A subscriber, as its publisher sees it.
 #[derive(Debug)]
-pub(in crate::provider) struct Subscriber {
+pub(in crate::provider) struct ZmtpSubscriber {
     stage: Stage,
     /// With how often it subscribed to each, less the times that it cancelled.
     topics: BTreeMap<Box<[u8]>, u64>,
@@ -26,7 +26,7 @@ pub(in crate::provider) struct Subscriber {
     pub(in crate::provider) is_ours: bool,
 }
 
-impl Subscriber {
+impl ZmtpSubscriber {
     pub(in crate::provider) fn greet(words: &mut Vec<u8>) -> Self {
         words.extend_from_slice(&GREETING);
         zmtp::ready(words, "PUB");
@@ -62,13 +62,13 @@ impl Subscriber {
         }
     }
 
-    fn subscribe(&mut self, topic: &[u8]) -> Result<(), Broken> {
+    fn subscribe(&mut self, topic: &[u8]) -> Result<(), ProtocolError> {
         if let Some(times) = self.topics.get_mut(topic) {
             *times += 1;
             return Ok(());
         }
         if self.topics.len() == MAX_TOPICS {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         self.topics.insert(topic.into(), 1);
         self.topic_bytes += topic.len() + AROUND_TOPIC;
@@ -87,16 +87,16 @@ impl Subscriber {
         }
     }
 
-    fn obey(&mut self, body: &[u8], reply: &mut Vec<u8>) -> Result<(), Broken> {
+    fn obey(&mut self, body: &[u8], reply: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match zmtp::read_command(body)? {
             Command::Ready { socket, is_ours } if self.stage == Stage::Handshake => {
                 if !matches!(socket, b"SUB" | b"XSUB") {
-                    return Err(Broken);
+                    return Err(ProtocolError);
                 }
                 self.is_ours = is_ours;
                 self.stage = Stage::Ready;
             }
-            Command::Ready { .. } => return Err(Broken),
+            Command::Ready { .. } => return Err(ProtocolError),
             Command::Subscribe(topic) => self.subscribe(topic)?,
             Command::Cancel(topic) => self.cancel(topic),
             Command::Ping(context) => zmtp::pong(reply, context),
@@ -106,8 +106,8 @@ impl Subscriber {
     }
 }
 
-impl Peer for Subscriber {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken> {
+impl PeerSetProtocol for ZmtpSubscriber {
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         if self.stage == Stage::Greeting {
             let used = zmtp::greeting(bytes)?.unwrap_or(0);
             if used > 0 {
@@ -143,9 +143,9 @@ mod tests {
 
     use super::*;
 
-    fn ready() -> (Subscriber, Vec<u8>) {
+    fn ready() -> (ZmtpSubscriber, Vec<u8>) {
         let mut words = Vec::new();
-        let mut subscriber = Subscriber::greet(&mut words);
+        let mut subscriber = ZmtpSubscriber::greet(&mut words);
         let mut reply = Vec::new();
         assert_eq!(subscriber.hear(&GREETING, &mut reply), Ok(64));
         let mut words = Vec::new();
@@ -182,11 +182,11 @@ mod tests {
     #[test]
     fn who_is_no_subscriber_is_refused() {
         let mut words = Vec::new();
-        let mut subscriber = Subscriber::greet(&mut words);
+        let mut subscriber = ZmtpSubscriber::greet(&mut words);
         subscriber.hear(&GREETING, &mut Vec::new()).unwrap();
         let mut words = Vec::new();
         zmtp::ready(&mut words, "REQ");
-        assert_eq!(subscriber.hear(&words, &mut Vec::new()), Err(Broken));
+        assert_eq!(subscriber.hear(&words, &mut Vec::new()), Err(ProtocolError));
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         for topic in 0..MAX_TOPICS {
             subscriber.subscribe(topic.to_string().as_bytes()).unwrap();
         }
-        assert_eq!(subscriber.subscribe(b"MORE"), Err(Broken));
+        assert_eq!(subscriber.subscribe(b"MORE"), Err(ProtocolError));
     }
 
     proptest! {

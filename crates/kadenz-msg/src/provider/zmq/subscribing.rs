@@ -1,20 +1,20 @@
 //! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
 
-use super::zmtp::{self, Command, Frame, GREETING, Stage};
+use super::zmtp::{self, Command, GREETING, Stage, ZmtpFrame};
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::PeerProtocol;
-use crate::provider::stream::{Broken, Read, StreamMessage};
+use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 
 /// Frames of one message, which are all looked at whenever more of it comes. Two are a message, three of
 /// a program of ours; any more are somebody else's, and malformed here.
 const MAX_FRAMES: usize = 1000;
 
-/// A publisher.
+/// A publisher, as its subscriber sees it.
 #[derive(Debug)]
-pub(in crate::provider) struct Publisher {
+pub(in crate::provider) struct ZmtpPublisher {
     stage: Stage,
     /// Stands for the senders of a peer that is not ours.
     sender: SenderId,
@@ -24,7 +24,7 @@ pub(in crate::provider) struct Publisher {
     has_published: bool,
 }
 
-impl Publisher {
+impl ZmtpPublisher {
     pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         sender: SenderId,
@@ -41,16 +41,21 @@ impl Publisher {
         }
     }
 
-    fn obey(&mut self, body: &[u8], wanted: &[Pattern], words: &mut Vec<u8>) -> Result<(), Broken> {
+    fn obey(
+        &mut self,
+        body: &[u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
         match zmtp::read_command(body)? {
             Command::Ready { socket, .. } if self.stage == Stage::Handshake => {
                 if !matches!(socket, b"PUB" | b"XPUB") {
-                    return Err(Broken);
+                    return Err(ProtocolError);
                 }
                 self.stage = Stage::Ready;
                 self.want(wanted, words);
             }
-            Command::Ready { .. } => return Err(Broken),
+            Command::Ready { .. } => return Err(ProtocolError),
             Command::Ping(context) => zmtp::pong(words, context),
             Command::Subscribe(_) | Command::Cancel(_) | Command::Other => {}
         }
@@ -58,23 +63,27 @@ impl Publisher {
     }
 
     /// The message that begins at the front; `None` where it is not all there.
-    fn message<'a>(&self, bytes: &'a [u8]) -> Result<Option<Read<'a>>, Broken> {
+    fn message<'a>(&self, bytes: &'a [u8]) -> Result<Option<ReadOutcome<'a>>, ProtocolError> {
         let mut bodies = [&[][..]; 3];
         let (mut used, mut count) = (0, 0);
         loop {
             let Some(frame) = zmtp::frame(&bytes[used..], self.longest)? else {
                 // A peer that never ends a message must end somewhere.
                 let is_endless = used > 2 * self.longest;
-                return if is_endless { Err(Broken) } else { Ok(None) };
+                return if is_endless {
+                    Err(ProtocolError)
+                } else {
+                    Ok(None)
+                };
             };
-            let Frame { body, length, .. } = frame;
+            let ZmtpFrame { body, length, .. } = frame;
             if let Some(place) = bodies.get_mut(count) {
                 *place = body;
             }
             used += length;
             count += 1;
             if count > MAX_FRAMES {
-                return Err(Broken);
+                return Err(ProtocolError);
             }
             if !frame.has_more {
                 break;
@@ -82,8 +91,8 @@ impl Publisher {
         }
         let heard = self.heard(&bodies, count);
         Ok(Some(match heard {
-            Some(heard) => Read::Message(used, heard),
-            None => Read::Malformed(used),
+            Some(heard) => ReadOutcome::Message(used, heard),
+            None => ReadOutcome::Malformed(used),
         }))
     }
 
@@ -111,7 +120,7 @@ impl Publisher {
     }
 }
 
-impl PeerProtocol for Publisher {
+impl PeerProtocol for ZmtpPublisher {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         if self.stage != Stage::Ready {
             return;
@@ -138,29 +147,29 @@ impl PeerProtocol for Publisher {
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken> {
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if self.stage == Stage::Greeting {
             return Ok(match zmtp::greeting(bytes)? {
-                None => Read::Short,
+                None => ReadOutcome::Short,
                 Some(used) => {
                     self.stage = Stage::Handshake;
-                    Read::Other(used)
+                    ReadOutcome::Other(used)
                 }
             });
         }
         let Some(frame) = zmtp::frame(bytes, self.longest)? else {
-            return Ok(Read::Short);
+            return Ok(ReadOutcome::Short);
         };
         if frame.is_command {
             self.obey(frame.body, wanted, words)?;
-            return Ok(Read::Other(frame.length));
+            return Ok(ReadOutcome::Other(frame.length));
         }
         if self.stage != Stage::Ready {
-            return Err(Broken);
+            return Err(ProtocolError);
         }
         let read = self.message(bytes)?;
         self.has_published |= read.is_some();
-        Ok(read.unwrap_or(Read::Short))
+        Ok(read.unwrap_or(ReadOutcome::Short))
     }
 
     fn standing(&self) -> Standing {
@@ -206,8 +215,8 @@ mod tests {
         }
     }
 
-    fn ready(wanted: &[Pattern]) -> (Publisher, Vec<u8>) {
-        let mut publisher = Publisher::greet(&mut Vec::new(), SenderId(7), 1000);
+    fn ready(wanted: &[Pattern]) -> (ZmtpPublisher, Vec<u8>) {
+        let mut publisher = ZmtpPublisher::greet(&mut Vec::new(), SenderId(7), 1000);
         let mut words = Vec::new();
         publisher.read(&GREETING, wanted, &mut words).unwrap();
         let mut peers = Vec::new();
@@ -235,25 +244,34 @@ mod tests {
         let endless = [1, 0].repeat(MAX_FRAMES + 1);
         let some = publisher.message(&endless[..2 * MAX_FRAMES]);
         assert_eq!(some, Ok(None));
-        assert_eq!(publisher.message(&endless), Err(Broken));
+        assert_eq!(publisher.message(&endless), Err(ProtocolError));
     }
 
     #[test]
     fn two_frames_are_a_message_of_anybody_and_others_are_none() {
         let (publisher, _) = ready(&[]);
-        let read =
-            |bytes: &'static [u8]| publisher.message(bytes).map(|it| it.unwrap_or(Read::Short));
+        let read = |bytes: &'static [u8]| {
+            publisher
+                .message(bytes)
+                .map(|it| it.unwrap_or(ReadOutcome::Short))
+        };
         let heard = StreamMessage {
             channel: "A",
             payload: b"xy",
             sender: SenderId(7),
             sequence: None,
         };
-        assert_eq!(read(b"\x01\x01A\x00\x02xy"), Ok(Read::Message(7, heard)));
-        assert_eq!(read(b"\x01\x01A\x00\x02x"), Ok(Read::Short));
-        assert_eq!(read(b"\x00\x03Axy"), Ok(Read::Malformed(5)));
-        assert_eq!(read(b"\x01\x01A\x01\x00\x00\x01?"), Ok(Read::Malformed(8)));
+        assert_eq!(
+            read(b"\x01\x01A\x00\x02xy"),
+            Ok(ReadOutcome::Message(7, heard))
+        );
+        assert_eq!(read(b"\x01\x01A\x00\x02x"), Ok(ReadOutcome::Short));
+        assert_eq!(read(b"\x00\x03Axy"), Ok(ReadOutcome::Malformed(5)));
+        assert_eq!(
+            read(b"\x01\x01A\x01\x00\x00\x01?"),
+            Ok(ReadOutcome::Malformed(8))
+        );
         let four = b"\x01\x01A\x01\x00\x01\x00\x00\x00";
-        assert_eq!(read(four), Ok(Read::Malformed(9)));
+        assert_eq!(read(four), Ok(ReadOutcome::Malformed(9)));
     }
 }

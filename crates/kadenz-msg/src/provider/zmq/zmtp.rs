@@ -1,6 +1,6 @@
 //! ZMTP 3.0, the wire of ZeroMQ (RFC 23), as far as publishing and subscribing need it. Sans-IO.
 
-use crate::provider::stream::Broken;
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
 
 /// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
@@ -51,7 +51,7 @@ pub(in crate::provider) const OURS: &str = "X-Kadenz";
 
 /// A frame as it stands in what came.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::provider) struct Frame<'a> {
+pub(in crate::provider) struct ZmtpFrame<'a> {
     pub(in crate::provider) is_command: bool,
     pub(in crate::provider) has_more: bool,
     pub(in crate::provider) body: &'a [u8],
@@ -63,12 +63,12 @@ pub(in crate::provider) struct Frame<'a> {
 pub(in crate::provider) fn frame(
     bytes: &[u8],
     longest: usize,
-) -> Result<Option<Frame<'_>>, Broken> {
+) -> Result<Option<ZmtpFrame<'_>>, ProtocolError> {
     let Some((&flags, rest)) = bytes.split_first() else {
         return Ok(None);
     };
     if flags & !(MORE | LONG | COMMAND) != 0 || flags & (MORE | COMMAND) == MORE | COMMAND {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     let (header, size) = if flags & LONG == 0 {
         let Some(&size) = rest.first() else {
@@ -85,10 +85,10 @@ pub(in crate::provider) fn frame(
         )
     };
     if size > longest {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     let length = header + size;
-    Ok(bytes.get(header..length).map(|body| Frame {
+    Ok(bytes.get(header..length).map(|body| ZmtpFrame {
         is_command: flags & COMMAND != 0,
         has_more: flags & MORE != 0,
         body,
@@ -158,15 +158,15 @@ pub(in crate::provider) enum Command<'a> {
 }
 
 /// Reads a command's body.
-pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Broken> {
-    let (name, rest) = counted(body).ok_or(Broken)?;
+pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, ProtocolError> {
+    let (name, rest) = counted(body).ok_or(ProtocolError)?;
     Ok(match name {
         b"READY" => read_ready(rest)?,
         b"SUBSCRIBE" => Command::Subscribe(rest),
         b"CANCEL" => Command::Cancel(rest),
         // Two bytes of time to live, then what is to be returned.
-        b"PING" => Command::Ping(rest.get(2..).ok_or(Broken)?),
-        b"ERROR" => return Err(Broken),
+        b"PING" => Command::Ping(rest.get(2..).ok_or(ProtocolError)?),
+        b"ERROR" => return Err(ProtocolError),
         _ => Command::Other,
     })
 }
@@ -177,13 +177,13 @@ pub(in crate::provider) fn pong(words: &mut Vec<u8>, context: &[u8]) {
     command(words, &body);
 }
 
-fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, Broken> {
+fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, ProtocolError> {
     let (mut socket, mut is_ours) = (&[][..], false);
     while !rest.is_empty() {
-        let (name, after) = counted(rest).ok_or(Broken)?;
-        let (size, after) = after.split_first_chunk::<4>().ok_or(Broken)?;
-        let size = usize::try_from(u32::from_be_bytes(*size)).map_err(|_| Broken)?;
-        let value = after.get(..size).ok_or(Broken)?;
+        let (name, after) = counted(rest).ok_or(ProtocolError)?;
+        let (size, after) = after.split_first_chunk::<4>().ok_or(ProtocolError)?;
+        let size = usize::try_from(u32::from_be_bytes(*size)).map_err(|_| ProtocolError)?;
+        let value = after.get(..size).ok_or(ProtocolError)?;
         rest = &after[size..];
         if name.eq_ignore_ascii_case(b"Socket-Type") {
             socket = value;
@@ -200,10 +200,10 @@ fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Whether this is the greeting of a peer that can be talked to; `None` where it is not all there.
-pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broken> {
+pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
     let wrong = |at: usize, good: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| !good(*byte));
     if wrong(0, |it| it == 0xff) || wrong(9, |it| it & 1 == 1) || wrong(10, |it| it >= 3) {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     let Some(whole) = bytes.get(..GREETING.len()) else {
         return Ok(None);
@@ -212,7 +212,7 @@ pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broke
     if is_null {
         Ok(Some(GREETING.len()))
     } else {
-        Err(Broken)
+        Err(ProtocolError)
     }
 }
 
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_frame_longer_than_allowed_breaks_before_it_is_read() {
         let bytes = [2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        assert_eq!(frame(&bytes, 1000), Err(Broken));
+        assert_eq!(frame(&bytes, 1000), Err(ProtocolError));
         assert_eq!(frame(&bytes[..8], 1000), Ok(None));
     }
 
@@ -257,7 +257,7 @@ mod tests {
         for (at, byte) in [(0, 1), (10, 1), (12, b'P')] {
             let mut other = GREETING;
             other[at] = byte;
-            assert_eq!(greeting(&other), Err(Broken), "byte {at}");
+            assert_eq!(greeting(&other), Err(ProtocolError), "byte {at}");
         }
     }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::tuning::Tuning;
 
-use super::handles::{BoolParameter, IntegerParameter, NumberParameter, Place, TextParameter};
+use super::handles::{
+    BoolParameter, IntegerParameter, NumberParameter, ParameterCell, TextParameter,
+};
 use super::{MAX_DESCRIPTION, MAX_NAME, MAX_PARAMETERS, MAX_TEXT, PAGE, SERVICE, Setting};
 use crate::bus::Bus;
 use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
@@ -16,13 +18,14 @@ use crate::service::request::{
 /// The parameters of a program, before they are served.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, ParameterEntry>,
 }
 
+/// A parameter of a program: its description, and where its value is kept.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ParameterEntry {
     description: String,
-    place: Place,
+    place: ParameterCell,
 }
 
 /// Why a parameter cannot be.
@@ -74,7 +77,7 @@ impl Parameters {
         starts_with: bool,
         description: &str,
     ) -> Result<BoolParameter, ParameterError> {
-        let (place, handle) = Place::truth(starts_with);
+        let (place, handle) = ParameterCell::truth(starts_with);
         self.add(name, description, place)?;
         Ok(handle)
     }
@@ -90,7 +93,7 @@ impl Parameters {
         range: RangeInclusive<i64>,
         description: &str,
     ) -> Result<IntegerParameter, ParameterError> {
-        let (place, handle) = Place::integer(starts_with, range);
+        let (place, handle) = ParameterCell::integer(starts_with, range);
         self.add(name, description, place)?;
         Ok(handle)
     }
@@ -106,7 +109,7 @@ impl Parameters {
         range: RangeInclusive<f64>,
         description: &str,
     ) -> Result<NumberParameter, ParameterError> {
-        let (place, handle) = Place::number(starts_with, range);
+        let (place, handle) = ParameterCell::number(starts_with, range);
         self.add(name, description, place)?;
         Ok(handle)
     }
@@ -122,17 +125,22 @@ impl Parameters {
         most_bytes: usize,
         description: &str,
     ) -> Result<TextParameter, ParameterError> {
-        let (place, handle) = Place::text(starts_with, most_bytes.min(MAX_TEXT));
+        let (place, handle) = ParameterCell::text(starts_with, most_bytes.min(MAX_TEXT));
         self.add(name, description, place)?;
         Ok(handle)
     }
 
     #[cfg(any(test, fuzzing))]
-    pub(super) fn entries(&self) -> &BTreeMap<String, Entry> {
+    pub(super) fn entries(&self) -> &BTreeMap<String, ParameterEntry> {
         &self.entries
     }
 
-    fn add(&mut self, name: &str, description: &str, place: Place) -> Result<(), ParameterError> {
+    fn add(
+        &mut self,
+        name: &str,
+        description: &str,
+        place: ParameterCell,
+    ) -> Result<(), ParameterError> {
         let good = (1..=MAX_NAME).contains(&name.len())
             && description.len() <= MAX_DESCRIPTION
             && !name.contains('\0')
@@ -157,7 +165,8 @@ impl Parameters {
             });
         }
         let description = description.to_owned();
-        self.entries.insert(name, Entry { description, place });
+        self.entries
+            .insert(name, ParameterEntry { description, place });
         Ok(())
     }
 
@@ -213,7 +222,7 @@ fn raise(generation: &AtomicU64) {
 }
 
 pub(super) fn answer(
-    entries: &BTreeMap<String, Entry>,
+    entries: &BTreeMap<String, ParameterEntry>,
     query: &ParameterQuery,
     set: impl Fn(),
 ) -> Result<ParameterAnswer, String> {
@@ -242,12 +251,15 @@ pub(super) fn answer(
     })
 }
 
-fn find<'a>(entries: &'a BTreeMap<String, Entry>, name: &str) -> Result<&'a Entry, String> {
+fn find<'a>(
+    entries: &'a BTreeMap<String, ParameterEntry>,
+    name: &str,
+) -> Result<&'a ParameterEntry, String> {
     let entry = entries.get(name);
     entry.ok_or_else(|| format!("there is no parameter {name:?}"))
 }
 
-impl Entry {
+impl ParameterEntry {
     fn told(&self, name: &str) -> Parameter {
         let limits = self.place.limits();
         let wire = |it: Option<&Setting>| it.map_or_else(ParameterValue::default, Setting::to_wire);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use super::{Kind, MAX_TEXT, Setting};
+use super::{MAX_TEXT, ParameterType, Setting};
 use crate::sync::Lock;
 
 /// Reads a parameter that is true or false.
@@ -78,7 +78,7 @@ impl TextParameter {
 
 /// Where a value is kept, and what it may be.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ParameterCell {
     Bool(Arc<AtomicBool>),
     Integer(Arc<AtomicI64>, RangeInclusive<i64>),
     Number(Arc<AtomicU64>, RangeInclusive<f64>),
@@ -86,7 +86,7 @@ pub(super) enum Place {
     Text(Arc<Lock<String>>, usize),
 }
 
-impl Place {
+impl ParameterCell {
     pub(super) fn truth(value: bool) -> (Self, BoolParameter) {
         let place = Arc::new(AtomicBool::new(value));
         (Self::Bool(Arc::clone(&place)), BoolParameter(place))
@@ -116,12 +116,12 @@ impl Place {
         (Self::Text(Arc::clone(&place), most), TextParameter(place))
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> ParameterType {
         match self {
-            Self::Bool(_) => Kind::Bool,
-            Self::Integer(..) => Kind::Integer,
-            Self::Number(..) => Kind::Number,
-            Self::Text(..) => Kind::Text,
+            Self::Bool(_) => ParameterType::Bool,
+            Self::Integer(..) => ParameterType::Integer,
+            Self::Number(..) => ParameterType::Number,
+            Self::Text(..) => ParameterType::Text,
         }
     }
 

@@ -81,7 +81,7 @@ pub enum Setting {
 
 /// Which values a parameter has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterType {
     /// `true` or `false`.
     Bool,
     /// A whole number.
@@ -92,7 +92,7 @@ pub enum Kind {
     Text,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ParameterType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Bool => "true or false",
@@ -117,12 +117,12 @@ impl fmt::Display for Setting {
 impl Setting {
     /// Which kind it is of.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ParameterType {
         match self {
-            Self::Bool(_) => Kind::Bool,
-            Self::Integer(_) => Kind::Integer,
-            Self::Number(_) => Kind::Number,
-            Self::Text(_) => Kind::Text,
+            Self::Bool(_) => ParameterType::Bool,
+            Self::Integer(_) => ParameterType::Integer,
+            Self::Number(_) => ParameterType::Number,
+            Self::Text(_) => ParameterType::Text,
         }
     }
 
@@ -135,19 +135,21 @@ impl Setting {
     /// assert_eq!(Setting::parse("0.5", Kind::Integer), None);
     /// ```
     #[must_use]
-    pub fn parse(text: &str, kind: Kind) -> Option<Self> {
+    pub fn parse(text: &str, kind: ParameterType) -> Option<Self> {
         Some(match kind {
-            Kind::Bool => Self::Bool(text.parse().ok()?),
-            Kind::Integer => Self::Integer(text.parse().ok()?),
-            Kind::Number => Self::Number(text.parse().ok()?),
-            Kind::Text => Self::Text(text.to_owned()),
+            ParameterType::Bool => Self::Bool(text.parse().ok()?),
+            ParameterType::Integer => Self::Integer(text.parse().ok()?),
+            ParameterType::Number => Self::Number(text.parse().ok()?),
+            ParameterType::Text => Self::Text(text.to_owned()),
         })
     }
 
     /// An integer as a number, where a number is wanted and it is exactly one.
-    fn as_kind(&self, kind: Kind) -> Option<Self> {
+    fn as_kind(&self, kind: ParameterType) -> Option<Self> {
         match (self, kind) {
-            (Self::Integer(it), Kind::Number) if it.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => {
+            (Self::Integer(it), ParameterType::Number)
+                if it.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS =>
+            {
                 Some(Self::Number(*it as f64))
             }
             _ if self.kind() == kind => Some(self.clone()),

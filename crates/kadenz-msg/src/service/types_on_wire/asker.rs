@@ -96,19 +96,21 @@ impl FoundType {
 /// What is known, and what is being asked.
 #[derive(Debug, Default)]
 pub(super) struct Asker {
-    entries: BTreeMap<Fingerprint, Entry>,
+    entries: BTreeMap<Fingerprint, TypeLookup>,
     /// Until when the questions asked have used up their share.
     spent_until: MonotonicTime,
 }
 
+/// How far the lookup of a type is, and when somebody last wanted it.
 #[derive(Debug)]
-struct Entry {
-    state: State,
+struct TypeLookup {
+    state: LookupState,
     wanted: MonotonicTime,
 }
 
+/// Whether a type is known, or how often it was asked for.
 #[derive(Debug)]
-enum State {
+enum LookupState {
     Known(Arc<FoundType>),
     Asked {
         times: u32,
@@ -134,8 +136,8 @@ impl Asker {
         if !self.entries.contains_key(&fingerprint) {
             self.make_room();
         }
-        let entry = self.entries.entry(fingerprint).or_insert(Entry {
-            state: State::Asked {
+        let entry = self.entries.entry(fingerprint).or_insert(TypeLookup {
+            state: LookupState::Asked {
                 times: 0,
                 again: now,
                 wrong: 0,
@@ -144,8 +146,8 @@ impl Asker {
         });
         entry.wanted = now;
         let (times, again, wrong) = match &mut entry.state {
-            State::Known(found) => return Want::Known(Arc::clone(found)),
-            State::Asked {
+            LookupState::Known(found) => return Want::Known(Arc::clone(found)),
+            LookupState::Asked {
                 times,
                 again,
                 wrong,
@@ -170,7 +172,7 @@ impl Asker {
     ) -> Option<Result<Arc<FoundType>, WrongAnswer>> {
         let fingerprint = Fingerprint(answer.fingerprint.cast_unsigned());
         let entry = self.entries.get_mut(&fingerprint)?;
-        let State::Asked { wrong, .. } = &mut entry.state else {
+        let LookupState::Asked { wrong, .. } = &mut entry.state else {
             return None;
         };
         if *wrong >= MAX_WRONG_ANSWERS {
@@ -179,7 +181,7 @@ impl Asker {
         match FoundType::of(answer) {
             Ok(found) => {
                 let found = Arc::new(found);
-                entry.state = State::Known(Arc::clone(&found));
+                entry.state = LookupState::Known(Arc::clone(&found));
                 Some(Ok(found))
             }
             Err(error) => {

@@ -1,11 +1,11 @@
 use super::super::lexer::Token;
-use super::{Parser, Result, append, check_name, doc, expected, integer};
+use super::{ParseResult, Parser, append, check_name, doc, expected, integer};
 use crate::types::model::{Dimension, Member, MemberType, PrimitiveType, Struct, TypeName};
 use crate::types::problem::Problem;
 
 impl Parser {
     /// `TYPE NAME[SIZE], NAME;`
-    pub(super) fn members(&mut self, structure: &mut Struct) -> Result<()> {
+    pub(super) fn members(&mut self, structure: &mut Struct) -> ParseResult<()> {
         let token = self.take();
         let doc = doc(&token.comments);
         let of = self.member_type(&token)?;
@@ -37,7 +37,7 @@ impl Parser {
         Ok(())
     }
 
-    fn member_type(&mut self, token: &Token) -> Result<MemberType> {
+    fn member_type(&mut self, token: &Token) -> ParseResult<MemberType> {
         if let Some(primitive) = PrimitiveType::named(&token.text) {
             return Ok(MemberType::Primitive(primitive));
         }
@@ -51,7 +51,7 @@ impl Parser {
     }
 
     /// What stands between brackets.
-    fn dimension(&mut self, within: &Struct) -> Result<Dimension> {
+    fn dimension(&mut self, within: &Struct) -> ParseResult<Dimension> {
         let token = self.take();
         let text = token.text.clone();
         if text == "]" {
@@ -95,7 +95,7 @@ fn fixed(text: String) -> std::result::Result<Dimension, Problem> {
 }
 
 /// That no member and no constant of a struct has the name.
-pub(super) fn free_name(within: &Struct, token: &Token) -> Result<()> {
+pub(super) fn free_name(within: &Struct, token: &Token) -> ParseResult<()> {
     let constants = within.constants.iter().map(|it| &it.name);
     let members = within.members.iter().map(|it| &it.name);
     if !members.chain(constants).any(|it| *it == token.text) {

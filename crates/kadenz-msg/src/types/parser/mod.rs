@@ -19,10 +19,11 @@ pub(super) struct Parsed {
     pub(super) references: Vec<(TypeName, Position)>,
 }
 
-pub(super) type Result<T> = std::result::Result<T, (Position, Problem)>;
+/// What was parsed, or where the text is wrong and why.
+pub(super) type ParseResult<T> = std::result::Result<T, (Position, Problem)>;
 
 /// Parses a whole text. A text begins without a package.
-pub(super) fn parse(text: &str) -> Result<Parsed> {
+pub(super) fn parse(text: &str) -> ParseResult<Parsed> {
     let mut parser = Parser {
         tokens: tokens(text)?,
         next: 0,
@@ -43,7 +44,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn entity(&mut self) -> Result<()> {
+    fn entity(&mut self) -> ParseResult<()> {
         let token = self.take();
         match token.text.as_str() {
             "package" => self.package_statement(),
@@ -54,7 +55,7 @@ impl Parser {
         }
     }
 
-    fn package_statement(&mut self) -> Result<()> {
+    fn package_statement(&mut self) -> ParseResult<()> {
         let token = self.take();
         check_name(&token, true)?;
         self.package = token.text;
@@ -64,7 +65,7 @@ impl Parser {
     }
 
     /// A struct, after its word.
-    fn structure(&mut self, comments: &[Comment]) -> Result<()> {
+    fn structure(&mut self, comments: &[Comment]) -> ParseResult<()> {
         let (name, at) = self.new_type()?;
         self.require("{", "'{' after the struct's name")?;
         let mut doc = doc(comments);
@@ -91,7 +92,7 @@ impl Parser {
     }
 
     /// The name of a struct or enum that begins.
-    fn new_type(&mut self) -> Result<(TypeName, Position)> {
+    fn new_type(&mut self) -> ParseResult<(TypeName, Position)> {
         let token = self.take();
         check_name(&token, true)?;
         if PrimitiveType::named(&token.text).is_some() {
@@ -118,7 +119,7 @@ impl Parser {
         found
     }
 
-    fn require(&mut self, text: &str, what: &'static str) -> Result<()> {
+    fn require(&mut self, text: &str, what: &'static str) -> ParseResult<()> {
         match self.take_if(text) {
             true => Ok(()),
             false => Err(expected(what, self.peek())),
@@ -151,7 +152,7 @@ fn expected(expected: &'static str, token: &Token) -> (Position, Problem) {
 }
 
 /// That a word is a name; with points where it may have a package.
-fn check_name(token: &Token, points: bool) -> Result<()> {
+fn check_name(token: &Token, points: bool) -> ParseResult<()> {
     let name = token.text.clone();
     if name.is_empty() {
         return Err(expected("a name", token));
@@ -214,7 +215,7 @@ fn integer(text: &str) -> Option<i128> {
 
 impl Parser {
     /// `const TYPE NAME = VALUE, NAME = VALUE;`
-    fn constants(&mut self, structure: &mut Struct) -> Result<()> {
+    fn constants(&mut self, structure: &mut Struct) -> ParseResult<()> {
         let doc = doc(&self.take().comments);
         let token = self.take();
         let of = PrimitiveType::named(&token.text).filter(|it| it.has_constants());
@@ -238,7 +239,12 @@ impl Parser {
         Ok(())
     }
 
-    fn constant(&mut self, within: &Struct, of: PrimitiveType, doc: String) -> Result<Constant> {
+    fn constant(
+        &mut self,
+        within: &Struct,
+        of: PrimitiveType,
+        doc: String,
+    ) -> ParseResult<Constant> {
         let name = self.take();
         check_name(&name, false)?;
         free_name(within, &name)?;
@@ -311,7 +317,7 @@ fn real(text: &str, most: f64) -> std::result::Result<f64, &'static str> {
 
 impl Parser {
     /// An enum, after its word.
-    fn enumeration(&mut self, comments: &[Comment]) -> Result<()> {
+    fn enumeration(&mut self, comments: &[Comment]) -> ParseResult<()> {
         let (name, at) = self.new_type()?;
         self.require("{", "'{' after the enum's name")?;
         let mut doc = doc(comments);
@@ -329,7 +335,7 @@ impl Parser {
         Ok(())
     }
 
-    fn enum_value(&mut self, within: &mut Enum) -> Result<()> {
+    fn enum_value(&mut self, within: &mut Enum) -> ParseResult<()> {
         let token = self.take();
         check_name(&token, false)?;
         let number = match self.take_if("=") {
@@ -351,7 +357,7 @@ impl Parser {
         Ok(())
     }
 
-    fn enum_number(&mut self) -> Result<i32> {
+    fn enum_number(&mut self) -> ParseResult<i32> {
         let token = self.take();
         let number = integer(&token.text).and_then(|it| i32::try_from(it).ok());
         number.ok_or_else(|| (token.at, out_of_range(&token.text)))
@@ -363,7 +369,7 @@ fn next(within: &Enum) -> Option<i32> {
     greatest.unwrap_or(0).max(0).checked_add(1)
 }
 
-fn distinct(within: &Enum, token: &Token, number: i32) -> Result<()> {
+fn distinct(within: &Enum, token: &Token, number: i32) -> ParseResult<()> {
     if within.values.iter().any(|it| it.name == token.text) {
         let (name, within) = (token.text.clone(), within.name.to_string());
         return Err((token.at, Problem::DuplicateName { name, within }));

@@ -61,7 +61,7 @@ impl Types {
     }
 
     fn decode_definition(&self, of: &Definition, bytes: &[u8]) -> Result<Value, ValueError> {
-        let mut decoder = Decoder {
+        let mut decoder = ValueDecoder {
             types: self,
             reader: Reader::new(bytes.get(8..).unwrap_or_default()),
             trail: Trail::default(),
@@ -86,7 +86,8 @@ fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, ValueError> {
     })
 }
 
-struct Decoder<'a> {
+/// Decodes a value of a type that is known only at run time, in bounded memory.
+struct ValueDecoder<'a> {
     types: &'a Types,
     reader: Reader<'a>,
     trail: Trail<'a>,
@@ -98,7 +99,7 @@ struct Decoder<'a> {
     memory: usize,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> ValueDecoder<'a> {
     fn definition(&mut self, of: &'a Definition) -> Result<Value, ValueError> {
         match of {
             Definition::Struct(of) => self.record(of).map(Value::Struct),

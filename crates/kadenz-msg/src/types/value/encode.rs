@@ -26,7 +26,7 @@ impl Types {
         let fingerprint = self.fingerprint_of(name);
         let fingerprint =
             fingerprint.ok_or_else(|| ValueError::UnknownType { name: name.clone() })?;
-        let mut encoder = Encoder {
+        let mut encoder = ValueEncoder {
             types: self,
             bytes: fingerprint.0.to_be_bytes().to_vec(),
             trail: Trail::default(),
@@ -36,13 +36,14 @@ impl Types {
     }
 }
 
-struct Encoder<'a> {
+/// Encodes a value of a type that is known only at run time.
+struct ValueEncoder<'a> {
     types: &'a Types,
     bytes: Vec<u8>,
     trail: Trail<'a>,
 }
 
-impl<'a> Encoder<'a> {
+impl<'a> ValueEncoder<'a> {
     fn named(&mut self, name: &TypeName, value: &'a Value) -> Result<(), ValueError> {
         match (self.types.definition(name), value) {
             (Some(Definition::Struct(of)), Value::Struct(record)) => self.record(of, record),

@@ -68,8 +68,8 @@ impl Types {
     ///
     /// # Errors
     /// Where there is no such type, or the JSON differs from its description: the error names where.
-    pub fn value_from_json(&self, name: &str, json: &Json) -> Result<Value> {
-        let mut read = Read {
+    pub fn value_from_json(&self, name: &str, json: &Json) -> JsonResult<Value> {
+        let mut read = JsonDecoder {
             types: self,
             trail: Trail::default(),
         };
@@ -77,15 +77,17 @@ impl Types {
     }
 }
 
-struct Read<'a> {
+/// Makes a value of JSON, by the description of its type.
+struct JsonDecoder<'a> {
     types: &'a Types,
     trail: Trail<'a>,
 }
 
-type Result<T> = std::result::Result<T, JsonError>;
+/// What JSON was made into, or how it differs from the type's description.
+type JsonResult<T> = std::result::Result<T, JsonError>;
 
-impl<'a> Read<'a> {
-    fn named(&mut self, name: &TypeName, json: &'a Json) -> Result<Value> {
+impl<'a> JsonDecoder<'a> {
+    fn named(&mut self, name: &TypeName, json: &'a Json) -> JsonResult<Value> {
         match self.definition(name)? {
             Definition::Struct(of) => self.record(of, json).map(Value::Struct),
             Definition::Enum(of) => {
@@ -96,12 +98,12 @@ impl<'a> Read<'a> {
         }
     }
 
-    fn definition(&self, name: &TypeName) -> Result<&'a Definition> {
+    fn definition(&self, name: &TypeName) -> JsonResult<&'a Definition> {
         let definition = self.types.definition(name);
         definition.ok_or_else(|| JsonError::UnknownType { name: name.clone() })
     }
 
-    fn record(&mut self, of: &'a Arc<Struct>, json: &'a Json) -> Result<Record> {
+    fn record(&mut self, of: &'a Arc<Struct>, json: &'a Json) -> JsonResult<Record> {
         let Json::Object(given) = json else {
             return Err(self.wrong(&format!("a {}, an object", of.name), json));
         };
@@ -129,7 +131,7 @@ impl<'a> Read<'a> {
         Ok(record)
     }
 
-    fn member(&mut self, member: &'a Member, before: &Record, json: &'a Json) -> Result<Value> {
+    fn member(&mut self, member: &'a Member, before: &Record, json: &'a Json) -> JsonResult<Value> {
         if member.dimensions.is_empty() {
             return match &member.of {
                 MemberType::Primitive(of) => self.one(*of, json),
@@ -156,7 +158,7 @@ impl<'a> Read<'a> {
         shape: &[StatedLength<'_>],
         json: &'a Json,
         flat: &mut Vec<&'a Json>,
-    ) -> Result<()> {
+    ) -> JsonResult<()> {
         let Some((outer, inner)) = shape.split_first() else {
             flat.push(json);
             return Ok(());
@@ -187,7 +189,7 @@ impl<'a> Read<'a> {
         member: &'a Member,
         flat: &[&'a Json],
         shape: &Rc<[usize]>,
-    ) -> Result<Elements> {
+    ) -> JsonResult<Elements> {
         let of = match &member.of {
             MemberType::Named(name) => return self.named_elements(name, flat, shape),
             MemberType::Primitive(of) => *of,
@@ -223,7 +225,7 @@ impl<'a> Read<'a> {
         name: &TypeName,
         flat: &[&'a Json],
         shape: &Rc<[usize]>,
-    ) -> Result<Elements> {
+    ) -> JsonResult<Elements> {
         let definition = self.definition(name)?;
         let mut records = Vec::new();
         let mut numbers = Vec::new();
@@ -241,7 +243,7 @@ impl<'a> Read<'a> {
         })
     }
 
-    fn one(&self, of: PrimitiveType, json: &Json) -> Result<Value> {
+    fn one(&self, of: PrimitiveType, json: &Json) -> JsonResult<Value> {
         let wrong = || self.wrong(of.name(), json);
         let integer = json.as_i64();
         Ok(match of {
@@ -260,7 +262,7 @@ impl<'a> Read<'a> {
         })
     }
 
-    fn enumerated(&self, of: &Enum, json: &Json) -> Result<i32> {
+    fn enumerated(&self, of: &Enum, json: &Json) -> JsonResult<i32> {
         let named = json.as_str();
         let named = named.and_then(|name| of.values.iter().find(|it| it.name == name));
         let number = named.map(|it| it.number).or_else(|| narrow(json.as_i64()));

@@ -3,7 +3,8 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::header::{
-    COMPRESSED_HEADER, Counts, DecodeError, Header, complete_length, header_length, is_compressed,
+    COMPRESSED_HEADER, CountsEncoding, DecodeError, Header, complete_length, header_length,
+    is_compressed,
 };
 use crate::histogram::{Cell, Histogram, Layout, SparseHistogram};
 
@@ -180,7 +181,7 @@ impl Decoder {
 /// Counts that were walked over once and are known to be sound.
 struct Plain<'a> {
     layout: Layout,
-    counts: Counts,
+    counts: CountsEncoding,
     bytes: &'a [u8],
     /// Where the first and the last count above zero are; `first > last` if there is none.
     first: usize,
@@ -189,7 +190,7 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    fn check(layout: Layout, counts: Counts, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+    fn check(layout: Layout, counts: CountsEncoding, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut total = 0_u128;
         let (mut first, mut last) = (usize::MAX, 0);
         // No branch that depends on the counts, here and below: they come in no order.
@@ -266,10 +267,14 @@ fn count(number: i64) -> u64 {
 
 /// Calls `each` with every number and the index it stands at.
 #[inline]
-fn walk(counts: Counts, bytes: &[u8], each: impl FnMut(usize, i64)) -> Result<(), DecodeError> {
+fn walk(
+    counts: CountsEncoding,
+    bytes: &[u8],
+    each: impl FnMut(usize, i64),
+) -> Result<(), DecodeError> {
     match counts {
-        Counts::Numbers => walk_numbers(bytes, each),
-        Counts::Words(size) => walk_words(size, bytes, each),
+        CountsEncoding::Numbers => walk_numbers(bytes, each),
+        CountsEncoding::Words(size) => walk_words(size, bytes, each),
     }
 }
 

@@ -76,7 +76,7 @@ pub enum DecodeError {
 
 /// How counts are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum CountsEncoding {
     /// Words of so many bytes, V0 and V1.
     Words(usize),
     /// Numbers of variable length, V2.
@@ -89,7 +89,7 @@ pub(super) struct Header {
     /// Bytes of the header itself.
     pub(super) len: usize,
     pub(super) layout: Layout,
-    pub(super) counts: Counts,
+    pub(super) counts: CountsEncoding,
     /// Bytes of counts; the most there may be where the header does not tell.
     pub(super) counts_len: usize,
     /// Whether the header told.
@@ -118,9 +118,10 @@ fn form(cookie: u32) -> Result<Form, DecodeError> {
 /// How many bytes a histogram that begins with `start` takes, as far as its first 8 bytes tell;
 /// needs those.
 pub(in crate::hlog) fn complete_length(start: &[u8]) -> Result<usize, DecodeError> {
-    let mut fields = Fields(start);
+    let mut fields = BigEndianReader(start);
     let form = form(fields.u32()?)?;
-    let announced = || usize::try_from(Fields(&start[4..]).u32()?).map_err(|_| too_large());
+    let announced =
+        || usize::try_from(BigEndianReader(&start[4..]).u32()?).map_err(|_| too_large());
     Ok(match form {
         Form::Compressed => announced()?.saturating_add(COMPRESSED_HEADER),
         Form::Plain(_) => announced()?.saturating_add(HEADER),
@@ -137,12 +138,15 @@ fn too_large() -> DecodeError {
 
 /// Whether `bytes` begin with a compressed form.
 pub(super) fn is_compressed(bytes: &[u8]) -> Result<bool, DecodeError> {
-    Ok(matches!(form(Fields(bytes).u32()?)?, Form::Compressed))
+    Ok(matches!(
+        form(BigEndianReader(bytes).u32()?)?,
+        Form::Compressed
+    ))
 }
 
 /// How many bytes of the plain form that begins with `start` are its header; needs 4 of them.
 pub(super) fn header_length(start: &[u8]) -> Result<usize, DecodeError> {
-    let cookie = Fields(start).u32()?;
+    let cookie = BigEndianReader(start).u32()?;
     match form(cookie)? {
         Form::PlainV0 => Ok(HEADER_V0),
         Form::Plain(_) => Ok(HEADER),
@@ -160,7 +164,7 @@ impl Header {
                 need: len,
             });
         }
-        let mut fields = Fields(plain);
+        let mut fields = BigEndianReader(plain);
         let cookie = fields.u32()?;
         let known = if let Form::Plain(_) = form(cookie)? {
             Some((fields.u32()?, fields.u32()?.cast_signed()))
@@ -171,8 +175,8 @@ impl Header {
         let layout = Layout::new(fields.u64()?, fields.u64()?, digits)?;
         let last = fields.u64()?;
         let counts = match form(cookie)? {
-            Form::Plain(PLAIN_V2) => Counts::Numbers,
-            _ => Counts::Words(word_size(cookie)?),
+            Form::Plain(PLAIN_V2) => CountsEncoding::Numbers,
+            _ => CountsEncoding::Words(word_size(cookie)?),
         };
         let most = layout.len() * counts.most_bytes();
         let Some((counts_len, offset)) = known else {
@@ -203,7 +207,7 @@ impl Header {
     }
 }
 
-impl Counts {
+impl CountsEncoding {
     /// The most bytes one count takes.
     fn most_bytes(self) -> usize {
         match self {
@@ -231,9 +235,9 @@ fn check_ratio(bits: u64) -> Result<(), DecodeError> {
 }
 
 /// Takes big-endian numbers off the front.
-struct Fields<'a>(&'a [u8]);
+struct BigEndianReader<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl BigEndianReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let short = DecodeError::TooShort {
             have: self.0.len(),

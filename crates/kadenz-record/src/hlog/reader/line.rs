@@ -84,7 +84,7 @@ pub(super) enum Line<'a> {
     Blank,
     Comment(Comment<'a>),
     Legend,
-    Interval(Fields<'a>),
+    Interval(IntervalLine<'a>),
 }
 
 pub(super) struct Comment<'a> {
@@ -96,7 +96,8 @@ pub(super) struct Comment<'a> {
     pub(super) base_time_s: Option<f64>,
 }
 
-pub(super) struct Fields<'a> {
+/// A line of an interval log that holds a histogram, by its fields.
+pub(super) struct IntervalLine<'a> {
     pub(super) tag: Option<String>,
     pub(super) timestamp_s: f64,
     pub(super) length_s: f64,
@@ -153,7 +154,7 @@ fn comment(text: &[u8]) -> Comment<'_> {
     }
 }
 
-fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
+fn interval(line: &[u8]) -> Result<IntervalLine<'_>, MalformedLine> {
     let mut fields = line
         .split(|byte| is_space(*byte) || *byte == b',')
         .filter(|field| !field.is_empty())
@@ -182,7 +183,7 @@ fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
         return Err(MalformedLine::Extra(excerpt(extra)));
     }
     check_whole(payload)?;
-    Ok(Fields {
+    Ok(IntervalLine {
         tag,
         timestamp_s,
         length_s,
@@ -246,14 +247,15 @@ pub(super) struct RawLine {
     pub(super) too_long: bool,
 }
 
+/// Reads lines of bounded length, and counts them.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     number: u64,
     buffer: Vec<u8>,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(super) fn new(reader: R) -> Self {
         Self {
             reader,
@@ -267,7 +269,7 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// The next line; [`Lines::give_back`] its memory.
+    /// The next line; [`LineReader::give_back`] its memory.
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine>> {
         let mut text = std::mem::take(&mut self.buffer);
         text.clear();

@@ -46,7 +46,7 @@ use thiserror::Error;
 pub use encoded::Encoded;
 pub use line::{Field, MalformedLine};
 
-use line::{Comment, Line, Lines, RawLine};
+use line::{Comment, Line, LineReader, RawLine};
 use times::Times;
 
 /// How many comments are kept, and how much of each; hostile logs may consist of nothing else.
@@ -103,7 +103,7 @@ pub struct Interval {
 /// of any length takes little memory.
 #[derive(Debug)]
 pub struct IntervalLog<R> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     times: Times,
     comments: Vec<String>,
     /// Whether any line has been understood.
@@ -141,7 +141,7 @@ impl<R: BufRead> IntervalLog<R> {
     /// Reads a log from anywhere.
     pub fn from_reader(reader: R) -> Self {
         Self {
-            lines: Lines::new(reader),
+            lines: LineReader::new(reader),
             times: Times::default(),
             comments: Vec::new(),
             recognised: false,

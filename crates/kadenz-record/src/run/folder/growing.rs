@@ -61,7 +61,7 @@ pub struct GrowingRun {
 
 /// Lines of a part for one series, and how far they reach.
 #[derive(Default)]
-struct Lines {
+struct SeriesLines {
     text: String,
     end_s: f64,
 }
@@ -189,8 +189,8 @@ impl GrowingRun {
         part: &RunReader,
         series: &str,
         offset_s: f64,
-    ) -> Result<Lines, AddPartError> {
-        let mut lines = Lines::default();
+    ) -> Result<SeriesLines, AddPartError> {
+        let mut lines = SeriesLines::default();
         for interval in part.hlog(series)? {
             let interval = interval?;
             let mut histogram = Histogram::new();
@@ -209,7 +209,7 @@ impl GrowingRun {
         run: &mut Run,
         name: &str,
         like: &Series,
-        lines: &Lines,
+        lines: &SeriesLines,
     ) -> Result<(), AddPartError> {
         let path = self.dir.join(log_name(name));
         let failed = |source| AddPartError::Write {

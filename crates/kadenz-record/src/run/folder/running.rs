@@ -21,7 +21,7 @@ use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
 /// None of its methods belongs on a measuring thread: they take locks.
 #[derive(Debug)]
 pub struct RunningRun {
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     stop: Option<SyncSender<()>>,
     writer: Option<JoinHandle<Vec<SeriesWriter>>>,
     started: Duration,
@@ -29,7 +29,7 @@ pub struct RunningRun {
 
 impl RunningRun {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<RunContext>,
         stop: SyncSender<()>,
         writer: JoinHandle<Vec<SeriesWriter>>,
         started: Duration,
@@ -145,7 +145,7 @@ impl Drop for RunningRun {
 
 /// Writes the last `run.json`.
 fn complete(
-    shared: &Shared,
+    shared: &RunContext,
     series: &[SeriesWriter],
     ended_by: EndedBy,
     duration: Duration,
@@ -223,7 +223,7 @@ impl SeriesProgress {
 }
 
 /// What the writer thread and the owner of the run both see. The measuring threads never do.
-pub(super) struct Shared {
+pub(super) struct RunContext {
     pub(super) dir: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
     /// The start of the run.
@@ -244,7 +244,7 @@ pub(super) struct State {
     troubles: Troubles,
 }
 
-impl Shared {
+impl RunContext {
     pub(super) fn new(
         dir: PathBuf,
         disk: Arc<dyn Disk>,
@@ -308,7 +308,7 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for RunContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared")
             .field("dir", &self.dir)

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::RUN_JSON;
 use super::clock_step::{ClockStep, Clocks};
-use super::running::{SeriesProgress, Shared};
+use super::running::{RunContext, SeriesProgress};
 use super::series::SeriesWriter;
 
 /// What the writer thread works with.
 pub(super) struct WriterThread {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<RunContext>,
     pub(super) series: Vec<SeriesWriter>,
     pub(super) schedule: Schedule,
     pub(super) clock_step: ClockStep,

@@ -9,7 +9,7 @@ use super::RUN_JSON;
 use super::clock_step::{ClockStep, Clocks};
 use super::error::{AddSeriesError, CreateRunError, StartRunError};
 use super::inside::MAX_SERIES;
-use super::running::{RunningRun, Shared};
+use super::running::{RunContext, RunningRun};
 use super::series::{Place, Prepared, SeriesRecorder, SeriesSpec, SeriesWriter};
 use super::thread::{Schedule, WriterThread};
 use crate::run::disk::{Disk, LocalDisk};
@@ -124,7 +124,7 @@ impl RunWriter {
             .map(|(prepared, model)| prepared.open(&self.run, model, self.origin_wall, started))
             .collect::<Result<Vec<_>, _>>()?;
         let clocks = (self.origin, self.origin_wall);
-        let shared = Arc::new(Shared::new(self.dir, self.disk, clocks, self.run));
+        let shared = Arc::new(RunContext::new(self.dir, self.disk, clocks, self.run));
         for (file, written) in series.iter_mut().flat_map(SeriesWriter::write_headers) {
             shared.note(file, &written);
         }

@@ -9,8 +9,8 @@ use thiserror::Error;
 
 mod source;
 
-use self::source::{Source, Step, step};
-use super::wire::{Content, WORD};
+use self::source::{RandomAccessReader, Step, step};
+use super::wire::{ArrowMessage, WORD};
 use super::{Sample, SamplesHeader};
 
 /// Rows that are read at a time: 64 KiB a column, which stays in the first caches.
@@ -34,7 +34,7 @@ pub struct Extent {
 /// mixed. The first seeks over every column but the value.
 #[derive(Debug)]
 pub struct SamplesFile<R = File> {
-    source: Source<R>,
+    source: RandomAccessReader<R>,
     header: SamplesHeader,
     /// Where the message after the schema starts.
     first: u64,
@@ -78,7 +78,7 @@ impl<R: Read + Seek> SamplesFile<R> {
     /// # Errors
     /// As [`SamplesFile::open`].
     pub fn from_reader(reader: R) -> Result<Self, OpenSamplesError> {
-        let mut source = Source::new(reader)?;
+        let mut source = RandomAccessReader::new(reader)?;
         let mut metadata = Vec::new();
         let step = step(&mut source, 0, &mut metadata).map_err(|error| match error {
             ReadSamplesError::Damaged { cause, .. } => OpenSamplesError::Foreign { cause },
@@ -86,7 +86,7 @@ impl<R: Read + Seek> SamplesFile<R> {
         })?;
         let (header, first) = match step {
             Step::Message {
-                content: Content::Schema(header),
+                content: ArrowMessage::Schema(header),
                 next,
                 ..
             } => (header, next),
@@ -228,7 +228,7 @@ impl<R: Read + Seek> SamplesFile<R> {
         }
         match step(&mut self.source, self.next, &mut self.metadata)? {
             Step::Message {
-                content: Content::Batch { rows, columns },
+                content: ArrowMessage::Batch { rows, columns },
                 body,
                 next,
             } => {

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use super::ReadSamplesError;
-use crate::samples::wire::{self, CONTINUATION, Content, MAX_METADATA};
+use crate::samples::wire::{self, ArrowMessage, CONTINUATION, MAX_METADATA};
 
 /// Bytes that are read at a time at most; a chunk of a column is smaller still.
 const MAX_READ: u64 = MAX_METADATA;
@@ -11,7 +11,7 @@ const MAX_READ: u64 = MAX_METADATA;
 /// What stands at a place in the stream.
 pub(super) enum Step {
     Message {
-        content: Content,
+        content: ArrowMessage,
         body: u64,
         next: u64,
     },
@@ -21,7 +21,7 @@ pub(super) enum Step {
 
 /// Reads the message at `at`.
 pub(super) fn step<R: Read + Seek>(
-    source: &mut Source<R>,
+    source: &mut RandomAccessReader<R>,
     at: u64,
     metadata: &mut Vec<u8>,
 ) -> Result<Step, ReadSamplesError> {
@@ -69,13 +69,13 @@ pub(super) fn step<R: Read + Seek>(
 
 /// A reader that knows its length and where it stands, so that it seeks only where it must.
 #[derive(Debug)]
-pub(super) struct Source<R> {
+pub(super) struct RandomAccessReader<R> {
     reader: R,
     pub(super) len: u64,
     position: u64,
 }
 
-impl<R: Read + Seek> Source<R> {
+impl<R: Read + Seek> RandomAccessReader<R> {
     pub(super) fn new(mut reader: R) -> Result<Self, ReadSamplesError> {
         let fail = |source| ReadSamplesError::Io { offset: 0, source };
         let len = reader.seek(SeekFrom::End(0)).map_err(fail)?;

@@ -87,7 +87,7 @@ impl Outcome {
 pub fn check(expressions: &[FailIf], runs: &[Summary], comparison: &Comparison) -> Outcome {
     let mut outcome = Outcome::default();
     for expression in expressions {
-        let mut test = Test {
+        let mut test = FailIfCheck {
             expression,
             comparison,
             outcome: &mut outcome,
@@ -134,14 +134,14 @@ fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
 }
 
 /// One expression under test.
-struct Test<'a> {
+struct FailIfCheck<'a> {
     expression: &'a FailIf,
     comparison: &'a Comparison,
     outcome: &'a mut Outcome,
     tested: bool,
 }
 
-impl Test<'_> {
+impl FailIfCheck<'_> {
     fn is_meant(&self, name: &str) -> bool {
         self.expression
             .series

@@ -290,9 +290,9 @@ fn refused(out: &mut Markup, matrix: &Matrix) {
 /// Points of histogram that a panel may carry.
 const MAX_BUCKETS: usize = 500;
 
-/// The object in the page of a matrix.
+/// The JSON object of the page of a matrix.
 #[derive(Debug, Serialize)]
-pub(super) struct Data {
+pub(super) struct MatrixPageData {
     runs: Vec<RunData>,
     /// The control periods of each cell less the interval; named as on other pages, so that the
     /// charts' common ground serves them too.
@@ -322,7 +322,7 @@ struct BoughtData {
 }
 
 /// The page's data.
-pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> Data {
+pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> MatrixPageData {
     let runs = page.runs.iter().map(RunData::of);
     let panels = matrix.cells.iter().filter_map(|cell| {
         let jitter = page.runs.first()?.summary.series.get(cell.jitter?)?;
@@ -351,7 +351,7 @@ pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> Data {
                 high: ratio.interval.map(|(_, high)| high),
             })
         });
-    Data {
+    MatrixPageData {
         runs: runs.collect(),
         series: panels.collect(),
         bought: bought.collect(),

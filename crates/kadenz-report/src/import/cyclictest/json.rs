@@ -18,9 +18,9 @@ use crate::import::{Importer, ReadError, Sink, source};
 /// Reads `cyclictest --json`.
 pub(in crate::import) struct Json;
 
-/// Two of the keys hold a colon, as the program writes them.
+/// The whole of the file; two of the keys hold a colon, as the program writes them.
 #[derive(Deserialize)]
-struct File {
+struct CyclictestFile {
     #[serde(rename = "cmdline:", alias = "cmdline", default)]
     command: String,
     #[serde(rename = "rt_test_version:", alias = "rt_test_version", default)]
@@ -28,14 +28,15 @@ struct File {
     start_time: Option<String>,
     end_time: Option<String>,
     return_code: Option<i64>,
-    sysinfo: Option<SystemInfo>,
+    sysinfo: Option<CyclictestSysinfo>,
     #[serde(default)]
     resolution_in_ns: u64,
     thread: BTreeMap<String, Thread>,
 }
 
+/// The object `sysinfo`.
 #[derive(Deserialize)]
-struct SystemInfo {
+struct CyclictestSysinfo {
     #[serde(default)]
     sysname: String,
     release: Option<String>,
@@ -61,7 +62,7 @@ impl Importer for Json {
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let bytes = source::read_json(source, "JSON of cyclictest")?;
-        let file: File = match source::parse_json(&bytes) {
+        let file: CyclictestFile = match source::parse_json(&bytes) {
             Ok(file) => file,
             // The program does not escape its command line; the first error is the better one.
             Err(error) => source::parse_json(&escape_command(&bytes)).map_err(|_| error)?,
@@ -87,7 +88,7 @@ impl Importer for Json {
 }
 
 /// What the file tells of the run; how long it lasted, in seconds.
-fn describe(run: &mut Run, file: &File, command: &CommandLine) -> f64 {
+fn describe(run: &mut Run, file: &CyclictestFile, command: &CommandLine) -> f64 {
     let time = |text: &Option<String>| -> Option<Timestamp> {
         Some(rfc2822::parse(text.as_ref()?).ok()?.timestamp())
     };

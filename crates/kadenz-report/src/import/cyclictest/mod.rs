@@ -11,7 +11,7 @@ mod json;
 mod text;
 
 pub(super) use self::json::Json;
-pub(super) use self::text::{Text, Unit};
+pub(super) use self::text::{CyclictestText, CyclictestUnit};
 
 use super::Sink;
 

@@ -20,22 +20,22 @@ const MAX_COLUMNS: usize = 1024;
 /// Where even the earliest of all wake-ups was so late, the numbers are hardly microseconds.
 const HARDLY_US: u64 = 1000;
 
-/// Reads what `cyclictest -h` prints.
-pub(in crate::import) enum Text {
+/// The importer of what `cyclictest -h` prints.
+pub(in crate::import) enum CyclictestText {
     /// In the unit that its status lines tell.
     Told,
     /// In the unit that the user states.
-    Stated(Unit),
+    Stated(CyclictestUnit),
 }
 
 /// The unit of the numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::import) enum Unit {
+pub(in crate::import) enum CyclictestUnit {
     Microseconds,
     Nanoseconds,
 }
 
-impl Unit {
+impl CyclictestUnit {
     fn width_ns(self) -> i64 {
         match self {
             Self::Microseconds => 1000,
@@ -54,9 +54,10 @@ impl Unit {
     }
 }
 
+/// The columns of a histogram, a thread each, and what the lines around them say.
 #[derive(Default)]
-struct Table {
-    unit: Option<Unit>,
+struct HistogramTable {
+    unit: Option<CyclictestUnit>,
     columns: Vec<Bins>,
     /// Bins up to here have a row.
     limit: i64,
@@ -66,7 +67,7 @@ struct Table {
     interval_us: Option<u64>,
 }
 
-impl Importer for Text {
+impl Importer for CyclictestText {
     fn recognises(&self, head: &str) -> bool {
         if let Self::Stated(_) = self {
             return false;
@@ -85,7 +86,7 @@ impl Importer for Text {
     }
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let mut table = Table::default();
+        let mut table = HistogramTable::default();
         if let Self::Stated(unit) = self {
             table.unit = Some(*unit);
         }
@@ -99,7 +100,7 @@ impl Importer for Text {
     }
 }
 
-impl Table {
+impl HistogramTable {
     fn take(&mut self, line: &str) -> Result<(), String> {
         let line = line.trim();
         let summary = [
@@ -118,7 +119,7 @@ impl Table {
         }
         if line.contains(" Act:") {
             self.interval_us = word_after(line, " I:").or(self.interval_us);
-            self.unit = self.unit.or_else(|| Unit::of_status(line));
+            self.unit = self.unit.or_else(|| CyclictestUnit::of_status(line));
         } else if line.starts_with(|c: char| c.is_ascii_digit()) {
             self.row(line)?;
         }
@@ -154,7 +155,7 @@ impl Table {
     }
 
     fn width_ns(&self) -> i64 {
-        self.unit.unwrap_or(Unit::Microseconds).width_ns()
+        self.unit.unwrap_or(CyclictestUnit::Microseconds).width_ns()
     }
 
     /// Refuses to guess a unit, and says where it was taken for granted.

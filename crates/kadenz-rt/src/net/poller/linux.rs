@@ -10,13 +10,14 @@ use crate::os::linux::epoll::Epoll;
 /// The event's, among the sockets' numbers.
 const WAKER: u64 = u64::MAX;
 
+/// A poller with `epoll`, and the event that ends its wait.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct SystemPoller {
     epoll: Epoll,
     wakes: Wakes,
 }
 
-impl Parts {
+impl SystemPoller {
     pub(super) fn create() -> io::Result<Self> {
         let parts = Self {
             epoll: Epoll::create().map_err(io::Error::from_raw_os_error)?,

@@ -52,7 +52,7 @@ pub struct Readiness {
 /// On Linux this is edge-triggered `epoll`; elsewhere every socket counts as changed once a
 /// millisecond.
 #[derive(Debug)]
-pub struct Poller(system::Parts);
+pub struct Poller(system::SystemPoller);
 
 impl Poller {
     /// One without sockets.
@@ -60,7 +60,7 @@ impl Poller {
     /// # Errors
     /// Where the process has no descriptor left.
     pub fn new() -> io::Result<Self> {
-        system::Parts::create().map(Self)
+        system::SystemPoller::create().map(Self)
     }
 
     /// A way to end its wait from another thread.

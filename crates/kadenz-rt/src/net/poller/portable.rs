@@ -11,13 +11,14 @@ use crate::net::watch::Wakes;
 /// How long a wait is, at most.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
+/// A poller without the system's help: the tokens of its sockets.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct SystemPoller {
     tokens: Vec<u64>,
     wakes: Wakes,
 }
 
-impl Parts {
+impl SystemPoller {
     pub(super) fn create() -> io::Result<Self> {
         Ok(Self {
             tokens: Vec::new(),

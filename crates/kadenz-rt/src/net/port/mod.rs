@@ -325,7 +325,7 @@ impl Reception {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct PortWaker(system::WakerParts);
+pub struct PortWaker(system::SystemPortWaker);
 
 impl PortWaker {
     /// Ends the wait.

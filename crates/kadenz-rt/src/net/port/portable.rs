@@ -27,10 +27,11 @@ pub(super) struct Port {
     stamps: VecDeque<TransmitStamp>,
 }
 
+/// A flag that says whether the wait is to end.
 #[derive(Debug, Clone)]
-pub(super) struct WakerParts(Arc<AtomicBool>);
+pub(super) struct SystemPortWaker(Arc<AtomicBool>);
 
-impl WakerParts {
+impl SystemPortWaker {
     pub(super) fn wake(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -90,7 +91,7 @@ impl Port {
     }
 
     pub(super) fn waker(&self) -> PortWaker {
-        PortWaker(WakerParts(Arc::clone(&self.woken)))
+        PortWaker(SystemPortWaker(Arc::clone(&self.woken)))
     }
 
     pub(super) fn receive(

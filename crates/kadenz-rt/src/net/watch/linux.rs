@@ -9,18 +9,19 @@ use crate::clock;
 use crate::os::linux::epoll::Polled;
 use crate::os::linux::udp::socket::Event;
 
+/// A watch with `ppoll`, and the event that ends its wait.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct SystemWatch {
     polled: Polled,
     sockets: usize,
-    waker: WakerParts,
+    waker: SystemWaker,
 }
 
 /// A flag that says whether, and an event that ends the wait.
 #[derive(Debug, Clone)]
-pub(super) struct WakerParts(Arc<(AtomicBool, Event)>);
+pub(super) struct SystemWaker(Arc<(AtomicBool, Event)>);
 
-impl WakerParts {
+impl SystemWaker {
     pub(super) fn create() -> io::Result<Self> {
         let event = Event::create().map_err(io::Error::from_raw_os_error)?;
         Ok(Self(Arc::new((AtomicBool::new(false), event))))
@@ -48,18 +49,18 @@ impl WakerParts {
     }
 }
 
-impl Parts {
+impl SystemWatch {
     pub(super) fn create() -> io::Result<Self> {
         let mut parts = Self {
             polled: Polled::default(),
             sockets: 0,
-            waker: WakerParts::create()?,
+            waker: SystemWaker::create()?,
         };
         parts.clear();
         Ok(parts)
     }
 
-    pub(super) fn waker(&self) -> WakerParts {
+    pub(super) fn waker(&self) -> SystemWaker {
         self.waker.clone()
     }
 

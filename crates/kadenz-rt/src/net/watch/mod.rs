@@ -55,7 +55,7 @@ pub enum Woke {
 /// On Linux this is `ppoll`; elsewhere every socket counts as ready once a millisecond, for there is no
 /// portable way to wait for several.
 #[derive(Debug)]
-pub struct Watch(system::Parts);
+pub struct Watch(system::SystemWatch);
 
 impl Watch {
     /// One without sockets.
@@ -63,7 +63,7 @@ impl Watch {
     /// # Errors
     /// Where the process has no descriptor left for the waker.
     pub fn new() -> io::Result<Self> {
-        system::Parts::create().map(Self)
+        system::SystemWatch::create().map(Self)
     }
 
     /// A way to end its wait from another thread.
@@ -108,7 +108,7 @@ impl Watch {
 
 /// Ends a wait from another thread. Using it while nobody waits ends the next wait.
 #[derive(Debug, Clone)]
-pub struct Waker(system::WakerParts);
+pub struct Waker(system::SystemWaker);
 
 impl Waker {
     /// Ends the wait.
@@ -122,11 +122,11 @@ impl Waker {
 
 /// A waker's other side, for whoever waits by other means.
 #[derive(Debug)]
-pub(super) struct Wakes(system::WakerParts);
+pub(super) struct Wakes(system::SystemWaker);
 
 impl Wakes {
     pub(super) fn create() -> io::Result<Self> {
-        system::WakerParts::create().map(Self)
+        system::SystemWaker::create().map(Self)
     }
 
     pub(super) fn waker(&self) -> Waker {

@@ -12,16 +12,18 @@ use crate::clock;
 /// How long a wait is, at most.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
+/// A watch without the system's help: the number of its sockets.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct SystemWatch {
     sockets: usize,
-    waker: WakerParts,
+    waker: SystemWaker,
 }
 
+/// A flag that says whether the wait is to end.
 #[derive(Debug, Clone)]
-pub(super) struct WakerParts(Arc<AtomicBool>);
+pub(super) struct SystemWaker(Arc<AtomicBool>);
 
-impl WakerParts {
+impl SystemWaker {
     pub(super) fn create() -> io::Result<Self> {
         Ok(Self(Arc::new(AtomicBool::new(false))))
     }
@@ -35,15 +37,15 @@ impl WakerParts {
     }
 }
 
-impl Parts {
+impl SystemWatch {
     pub(super) fn create() -> io::Result<Self> {
         Ok(Self {
             sockets: 0,
-            waker: WakerParts::create()?,
+            waker: SystemWaker::create()?,
         })
     }
 
-    pub(super) fn waker(&self) -> WakerParts {
+    pub(super) fn waker(&self) -> SystemWaker {
         self.waker.clone()
     }
 

@@ -17,12 +17,12 @@ const MAX_EVENTS: usize = 256;
 pub(crate) struct Epoll {
     descriptor: OwnedFd,
     /// What the last wait has found; never more than it had room for at first.
-    changes: Vec<Change>,
+    changes: Vec<EpollEvent>,
 }
 
 /// What became of one descriptor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change {
+pub(crate) struct EpollEvent {
     pub(crate) token: u64,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
@@ -85,17 +85,17 @@ impl Epoll {
         let mut room = [MaybeUninit::uninit(); MAX_EVENTS];
         let events = epoll::wait(&self.descriptor, &mut room[..], span.as_ref());
         let (events, _) = number(events)?;
-        self.changes.extend(events.iter().map(Change::of));
+        self.changes.extend(events.iter().map(EpollEvent::of));
         Ok(self.changes.len())
     }
 
     /// What the last wait has found.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> + '_ {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = EpollEvent> + '_ {
         self.changes.iter().copied()
     }
 }
 
-impl Change {
+impl EpollEvent {
     fn of(event: &Event) -> Self {
         let flags = event.flags;
         let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);

@@ -42,9 +42,9 @@ const NOT_ASKED: i32 = -1;
 /// How one step went: the kernel's error number, 0 for success, [`NOT_ASKED`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Step(i32);
+pub(crate) struct StepErrno(i32);
 
-impl Step {
+impl StepErrno {
     fn of(outcome: Option<Result<(), i32>>) -> Self {
         Self(match outcome {
             None => NOT_ASKED,
@@ -63,13 +63,13 @@ impl Step {
 /// survives execve(2).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Report {
-    pub(crate) enter: Step,
-    pub(crate) affinity: Step,
-    pub(crate) nice: Step,
-    pub(crate) policy: Step,
-    pub(crate) timer_slack: Step,
-    pub(crate) trace: Step,
+pub(crate) struct LaunchReport {
+    pub(crate) enter: StepErrno,
+    pub(crate) affinity: StepErrno,
+    pub(crate) nice: StepErrno,
+    pub(crate) policy: StepErrno,
+    pub(crate) timer_slack: StepErrno,
+    pub(crate) trace: StepErrno,
     pub(crate) cpus_in_force: CpuMask,
     pub(crate) scheduling_in_force: SchedAttr,
     pub(crate) timer_slack_in_force_ns: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Report {
     _padding: i32,
 }
 
-impl Report {
+impl LaunchReport {
     /// Reads what [`prepare`]'s process has written; `None` when it never came so far.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>())
@@ -105,14 +105,14 @@ impl Report {
     }
 }
 
-/// Lets the process of `command` carry out `orders` and write its [`Report`] to `report`, a pipe
+/// Lets the process of `command` carry out `orders` and write its [`LaunchReport`] to `report`, a pipe
 /// that must stay open until the command was started. The command is to be started once.
 pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
     let steps = move || {
         let found = carry_out(&orders);
         // SAFETY: the report is live and its size is given. It fits into the pipe at once, so the
         // call neither blocks nor splits it; the descriptor is the writing end of a pipe.
-        unsafe { libc::write(report, (&raw const found).cast(), size_of::<Report>()) };
+        unsafe { libc::write(report, (&raw const found).cast(), size_of::<LaunchReport>()) };
         if orders.all_or_nothing && found.anything_refused(&orders) {
             return Err(io::Error::from_raw_os_error(libc::ECANCELED));
         }
@@ -123,23 +123,23 @@ pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
     unsafe { command.pre_exec(steps) };
 }
 
-fn carry_out(orders: &Orders) -> Report {
-    let enter = Step::of(orders.enter.as_deref().map(enter));
+fn carry_out(orders: &Orders) -> LaunchReport {
+    let enter = StepErrno::of(orders.enter.as_deref().map(enter));
     // After the cgroup, which may allow other CPUs; before the policy, as a SCHED_DEADLINE thread
     // may not change it any more.
-    let affinity_step = Step::of(orders.cpus.as_ref().map(set_affinity));
-    let nice_step = Step::of(orders.nice.map(set_nice));
+    let affinity_step = StepErrno::of(orders.cpus.as_ref().map(set_affinity));
+    let nice_step = StepErrno::of(orders.nice.map(set_nice));
     if orders.raise_memory_lock_limit {
         raise_memory_lock_limit();
     }
-    let policy = Step::of(orders.scheduling.map(|wanted| set_policy(&wanted)));
+    let policy = StepErrno::of(orders.scheduling.map(|wanted| set_policy(&wanted)));
     // After the policy: the kernel sets the slack to zero for a real-time one.
-    let timer_slack = Step::of(orders.timer_slack_ns.map(set_timer_slack_ns));
-    let trace = Step::of(orders.stop_at_exec.then(super::trace::ask_to_be_traced));
-    if trace != Step(0) {
+    let timer_slack = StepErrno::of(orders.timer_slack_ns.map(set_timer_slack_ns));
+    let trace = StepErrno::of(orders.stop_at_exec.then(super::trace::ask_to_be_traced));
+    if trace != StepErrno(0) {
         let _ = set_mask(&orders.mask);
     }
-    Report {
+    LaunchReport {
         enter,
         affinity: affinity_step,
         nice: nice_step,

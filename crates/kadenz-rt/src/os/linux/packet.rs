@@ -10,13 +10,13 @@ use super::memory::Mapped;
 
 /// A socket that receives the frames of one interface and one Ethernet type.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub(crate) struct PacketSocket {
     // The ring is unmapped before the descriptor is closed.
     pub(crate) ring: Ring,
     descriptor: OwnedFd,
 }
 
-impl Socket {
+impl PacketSocket {
     /// Opens it for an interface by its number. `frames` is how many may wait to be read.
     pub(crate) fn open(interface: u32, ethertype: u16, frames: usize) -> io::Result<Self> {
         // Protocol 0 receives nothing until the socket is bound.

@@ -117,9 +117,9 @@ pub(crate) fn set_nice(nice: i32) -> Result<(), i32> {
     number(setpriority_process(None, nice))
 }
 
-/// A limit of this process that is in force; `None` when there is none.
+/// A resource whose use by this process the kernel limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum LimitedResource {
     /// Highest real-time priority.
     RealTimePriority,
     /// Bytes that may be locked.
@@ -127,10 +127,10 @@ pub(crate) enum Limit {
 }
 
 /// Reads the soft limit; `None` for unlimited.
-pub(crate) fn limit(which: Limit) -> Option<u64> {
+pub(crate) fn limit(which: LimitedResource) -> Option<u64> {
     let resource = match which {
-        Limit::RealTimePriority => Resource::Rtprio,
-        Limit::LockedMemory => Resource::Memlock,
+        LimitedResource::RealTimePriority => Resource::Rtprio,
+        LimitedResource::LockedMemory => Resource::Memlock,
     };
     getrlimit(resource).current
 }

@@ -200,9 +200,10 @@ fn block_signal() {
 /// A mutex and a condition variable that nobody signals.
 ///
 /// Both stand in a box, because neither may move once it is in use.
-pub(crate) struct TimedCondvar(Box<Parts>);
+pub(crate) struct TimedCondvar(Box<PosixCondvar>);
 
-struct Parts {
+/// A condition variable of POSIX, and the mutex that it needs.
+struct PosixCondvar {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     condvar: UnsafeCell<libc::pthread_cond_t>,
 }
@@ -214,7 +215,7 @@ unsafe impl Send for TimedCondvar {}
 impl TimedCondvar {
     /// Creates the pair.
     pub(crate) fn create() -> io::Result<Self> {
-        let parts = Box::new(Parts {
+        let parts = Box::new(PosixCondvar {
             mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
             condvar: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
         });

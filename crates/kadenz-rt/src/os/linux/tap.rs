@@ -169,9 +169,9 @@ fn hardware(address: [u8; 6]) -> libc::sockaddr {
 
 /// Descriptors to wait for.
 #[derive(Debug)]
-pub(crate) struct Watched(Vec<libc::pollfd>);
+pub(crate) struct PollSet(Vec<libc::pollfd>);
 
-impl Watched {
+impl PollSet {
     pub(crate) fn new(descriptors: impl Iterator<Item = i32>) -> Self {
         let poll = descriptors.map(|fd| libc::pollfd {
             fd,

@@ -107,7 +107,7 @@ struct RequestBuffers {
 /// `struct v4l2_buffer`.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct VideoBuffer {
     pub(crate) index: u32,
     kind: u32,
     pub(crate) bytes_used: u32,
@@ -124,7 +124,7 @@ pub(crate) struct Buffer {
     request: u32,
 }
 
-impl Buffer {
+impl VideoBuffer {
     fn of(index: u32) -> Self {
         Self {
             index,
@@ -159,9 +159,9 @@ const ENUM_FMT: libc::Ioctl = libc::_IOWR::<FormatDescription>(V, 2);
 const G_FMT: libc::Ioctl = libc::_IOWR::<Format>(V, 4);
 const S_FMT: libc::Ioctl = libc::_IOWR::<Format>(V, 5);
 const REQBUFS: libc::Ioctl = libc::_IOWR::<RequestBuffers>(V, 8);
-const QUERYBUF: libc::Ioctl = libc::_IOWR::<Buffer>(V, 9);
-const QBUF: libc::Ioctl = libc::_IOWR::<Buffer>(V, 15);
-const DQBUF: libc::Ioctl = libc::_IOWR::<Buffer>(V, 17);
+const QUERYBUF: libc::Ioctl = libc::_IOWR::<VideoBuffer>(V, 9);
+const QBUF: libc::Ioctl = libc::_IOWR::<VideoBuffer>(V, 15);
+const DQBUF: libc::Ioctl = libc::_IOWR::<VideoBuffer>(V, 17);
 const STREAMON: libc::Ioctl = libc::_IOW::<libc::c_int>(V, 18);
 const G_PARM: libc::Ioctl = libc::_IOWR::<StreamParameters>(V, 21);
 const S_PARM: libc::Ioctl = libc::_IOWR::<StreamParameters>(V, 22);
@@ -261,12 +261,12 @@ pub(crate) fn stream_on(file: &File) -> io::Result<()> {
 /// Gives a buffer to the driver.
 pub(crate) fn enqueue(file: &File, index: u32) -> io::Result<()> {
     // SAFETY: the structure is that of the command.
-    unsafe { ask(file, QBUF, &mut Buffer::of(index)) }
+    unsafe { ask(file, QBUF, &mut VideoBuffer::of(index)) }
 }
 
 /// Takes the oldest filled buffer from the driver; `None` where there is none yet.
-pub(crate) fn dequeue(file: &File) -> io::Result<Option<Buffer>> {
-    let mut buffer = Buffer::of(0);
+pub(crate) fn dequeue(file: &File) -> io::Result<Option<VideoBuffer>> {
+    let mut buffer = VideoBuffer::of(0);
     // SAFETY: the structure is that of the command.
     match unsafe { ask(file, DQBUF, &mut buffer) } {
         Ok(()) => Ok(Some(buffer)),
@@ -301,7 +301,7 @@ unsafe impl Send for DriverMemory {}
 impl DriverMemory {
     /// Maps the buffer of an index.
     pub(crate) fn of(file: &File, index: u32) -> io::Result<Self> {
-        let mut buffer = Buffer::of(index);
+        let mut buffer = VideoBuffer::of(index);
         // SAFETY: the structure is that of the command.
         unsafe { ask(file, QUERYBUF, &mut buffer) }?;
         // The driver says where its buffer lies.

@@ -4,18 +4,18 @@ use super::super::{CpuSet, Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{CpuMask, affinity, set_affinity};
 
-/// The CPUs to go back to.
+/// Gives the thread its CPUs back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Previous(CpuMask);
+pub(super) struct AffinityGuard(CpuMask);
 
-impl Drop for Previous {
+impl Drop for AffinityGuard {
     fn drop(&mut self) {
         // Refused only when those CPUs have gone since; then the kernel has chosen others already.
         let _ = set_affinity(&self.0);
     }
 }
 
-pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<Previous>) {
+pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<AffinityGuard>) {
     let before = affinity();
     let outcome = set_affinity(cpus.as_mask());
     let granted = affinity().map(CpuSet::from_mask);
@@ -23,7 +23,7 @@ pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<Previous>) {
     let refused = (!ok).then(|| Note::new(explain(cpus, outcome, &online()), REMEDY));
     let granted = granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}"));
     let measure = Measure::noted("affinity", format!("CPUs {cpus}"), granted, ok, refused);
-    (measure, outcome.and(before).ok().map(Previous))
+    (measure, outcome.and(before).ok().map(AffinityGuard))
 }
 
 pub(crate) const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \

@@ -14,9 +14,9 @@ use rights::Rights;
 /// set after, and so on.
 #[derive(Debug, Default)]
 pub(super) struct Restore {
-    _timer_slack: Option<timer_slack::Previous>,
-    _policy: Option<scheduling::Previous>,
-    _affinity: Option<affinity::Previous>,
+    _timer_slack: Option<timer_slack::TimerSlackGuard>,
+    _policy: Option<scheduling::SchedulingGuard>,
+    _affinity: Option<affinity::AffinityGuard>,
     _dma_latency: Option<dma_latency::LatencyRequest>,
     _memory: Option<crate::memory::LockedMemory>,
 }

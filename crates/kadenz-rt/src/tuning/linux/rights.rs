@@ -1,6 +1,6 @@
 //! What this thread may ask for, read once, so that refusals can be explained.
 
-use crate::os::linux::sched::{Limit, limit};
+use crate::os::linux::sched::{LimitedResource, limit};
 
 /// Rights and limits of the calling thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,8 +36,8 @@ impl Rights {
         Self {
             cap_sys_nice: capabilities & (1 << CAP_SYS_NICE) != 0,
             cap_ipc_lock: capabilities & (1 << CAP_IPC_LOCK) != 0,
-            rtprio: limit(Limit::RealTimePriority),
-            memlock: limit(Limit::LockedMemory),
+            rtprio: limit(LimitedResource::RealTimePriority),
+            memlock: limit(LimitedResource::LockedMemory),
             rt_throttle_us: rt_throttle_us(),
             has_fair_server: has_fair_server(&read("/proc/sys/kernel/osrelease")),
             rt_group: rt_group(&read("/proc/self/cgroup")),

@@ -9,11 +9,11 @@ use crate::os::linux::sched::{
     RESET_ON_FORK, SCHED_DEADLINE, SchedAttr, scheduling, set_scheduling,
 };
 
-/// The scheduling to go back to.
+/// Gives the thread its scheduling back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Previous(SchedAttr);
+pub(super) struct SchedulingGuard(SchedAttr);
 
-impl Drop for Previous {
+impl Drop for SchedulingGuard {
     fn drop(&mut self) {
         if set_scheduling(&self.0).is_err() {
             // Without CAP_SYS_NICE a thread may not take the flag off again; all else it may.
@@ -27,7 +27,7 @@ impl Drop for Previous {
     }
 }
 
-pub(super) fn apply(policy: Policy, rights: &Rights) -> (Measure, Option<Previous>) {
+pub(super) fn apply(policy: Policy, rights: &Rights) -> (Measure, Option<SchedulingGuard>) {
     let before = scheduling().unwrap_or_default();
     let wanted = attributes(policy, &before);
     let unchanged = policy_of(&before) == Some(policy);
@@ -44,7 +44,7 @@ pub(super) fn apply(policy: Policy, rights: &Rights) -> (Measure, Option<Previou
     };
     let measure = Measure::noted("policy", policy.to_string(), granted, ok, note);
     let changed = outcome.is_ok() && !unchanged;
-    (measure, changed.then_some(Previous(before)))
+    (measure, changed.then_some(SchedulingGuard(before)))
 }
 
 /// The kernel's view of a policy. An ordinary thread keeps the nice value it has.

@@ -4,11 +4,11 @@ use super::super::{Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{set_timer_slack_ns, timer_slack_ns};
 
-/// The slack to go back to.
+/// Gives the thread its timer slack back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Previous(u64);
+pub(super) struct TimerSlackGuard(u64);
 
-impl Drop for Previous {
+impl Drop for TimerSlackGuard {
     fn drop(&mut self) {
         // Zero stood for a real-time policy; the kernel restores the default together with that.
         if self.0 > 0 {
@@ -17,7 +17,7 @@ impl Drop for Previous {
     }
 }
 
-pub(super) fn apply(slack_ns: u64) -> (Measure, Option<Previous>) {
+pub(super) fn apply(slack_ns: u64) -> (Measure, Option<TimerSlackGuard>) {
     let before = timer_slack_ns();
     // The kernel takes zero for "the default", so the least that can be asked for is one.
     let outcome = set_timer_slack_ns(slack_ns.max(1));
@@ -30,5 +30,5 @@ pub(super) fn apply(slack_ns: u64) -> (Measure, Option<Previous>) {
     let note = reason.map(|it| Note::new(it, "take a real-time policy: those have no slack"));
     let (requested, granted) = (format!("{slack_ns} ns"), format!("{granted_ns} ns"));
     let measure = Measure::noted("timer_slack", requested, granted, ok, note);
-    (measure, Some(Previous(before)))
+    (measure, Some(TimerSlackGuard(before)))
 }

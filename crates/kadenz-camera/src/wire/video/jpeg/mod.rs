@@ -50,9 +50,9 @@ impl Header {
     }
 }
 
-/// Puts pictures together.
+/// Puts JPEG pictures together of RTP payloads (RFC 2435).
 #[derive(Debug, Default)]
-pub(super) struct Assembler {
+pub(super) struct JpegAssembler {
     bytes: Vec<u8>,
     about: About,
     /// How many bytes of data are in; `None` where no picture has begun.
@@ -68,7 +68,7 @@ struct Quantisation {
     bytes: Vec<u8>,
 }
 
-impl Assembler {
+impl JpegAssembler {
     /// Takes a packet.
     pub(super) fn push(&mut self, sequenced: &Sequenced<'_>) {
         let packet = &sequenced.packet;

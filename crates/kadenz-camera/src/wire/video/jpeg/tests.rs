@@ -11,7 +11,7 @@ use super::*;
 const DATA: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 fn push(
-    assembler: &mut Assembler,
+    assembler: &mut JpegAssembler,
     at: u32,
     marker: bool,
     lost_before: u64,
@@ -53,7 +53,7 @@ fn assert_is_jpeg(bytes: &[u8], data: &[u8]) {
 
 #[test]
 fn a_picture_is_made_of_its_fragments() {
-    let mut assembler = Assembler::default();
+    let mut assembler = JpegAssembler::default();
     assert_eq!(
         push(&mut assembler, 1, false, 0, &fragment(0, 80, &[&DATA[..4]])),
         []
@@ -75,7 +75,7 @@ fn a_picture_is_made_of_its_fragments() {
 
 #[test]
 fn tables_come_with_pictures_or_are_remembered() {
-    let mut assembler = Assembler::default();
+    let mut assembler = JpegAssembler::default();
     // Nobody said yet which tables.
     assert_eq!(
         push(
@@ -114,7 +114,7 @@ fn tables_come_with_pictures_or_are_remembered() {
 
 #[test]
 fn restart_markers_are_told_in_the_headers() {
-    let mut assembler = Assembler::default();
+    let mut assembler = JpegAssembler::default();
     let payload = [&[0, 0, 0, 0, 65, 80, 40, 30, 0, 7, 0xff, 0xff][..], DATA].concat();
     let pictures = push(&mut assembler, 1, true, 0, &payload);
     assert!(
@@ -128,7 +128,7 @@ fn restart_markers_are_told_in_the_headers() {
 
 #[test]
 fn what_is_lost_is_told() {
-    let mut assembler = Assembler::default();
+    let mut assembler = JpegAssembler::default();
     push(&mut assembler, 1, true, 0, &fragment(0, 80, &[DATA]));
     push(&mut assembler, 2, true, 0, &fragment(0, 80, &[DATA]));
     push(&mut assembler, 3, false, 0, &fragment(0, 80, &[&DATA[..2]]));
@@ -151,7 +151,7 @@ proptest! {
     fn any_packets_are_bounded_and_harmless(
         packets in prop::collection::vec((0_u32..4, any::<bool>(), 0_u64..2, prop::collection::vec(any::<u8>(), 0..40)), 0..60),
     ) {
-        let mut assembler = Assembler::default();
+        let mut assembler = JpegAssembler::default();
         for (at, marker, lost, payload) in packets {
             prop_assert!(push(&mut assembler, at, marker, lost, &payload).len() <= 2);
         }

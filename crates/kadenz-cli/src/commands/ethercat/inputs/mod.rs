@@ -19,7 +19,7 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 use posts::Posts;
-use shown::{Printer, Shown};
+use shown::{ImageEntry, Printer};
 
 pub(super) use shown::type_of;
 
@@ -141,7 +141,7 @@ fn chosen(
     options: &Options,
     running: &mut RunningLoop,
     layout: &ProcessImageLayout,
-) -> anyhow::Result<Vec<Shown>> {
+) -> anyhow::Result<Vec<ImageEntry>> {
     let devices = running.devices()?;
     let meant = options.device.among(devices.iter().cloned())?;
     let items = layout.catalogue.entries.iter().filter(|it| {
@@ -149,7 +149,7 @@ fn chosen(
         let is_shown = it.direction == Direction::Inputs || options.outputs;
         meant.contains(&it.device) && is_named && is_shown
     });
-    let shown = |item: &Item| Shown::of(item, devices[item.device].clone());
+    let shown = |item: &Item| ImageEntry::of(item, devices[item.device].clone());
     let mut entries: Vec<_> = items.map(shown).collect();
     anyhow::ensure!(
         !entries.is_empty(),

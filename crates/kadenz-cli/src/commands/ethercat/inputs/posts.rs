@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
 
-enum Source {
+enum PostSource {
     /// The loop's memory; the second one shows whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),
     /// Its control socket.
@@ -28,7 +28,7 @@ enum Source {
 
 /// Posts of a loop.
 pub(super) struct Posts {
-    source: Source,
+    source: PostSource,
     name: String,
     bytes: Vec<u8>,
     oldest: Duration,
@@ -52,9 +52,9 @@ impl Posts {
         let name = running.name.clone();
         let source = match &layout.memory {
             Some(memory) => mapped(memory)?,
-            None => Source::Asked(Box::new(running)),
+            None => PostSource::Asked(Box::new(running)),
         };
-        if let Source::Mapped(reader, _) = &source {
+        if let PostSource::Mapped(reader, _) = &source {
             anyhow::ensure!(
                 reader.bytes() == layout.catalogue.bytes,
                 other_layout(&name)
@@ -73,8 +73,8 @@ impl Posts {
     /// answer.
     pub(super) fn has_ended(&self) -> bool {
         match &self.source {
-            Source::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
-            Source::Asked(_) => false,
+            PostSource::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
+            PostSource::Asked(_) => false,
         }
     }
 
@@ -113,14 +113,14 @@ impl Posts {
 
     fn read(&mut self) -> Result<(), Unread> {
         match &mut self.source {
-            Source::Mapped(reader, _) => match reader.read(&mut self.bytes) {
+            PostSource::Mapped(reader, _) => match reader.read(&mut self.bytes) {
                 Ok(_) => Ok(()),
                 Err(why @ (ProcessImageError::Empty | ProcessImageError::Overtaken)) => {
                     Err(Unread::Yet(why.to_string()))
                 }
                 Err(why) => Err(Unread::Failed(why.into())),
             },
-            Source::Asked(running) => match running.client.process_image() {
+            PostSource::Asked(running) => match running.client.process_image() {
                 Ok(posted) if posted.ended => Err(Unread::Ended),
                 Ok(posted) if posted.bytes.len() == self.bytes.len() => {
                     self.bytes = posted.bytes;
@@ -163,11 +163,11 @@ enum Unread {
 }
 
 /// Maps a loop's memory. There is no process image on it before the loop's first cycle.
-fn mapped(memory: &str) -> anyhow::Result<Source> {
+fn mapped(memory: &str) -> anyhow::Result<PostSource> {
     let end = Instant::now() + RETRY_POLICY;
     loop {
         match Reader::of(Box::new(Viewer::open(memory)?)) {
-            Ok(reader) => return Ok(Source::Mapped(reader, Viewer::open(memory)?)),
+            Ok(reader) => return Ok(PostSource::Mapped(reader, Viewer::open(memory)?)),
             Err(ProcessImageError::Foreign) if Instant::now() < end => {
                 std::thread::sleep(POLL_INTERVAL);
             }

@@ -55,8 +55,8 @@ struct InputEntry {
     called: String,
 }
 
-/// An entry that is shown.
-pub(super) struct Shown {
+/// An entry of the process image, with its device, type and unit.
+pub(super) struct ImageEntry {
     item: Item,
     device: Device,
     r#type: ValueType,
@@ -72,7 +72,7 @@ pub(in crate::commands::ethercat) fn type_of(item: &Item) -> ValueType {
     })
 }
 
-impl Shown {
+impl ImageEntry {
     pub(super) fn of(item: &Item, device: Device) -> Self {
         Self {
             r#type: type_of(item),
@@ -142,7 +142,7 @@ impl Shown {
 pub(super) struct Printer {
     pub(super) name: String,
     pub(super) pid: u32,
-    pub(super) entries: Vec<Shown>,
+    pub(super) entries: Vec<ImageEntry>,
     pub(super) is_csv: bool,
     pub(super) is_one: bool,
 }
@@ -152,7 +152,7 @@ impl Printer {
     pub(super) fn head(&self) {
         if self.is_csv {
             let names = ["cycle", "received_ns", "whole"].map(str::to_owned);
-            let columns = self.entries.iter().map(Shown::column);
+            let columns = self.entries.iter().map(ImageEntry::column);
             let line: Vec<_> = names.into_iter().chain(columns).collect();
             output::data(&line.join(","));
         }

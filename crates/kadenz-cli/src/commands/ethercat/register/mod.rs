@@ -10,7 +10,7 @@ commands! {
     /// Those of its controller, from 0x0000 on, and from 0x1000 on its process memory. Reading looks on only, and
     /// disturbs no MainDevice that runs.
     enum Register {
-        Read(read::Read) = read::run;
-        Write(write::Write) = write::run;
+        Read(read::RegisterReadOptions) = read::run;
+        Write(write::RegisterWriteOptions) = write::run;
     }
 }

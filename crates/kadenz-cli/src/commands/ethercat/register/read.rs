@@ -33,7 +33,7 @@ Examples:
   kadenz ethercat register read 8 0x0110 --form bits --sim 59           links, bit by bit
   kadenz ethercat register read 8 0x092C --type u32 --loop robot        of a loop that runs, and goes on
   kadenz ethercat register read 8 0x0F80 128 --form raw --interface eth1 >user.bin")]
-pub(crate) struct Read {
+pub(crate) struct RegisterReadOptions {
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -94,7 +94,7 @@ pub(in crate::commands::ethercat) struct RegisterReport {
     r#type: String,
     registers: Vec<DeviceRegisters>,
     #[serde(skip)]
-    how: Shown,
+    how: RegisterFormat,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -111,13 +111,13 @@ struct DeviceRegisters {
 
 /// How registers are shown.
 #[derive(Clone, Copy)]
-struct Shown {
+struct RegisterFormat {
     form: Form,
     r#type: ValueType,
     address: RegisterAddress,
 }
 
-pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
     let address = options.address;
     let (r#type, length) = address.span(options.r#type, options.length)?;
     let mut access = DeviceAccess::open(&options.place)?;
@@ -152,7 +152,7 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
         name: address.known().map(|it| it.name),
         r#type: r#type.to_string(),
         registers,
-        how: Shown {
+        how: RegisterFormat {
             form: options.form,
             r#type,
             address,
@@ -178,7 +178,7 @@ fn ensure_answered(address: RegisterAddress, registers: &[DeviceRegisters]) -> a
 fn read(
     access: &mut DeviceAccess,
     device: &Device,
-    options: &Read,
+    options: &RegisterReadOptions,
     length: u16,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     let address = options.address;
@@ -213,7 +213,7 @@ fn touches_a_mailbox(
     }))
 }
 
-impl Shown {
+impl RegisterFormat {
     /// A register's bytes; `-` where the device does not answer there.
     fn of(self, registers: &DeviceRegisters) -> String {
         let Some(bytes) = &registers.raw else {

@@ -27,7 +27,7 @@ Examples:
   kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, of a loop
   kadenz ethercat register write 8 0x0420 500 --force --interface eth1         a watchdog of 50 ms
   kadenz ethercat register write 8 0x0F80 'c0 ff ee' --type bytes --force --sim 59")]
-pub(crate) struct Write {
+pub(crate) struct RegisterWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -76,7 +76,7 @@ pub(in crate::commands::ethercat) struct RegisterWrite {
     shown: String,
 }
 
-pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
     let address = options.address;
     let Some(r#type) = options.r#type.or_else(|| address.r#type()) else {
         anyhow::bail!(

@@ -15,10 +15,10 @@ use kadenz::lab::stop::Stop;
 use serde_json::Value;
 
 use super::lines::cut_off;
-use super::live::Live;
+use super::live::LoopProgress;
 use super::{BeatOption, Options};
 use crate::commands::child::{self, Running};
-use crate::commands::ethercat::segment::Place;
+use crate::commands::ethercat::segment::SegmentLocation;
 use crate::options::Span;
 use crate::output;
 
@@ -46,7 +46,7 @@ pub(super) fn drive(
         raw: measuring.session.raw,
     });
     let is_still = net.axes() == 0;
-    let mut live = Live::of(&net, options.duration.map(|it| it.0));
+    let mut live = LoopProgress::of(&net, options.duration.map(|it| it.0));
     let (worked, report) = net.with_loop(|network_loop: NetworkLoop| {
         let work = move |context: &mut LoopContext<'_>| {
             network_loop.run(Some(context.start), context.sleeper, |io| {
@@ -80,8 +80,8 @@ fn network(
     settings: &LoopSettings,
 ) -> anyhow::Result<NetworkBuilder<'static>> {
     let (net, demo) = match options.segment.place()? {
-        Place::Interface(interface) => (Network::open(interface)?, options.demo),
-        Place::Virtual(sim) => {
+        SegmentLocation::Interface(interface) => (Network::open(interface)?, options.demo),
+        SegmentLocation::Virtual(sim) => {
             let net = Network::simulated(&sim.plan()?)?;
             (net.named(&sim.to_string()), true)
         }

@@ -22,7 +22,7 @@ pub(super) struct Lines {
 
 /// The next line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum StatusLine {
     /// Something happened.
     Event(String),
     /// It is time to say how the loop goes.
@@ -36,20 +36,20 @@ impl Lines {
     }
 
     /// The line that is due, if one is; whether a new second of the loop has begun is for the caller to know.
-    pub(super) fn due(&mut self, now: MonotonicTime, new_second: bool) -> Option<Line> {
+    pub(super) fn due(&mut self, now: MonotonicTime, new_second: bool) -> Option<StatusLine> {
         let since = |last: MonotonicTime| Duration::from_nanos(now.since(last).max(0) as u64);
         if self.last.is_some_and(|it| since(it) < EVERY) {
             return None;
         }
         let is_starved = since(*self.last_state.get_or_insert(now)) >= MAX_SILENCE;
         let line = match self.waiting.is_empty() || (is_starved && new_second) {
-            false => self.next_event().map(Line::Event),
-            true => new_second.then_some(Line::State),
+            false => self.next_event().map(StatusLine::Event),
+            true => new_second.then_some(StatusLine::State),
         };
         if line.is_some() {
             self.last = Some(now);
         }
-        if line == Some(Line::State) {
+        if line == Some(StatusLine::State) {
             self.last_state = Some(now);
         }
         line
@@ -110,12 +110,12 @@ mod tests {
         let mut lines = Lines::default();
         lines.add("one".to_owned());
         lines.add("two".to_owned());
-        let event = |it: &str| Some(Line::Event(it.to_owned()));
+        let event = |it: &str| Some(StatusLine::Event(it.to_owned()));
         assert_eq!(lines.due(at(1_000), true), event("one"));
         assert_eq!(lines.due(at(1_999), true), None);
         assert_eq!(lines.due(at(2_000), true), event("two"));
         assert_eq!(lines.due(at(3_000), false), None);
-        assert_eq!(lines.due(at(3_100), true), Some(Line::State));
+        assert_eq!(lines.due(at(3_100), true), Some(StatusLine::State));
         let mut lines_of_100_s = 0;
         for ms in (4_000..104_000).step_by(100) {
             lines.add("again".to_owned());
@@ -132,9 +132,9 @@ mod tests {
             (0..9).for_each(|it| lines.add(format!("event {it}")));
             told.extend(lines.due(at(second * 1_000), true));
         }
-        let counted = Line::Event("9 more events; --verbose tells each".to_owned());
+        let counted = StatusLine::Event("9 more events; --verbose tells each".to_owned());
         assert_eq!((told.len(), &told[0]), (12, &counted));
-        assert!(told.iter().filter(|it| **it == Line::State).count() >= 2);
+        assert!(told.iter().filter(|it| **it == StatusLine::State).count() >= 2);
         assert!(lines.rest().is_empty(), "all were counted");
     }
 

@@ -11,7 +11,7 @@ use kadenz::record::run::model::TuningMeasure;
 use kadenz::report::numbers;
 use kadenz::rt::clock::{self, MonotonicTime};
 
-use super::lines::{Line, Lines, cut_off, fitting};
+use super::lines::{Lines, StatusLine, cut_off, fitting};
 use crate::options::Progress;
 use crate::output;
 
@@ -19,7 +19,7 @@ use crate::output;
 const NOTICES: usize = 4_096;
 
 /// Tells on standard error how the loop goes.
-pub(super) struct Live {
+pub(super) struct LoopProgress {
     network: NetworkMonitor,
     notices: Subscription,
     devices: u16,
@@ -36,7 +36,7 @@ pub(super) struct Live {
     lines: Lines,
 }
 
-impl Live {
+impl LoopProgress {
     pub(super) fn of(network: &Network<'_>, duration: Option<Duration>) -> Self {
         let names: Vec<_> = network.devices().map(|it| it.name()).collect();
         let network = network.monitor();
@@ -101,8 +101,8 @@ impl Live {
         let settled = self.incidents.settled(now);
         self.add(settled);
         let line = match self.lines.due(now, elapsed_s > self.shown_s) {
-            Some(Line::Event(event)) => cut_off(&event, output::width_of_notes()),
-            Some(Line::State) => {
+            Some(StatusLine::Event(event)) => cut_off(&event, output::width_of_notes()),
+            Some(StatusLine::State) => {
                 self.shown_s = elapsed_s;
                 fitting(&self.state(), output::width_of_notes())
             }
@@ -173,7 +173,7 @@ fn tail(spread: &Spread) -> String {
     }
 }
 
-impl Watch for Live {
+impl Watch for LoopProgress {
     fn tick(&mut self, progress: &RunProgress) {
         self.hear();
         self.tell(progress.elapsed.as_secs());
@@ -184,7 +184,7 @@ impl Watch for Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LoopProgress {
     fn drop(&mut self) {
         self.hear();
         let rest = self.incidents.rest();

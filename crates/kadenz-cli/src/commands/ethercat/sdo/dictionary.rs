@@ -24,7 +24,7 @@ Examples:
   kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'
   kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    set up as its vendor's ESI file says
   kadenz ethercat sdo list 8 --loop robot                       of a loop that runs, and goes on")]
-pub(crate) struct List {
+pub(crate) struct SdoListOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -96,7 +96,7 @@ struct ObjectEntry {
     shown: Option<String>,
 }
 
-pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
+pub(super) fn list(options: &SdoListOptions) -> anyhow::Result<Outcome> {
     let (answered, objects) = with_objects(&options.devices, &options.device, |objects, _| {
         let indices = objects.list()?.into_iter();
         let all = indices.map(|index| describe(objects, index, None));

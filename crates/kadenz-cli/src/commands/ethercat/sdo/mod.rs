@@ -14,9 +14,9 @@ commands! {
     /// By CoE's SDOs, through the mailbox of one device. A device that is in INIT has none yet, and is brought
     /// to PREOP for it.
     enum Sdo {
-        Read(transfer::Read) = transfer::read;
-        Write(transfer::Write) = transfer::write;
-        List(dictionary::List) = dictionary::list;
+        Read(transfer::SdoReadOptions) = transfer::read;
+        Write(transfer::SdoWriteOptions) = transfer::write;
+        List(dictionary::SdoListOptions) = dictionary::list;
         Info(dictionary::Information) = dictionary::info;
     }
 }

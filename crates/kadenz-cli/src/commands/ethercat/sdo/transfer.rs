@@ -28,7 +28,7 @@ Examples:
   kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value
   kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   set up as its vendor's ESI file says
   kadenz ethercat sdo read 8 0x6064 --loop robot                of a loop that runs, and goes on")]
-pub(crate) struct Read {
+pub(crate) struct SdoReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -52,7 +52,7 @@ Examples:
   kadenz ethercat sdo write 8 0x6065 0x20000 --sim 59
   kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type
   kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       of a loop that runs, and goes on")]
-pub(crate) struct Write {
+pub(crate) struct SdoWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -114,7 +114,7 @@ struct Transferred {
     bytes: Vec<u8>,
 }
 
-pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
+pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
@@ -129,7 +129,7 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
     answer(answered, entry, done)
 }
 
-pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
+pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // A text that is not a value of the type is refused before the segment is opened.

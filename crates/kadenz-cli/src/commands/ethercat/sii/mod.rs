@@ -9,7 +9,7 @@ commands! {
     /// The slave information interface, SII: its EEPROM, from which the controller takes how it is wired and its
     /// alias when power comes, and every MainDevice the identity of the device and what it has.
     enum Sii {
-        Read(read::Read) = read::run;
-        Write(write::Write) = write::run;
+        Read(read::SiiReadOptions) = read::run;
+        Write(write::SiiWriteOptions) = write::run;
     }
 }

@@ -27,7 +27,7 @@ Examples:
   kadenz ethercat sii read 8 --sim 59 --hex                       its bytes
   kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, which `sii write` takes
   kadenz ethercat sii read 'left knee' --loop robot               of a loop that runs, and goes on")]
-pub(crate) struct Read {
+pub(crate) struct SiiReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -81,7 +81,7 @@ struct Category {
     bytes: usize,
 }
 
-pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &SiiReadOptions) -> anyhow::Result<Outcome> {
     let mut access = DeviceAccess::open(&options.place)?;
     let (device, bytes) = access.sii(&options.device)?;
     if let Some(path) = &options.out {

@@ -44,7 +44,7 @@ Examples:
   kadenz ethercat sii write 8 before.bin --interface eth1 --force     back again, whatever was written
   kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays
   kadenz ethercat sii write 8 new.bin --loop robot                    of a loop that runs, and goes on")]
-pub(crate) struct Write {
+pub(crate) struct SiiWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
@@ -89,7 +89,7 @@ struct WordCounts {
     left: usize,
 }
 
-pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
+pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
     let image = image(&options.file)?;
     let mut access = DeviceAccess::open(&options.place)?;
     access.ensure_alone()?;

@@ -10,18 +10,18 @@ use kadenz::rt::units::ParseQuantityError;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Command {
+pub(super) enum SimCommand {
     Help,
     Devices,
     Counts,
     /// Takes everything off the plan.
     Clear,
-    Strike(Order),
+    Strike(FaultInjection),
 }
 
 /// A fault, and when it strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Order {
+pub(super) struct FaultInjection {
     pub(super) fault: Fault,
     pub(super) start: Start,
     /// So many frames in a row.
@@ -46,7 +46,7 @@ pub(super) enum Start {
     Every(Span),
 }
 
-impl Order {
+impl FaultInjection {
     /// What is to be planned at that time, when so many frames have passed; `None` for what strikes now.
     pub(super) fn planned(self, now: Time, passed: u64) -> Option<Planned> {
         let frame = |first: u64| match self.frames {
@@ -134,18 +134,18 @@ others:   devices, counts, help
 DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; numbers also 0x...";
 
 /// Understands a line; `None` for an empty one or a comment.
-pub(super) fn parse(line: &str, names: &Names) -> Result<Option<Command>, String> {
+pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, String> {
     let words = words(line)?;
     let mut words = Arguments(&words);
     let Some(first) = words.next() else {
         return Ok(None);
     };
     let command = match first {
-        "help" => Command::Help,
-        "devices" => Command::Devices,
-        "counts" => Command::Counts,
-        "clear" => Command::Clear,
-        _ => Command::Strike(words.order(first, names)?),
+        "help" => SimCommand::Help,
+        "devices" => SimCommand::Devices,
+        "counts" => SimCommand::Counts,
+        "clear" => SimCommand::Clear,
+        _ => SimCommand::Strike(words.order(first, names)?),
     };
     match words.next() {
         None => Ok(Some(command)),
@@ -236,7 +236,7 @@ impl<'w> Arguments<'w> {
     }
 
     /// When, and what.
-    fn order(&mut self, first: &'w str, names: &Names) -> Result<Order, String> {
+    fn order(&mut self, first: &'w str, names: &Names) -> Result<FaultInjection, String> {
         let (mut start, mut frames, mut lasts, mut chance) = (None, None, None, None);
         let mut word = first;
         loop {
@@ -259,7 +259,7 @@ impl<'w> Arguments<'w> {
         if frames.is_some() && times > 1 {
             return Err("it says twice how many frames; leave `next` out".to_owned());
         }
-        Order {
+        FaultInjection {
             fault,
             start: start.unwrap_or(Start::Now),
             frames: frames.unwrap_or(times),

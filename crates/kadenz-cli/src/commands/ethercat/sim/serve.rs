@@ -14,7 +14,7 @@ use kadenz::rt::net::cable::Cable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::command::{self, Command, Order};
+use super::command::{self, FaultInjection, SimCommand};
 use super::lines::listen;
 use super::names::Names;
 use super::{Options, PaceOption};
@@ -199,10 +199,10 @@ fn obey(
 ) {
     match command::parse(line, names) {
         Ok(None) => {}
-        Ok(Some(Command::Help)) => output::note(command::HELP),
-        Ok(Some(Command::Devices)) => output::note(&names.list()),
-        Ok(Some(Command::Counts)) => output::note(&report(server).document().terminal()),
-        Ok(Some(Command::Clear)) => {
+        Ok(Some(SimCommand::Help)) => output::note(command::HELP),
+        Ok(Some(SimCommand::Devices)) => output::note(&names.list()),
+        Ok(Some(SimCommand::Counts)) => output::note(&report(server).document().terminal()),
+        Ok(Some(SimCommand::Clear)) => {
             let faults = server.segment_mut().faults();
             let planned: Vec<_> = faults.lines().map(|(id, _)| id).collect();
             for id in &planned {
@@ -210,7 +210,7 @@ fn obey(
             }
             output::note(&format!("{} taken back", planned.len()));
         }
-        Ok(Some(Command::Strike(order))) => match strike(order, server) {
+        Ok(Some(SimCommand::Strike(order))) => match strike(order, server) {
             Ok(()) => output::note(&format!("done: {}", line.trim())),
             Err(error) => output::note(&error),
         },
@@ -218,7 +218,7 @@ fn obey(
     }
 }
 
-fn strike(order: Order, server: &mut Server) -> Result<(), String> {
+fn strike(order: FaultInjection, server: &mut Server) -> Result<(), String> {
     let now = server.now();
     let segment = server.segment_mut();
     let Some(planned) = order.planned(now, segment.counts().frames) else {

@@ -9,11 +9,11 @@ use kadenz::report::verdict::messages;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Load;
+use super::MessageLoad;
 use super::contestants::Contestant;
 
-/// A run, and what it stands for.
-pub(super) struct Measured {
+/// A run folder, with the contestant, load and round that it holds.
+pub(super) struct MessageRun {
     /// Its folder.
     pub(super) folder: String,
     pub(super) contestant: &'static str,
@@ -27,10 +27,10 @@ pub(super) struct Roster {
     pub(super) contestants: Vec<Contestant>,
     /// What ratios are taken to.
     pub(super) floor: String,
-    pub(super) loads: Vec<Load>,
+    pub(super) loads: Vec<MessageLoad>,
     /// What cannot be measured.
     pub(super) absent: Vec<Absent>,
-    pub(super) measured: Vec<Measured>,
+    pub(super) measured: Vec<MessageRun>,
 }
 
 /// What the middlewares took.
@@ -53,17 +53,17 @@ pub(crate) struct Absent {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct OfLoad {
     #[serde(flatten)]
-    load: Load,
+    load: MessageLoad,
     /// What ratios are taken to.
     floor: String,
-    rows: Vec<Row>,
+    rows: Vec<ContestantFigures>,
     /// Ours beside the clients of others that do the same.
     beside: Vec<Beside>,
 }
 
 /// A contestant under a load: of several subscribers the slowest.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Row {
+struct ContestantFigures {
     name: &'static str,
     what: &'static str,
     /// In how many rounds it was measured.
@@ -131,7 +131,7 @@ impl Roster {
         }
     }
 
-    fn of_load(&self, runs: &[Summary], at: usize, load: &Load) -> Option<OfLoad> {
+    fn of_load(&self, runs: &[Summary], at: usize, load: &MessageLoad) -> Option<OfLoad> {
         let seen: Vec<Vec<ContestantRun>> = self
             .contestants
             .iter()
@@ -144,7 +144,7 @@ impl Roster {
                 .map(|floor| Ratios::of(&seen[at], &seen[floor]));
             (!seen[at].is_empty()).then(|| row(contestant, load, &seen[at], to_floor))
         };
-        let rows: Vec<Row> = self
+        let rows: Vec<ContestantFigures> = self
             .contestants
             .iter()
             .enumerate()
@@ -176,8 +176,8 @@ impl Roster {
     }
 
     fn seen(&self, runs: &[Summary], contestant: &Contestant, load: usize) -> Vec<ContestantRun> {
-        let meant = |it: &&Measured| it.contestant == contestant.name && it.load == load;
-        let of = |it: &Measured| {
+        let meant = |it: &&MessageRun| it.contestant == contestant.name && it.load == load;
+        let of = |it: &MessageRun| {
             let run = runs.iter().find(|run| run.folder.ends_with(&it.folder))?;
             ContestantRun::of(run, it.round)
         };
@@ -191,13 +191,13 @@ impl Roster {
 
 fn row(
     contestant: &Contestant,
-    load: &Load,
+    load: &MessageLoad,
     seen: &[ContestantRun],
     to_floor: Option<Ratios>,
-) -> Row {
+) -> ContestantFigures {
     let of = |view: usize| median(seen.iter().filter_map(|it| it.percentiles[view]));
     let [p50_ns, p90_ns, p99_ns, p99_9_ns] = [0, 1, 2, 3].map(of);
-    Row {
+    ContestantFigures {
         name: contestant.name,
         what: contestant.what,
         rounds: seen.len(),
@@ -216,7 +216,7 @@ fn row(
     }
 }
 
-impl Load {
+impl MessageLoad {
     /// Which of the published columns is of this load.
     fn published(&self) -> Option<usize> {
         let is_theirs =
@@ -323,7 +323,7 @@ impl OfLoad {
         if is_published {
             head.push("on another machine");
         }
-        let cells = |row: &Row| {
+        let cells = |row: &ContestantFigures| {
             let mut cells = vec![row.title()];
             let percentiles = [row.p50_ns, row.p90_ns, row.p99_ns, row.p99_9_ns];
             cells.extend(percentiles.map(microseconds));
@@ -349,7 +349,7 @@ impl OfLoad {
     }
 }
 
-impl Row {
+impl ContestantFigures {
     /// The name, which tells where the policy was refused.
     fn title(&self) -> String {
         let name = format!("{} ({})", self.name, self.what);

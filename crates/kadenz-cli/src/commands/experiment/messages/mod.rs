@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use self::contestants::{Contestant, FLOOR};
 pub(crate) use self::figures::MessageFigures;
-use self::figures::{Absent, Measured, Roster};
+use self::figures::{Absent, MessageRun, Roster};
 use super::steps::Step;
-use super::{ExperimentSummary, Output, Plan};
+use super::{ExperimentPlan, ExperimentSummary, Output};
 use crate::options::{Size, Span, waiting};
 use crate::output;
 
@@ -90,7 +90,7 @@ pub(crate) struct Options {
 
 /// What is published, and how it is scheduled.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Load {
+pub(super) struct MessageLoad {
     /// Length of a message.
     #[serde(serialize_with = "written")]
     #[schemars(with = "String")]
@@ -111,14 +111,14 @@ fn written<S: serde::Serializer>(value: &impl std::fmt::Display, to: S) -> Resul
 }
 
 impl Options {
-    fn loads(&self) -> Vec<Load> {
+    fn loads(&self) -> Vec<MessageLoad> {
         let mut loads = Vec::new();
         for &size in &self.sizes {
             for &subscribers in &self.subscribers {
                 for &rate in &self.rates {
                     for policy in &self.policies {
                         let policy = policy.clone();
-                        loads.push(Load {
+                        loads.push(MessageLoad {
                             size,
                             subscribers,
                             rate,
@@ -147,7 +147,7 @@ impl Options {
     }
 }
 
-pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
+pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     options.check()?;
     let chosen = contestants::chosen(&options.only)?;
     let (present, absent) = waiting("building probes", || present(&chosen));
@@ -170,7 +170,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
                 let contestant = *fit[(turn + round) % fit.len()];
                 let folder = format!("{:04}-{}", groups.len() + 1, contestant.name);
                 groups.push(vec![step(&folder, &contestant, load, options)]);
-                measured.push(Measured {
+                measured.push(MessageRun {
                     folder,
                     contestant: contestant.name,
                     load: at,
@@ -186,7 +186,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
         absent,
         measured,
     };
-    Ok(Plan {
+    Ok(ExperimentPlan {
         name: "messages",
         groups,
         tables: Box::new(move |runs| {
@@ -214,8 +214,8 @@ fn present(chosen: &[Contestant]) -> (Vec<Contestant>, Vec<Absent>) {
     (present, absent)
 }
 
-fn step(folder: &str, contestant: &Contestant, load: &Load, options: &Options) -> Step {
-    let Load {
+fn step(folder: &str, contestant: &Contestant, load: &MessageLoad, options: &Options) -> Step {
+    let MessageLoad {
         size,
         subscribers,
         rate,

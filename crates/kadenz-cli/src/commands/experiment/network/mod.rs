@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use self::parts::Leg;
 use super::steps::Step;
-use super::{Output, Plan, play};
+use super::{ExperimentPlan, Output, play};
 use crate::options::Span;
 use crate::output::Outcome;
 
@@ -32,7 +32,7 @@ cut (a cable pulled and put back, with a second way and without).")]
 pub(crate) struct Options {
     /// Which parts, parted by commas [default: all]
     #[arg(long, value_name = "PART", value_delimiter = ',')]
-    parts: Vec<Part>,
+    parts: Vec<ExperimentPart>,
 
     /// How long each measurement lasts, over all rounds
     #[arg(long, value_name = "SPAN", default_value = "10s")]
@@ -48,7 +48,7 @@ pub(crate) struct Options {
 
 /// A part of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Part {
+pub(super) enum ExperimentPart {
     /// One device on one switch
     Baseline,
     /// Three switches added in turn
@@ -69,8 +69,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     play(&plan(options), &options.output)
 }
 
-fn plan(options: &Options) -> Plan {
-    let all = Part::value_variants();
+fn plan(options: &Options) -> ExperimentPlan {
+    let all = ExperimentPart::value_variants();
     let wanted = match options.parts.is_empty() {
         true => all,
         false => options.parts.as_slice(),
@@ -87,7 +87,7 @@ fn plan(options: &Options) -> Plan {
             groups.extend(steps);
         }
     }
-    Plan {
+    ExperimentPlan {
         name: "network",
         groups,
         tables: Box::new(|runs| tables::tables(runs).into()),
@@ -95,14 +95,14 @@ fn plan(options: &Options) -> Plan {
 }
 
 /// One measurement in a testbed of its own.
-fn step(part: Part, leg: &Leg, round: u32, lasting: Span) -> Step {
+fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
     let folder = parts::folder(part, leg, round);
     let Leg {
         topology, command, ..
     } = leg;
     // A cut comes after five seconds and lasts two.
     let lasting = match part {
-        Part::Cut => Span(lasting.0.max(std::time::Duration::from_secs(10))),
+        ExperimentPart::Cut => Span(lasting.0.max(std::time::Duration::from_secs(10))),
         _ => lasting,
     };
     let line = format!(

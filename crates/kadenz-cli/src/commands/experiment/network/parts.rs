@@ -1,6 +1,6 @@
 //! What is measured in which part.
 
-use super::Part;
+use super::ExperimentPart;
 
 /// One measurement.
 pub(super) struct Leg {
@@ -96,24 +96,24 @@ const CUT: &[Leg] = &[
 ];
 
 /// The measurements of a part, which take turns.
-pub(super) fn legs(part: Part) -> &'static [Leg] {
+pub(super) fn legs(part: ExperimentPart) -> &'static [Leg] {
     match part {
-        Part::Baseline => BASELINE,
-        Part::Switches => SWITCHES,
-        Part::Speeds => SPEEDS,
-        Part::Devices => DEVICES,
-        Part::Senders => SENDERS,
-        Part::Traffic => TRAFFIC,
-        Part::Cut => CUT,
+        ExperimentPart::Baseline => BASELINE,
+        ExperimentPart::Switches => SWITCHES,
+        ExperimentPart::Speeds => SPEEDS,
+        ExperimentPart::Devices => DEVICES,
+        ExperimentPart::Senders => SENDERS,
+        ExperimentPart::Traffic => TRAFFIC,
+        ExperimentPart::Cut => CUT,
     }
 }
 
 /// The run folder of a measurement, in the experiment's; the testbed's own is beside it.
-pub(super) fn folder(part: Part, leg: &Leg, round: u32) -> String {
+pub(super) fn folder(part: ExperimentPart, leg: &Leg, round: u32) -> String {
     format!("{}-{round}", folder_stem(part, leg))
 }
 
 /// The same without the round.
-pub(super) fn folder_stem(part: Part, leg: &Leg) -> String {
+pub(super) fn folder_stem(part: ExperimentPart, leg: &Leg) -> String {
     format!("{}-{}", format!("{part:?}").to_lowercase(), leg.name)
 }

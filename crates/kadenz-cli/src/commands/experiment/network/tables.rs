@@ -15,7 +15,7 @@ use kadenz::report::verdict::wire::RoundTrip;
 
 use super::super::table::{Row, table, value, whole};
 use super::parts::{self, Leg};
-use super::{Part, published};
+use super::{ExperimentPart, published};
 use kadenz::report::document::Document;
 
 /// Every part that was measured.
@@ -34,14 +34,14 @@ pub(super) fn tables(runs: &[Summary]) -> Document {
 }
 
 /// The rounds of one measurement, taken together.
-struct Measured<'a> {
+struct LegRuns<'a> {
     leg: &'static Leg,
     runs: Vec<&'a Summary>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> LegRuns<'a> {
     /// The measurements of a part that were made.
-    fn of(part: Part, runs: &'a [Summary]) -> Vec<Self> {
+    fn of(part: ExperimentPart, runs: &'a [Summary]) -> Vec<Self> {
         let legs = parts::legs(part).iter();
         let measured = legs.map(|leg| {
             let stem = parts::folder_stem(part, leg);
@@ -167,7 +167,7 @@ fn section(title: &str, rows: impl IntoIterator<Item = Row>, words: String) -> D
 }
 
 fn baseline(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Baseline, runs);
+    let measured = LegRuns::of(ExperimentPart::Baseline, runs);
     let one = measured.first()?;
     let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
     let round_trip = one.round_trip();
@@ -202,7 +202,7 @@ fn baseline(runs: &[Summary]) -> Option<Document> {
 }
 
 /// How late the testbed itself was.
-fn wire_error(measured: &[Measured<'_>]) -> String {
+fn wire_error(measured: &[LegRuns<'_>]) -> String {
     let runs = measured.iter().flat_map(|it| &it.runs);
     let testbeds = runs.filter_map(|run| {
         let mut name = run.folder.file_name()?.to_owned();
@@ -223,7 +223,7 @@ fn wire_error(measured: &[Measured<'_>]) -> String {
 }
 
 fn switches(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Switches, runs);
+    let measured = LegRuns::of(ExperimentPart::Switches, runs);
     let first = measured.iter().find(|it| it.leg.name == "none")?;
     let base = first.round_trip();
     let base_median = at(first.series("rtt").as_ref(), Percent::P50);
@@ -274,7 +274,7 @@ fn switch_row(name: &str) -> usize {
 }
 
 fn speeds(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Speeds, runs);
+    let measured = LegRuns::of(ExperimentPart::Speeds, runs);
     let of = |name: &str| measured.iter().find(|it| it.leg.name == name);
     let (slow, fast) = (of("100M")?, of("1G")?);
     let (slow_rtt, fast_rtt) = (slow.series("rtt"), fast.series("rtt"));
@@ -293,7 +293,7 @@ fn speeds(runs: &[Summary]) -> Option<Document> {
             ("by the model", value(model)),
         ]
     };
-    let measured_row = |name, leg: &Measured<'_>, rtt: &Option<SeriesSummary>| {
+    let measured_row = |name, leg: &LegRuns<'_>, rtt: &Option<SeriesSummary>| {
         let mut row = row(name, &|p| at(rtt.as_ref(), p), model_of(leg.leg.topology));
         row.extend(leg.counted());
         row
@@ -315,7 +315,7 @@ fn speeds(runs: &[Summary]) -> Option<Document> {
 }
 
 fn devices(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Devices, runs);
+    let measured = LegRuns::of(ExperimentPart::Devices, runs);
     measured.first()?;
     let model = modelled("forty-devices", Cast::Broadcast);
     let ends = |times: &Vec<f64>| times.first().copied().zip(times.last().copied());
@@ -355,7 +355,7 @@ fn devices(runs: &[Summary]) -> Option<Document> {
 }
 
 fn senders(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Senders, runs);
+    let measured = LegRuns::of(ExperimentPart::Senders, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let series = ["lateness", "rtt", "response"].map(|name| it.series(name));
@@ -377,7 +377,7 @@ fn senders(runs: &[Summary]) -> Option<Document> {
 }
 
 fn traffic(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Traffic, runs);
+    let measured = LegRuns::of(ExperimentPart::Traffic, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
@@ -405,7 +405,7 @@ fn traffic(runs: &[Summary]) -> Option<Document> {
 }
 
 fn cut(runs: &[Summary]) -> Option<Document> {
-    let measured = Measured::of(Part::Cut, runs);
+    let measured = LegRuns::of(ExperimentPart::Cut, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");

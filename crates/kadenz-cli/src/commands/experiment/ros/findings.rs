@@ -6,7 +6,7 @@ use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::{SeriesSummary, Summary};
 
-use super::{Cell, Suite, first};
+use super::{Cell, RosSuite, first};
 
 /// What became of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +63,9 @@ impl<'a> Runs<'a> {
 
     fn series(&self, cell: &Cell) -> Option<&'a SeriesSummary> {
         let value = match cell.suite {
-            Suite::OneShot => "measured",
-            Suite::Cyclic => "jitter",
-            Suite::Communication => ONE_WAY_FROM_SEND,
+            RosSuite::OneShot => "measured",
+            RosSuite::Cyclic => "jitter",
+            RosSuite::Communication => ONE_WAY_FROM_SEND,
         };
         self.run(cell)?
             .series
@@ -76,7 +76,7 @@ impl<'a> Runs<'a> {
     /// The series of one measurement of an idle machine.
     fn idle(
         &self,
-        suite: Suite,
+        suite: RosSuite,
         wait: &str,
         policy: &str,
         subscribers: u16,
@@ -92,7 +92,7 @@ impl<'a> Runs<'a> {
     }
 
     /// All series of a suite, at real-time priority or without.
-    fn all(&self, suite: Suite, real_time: bool) -> Vec<&'a SeriesSummary> {
+    fn all(&self, suite: RosSuite, real_time: bool) -> Vec<&'a SeriesSummary> {
         let is_meant = |it: &&Cell| it.suite == suite && (it.policy != "other") == real_time;
         self.cells
             .iter()
@@ -154,7 +154,7 @@ fn shown(ns: i64) -> String {
 }
 
 fn below_a_millisecond(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(Suite::OneShot, wait, "rr:95", 1)?);
+    let of = |wait: &str| p50(runs.idle(RosSuite::OneShot, wait, "rr:95", 1)?);
     let measured = of("1ms").zip(of("800us")).map(|(whole, below)| {
         let words = format!(
             "median lateness {} at 1 ms, {} at 800 us",
@@ -172,13 +172,13 @@ fn below_a_millisecond(runs: &Runs<'_>) -> Finding {
 
 fn ignored(runs: &Runs<'_>) -> Finding {
     let warned = |run: &Summary| run.run.warnings.iter().any(|it| it.id == "timers_ignored");
-    let ordinary = runs.all(Suite::OneShot, false);
+    let ordinary = runs.all(RosSuite::OneShot, false);
     let values: u64 = ordinary.iter().map(|it| it.count).sum();
     let measured = (values > 0).then(|| {
         let cells = runs
             .cells
             .iter()
-            .filter(|it| it.suite == Suite::OneShot && it.policy == "other");
+            .filter(|it| it.suite == RosSuite::OneShot && it.policy == "other");
         let times = cells
             .filter_map(|it| runs.run(it))
             .filter(|run| warned(run))
@@ -200,7 +200,7 @@ fn reported(runs: &Runs<'_>) -> Finding {
     for cell in runs
         .cells
         .iter()
-        .filter(|it| it.suite == Suite::OneShot && it.policy != "other")
+        .filter(|it| it.suite == RosSuite::OneShot && it.policy != "other")
     {
         let run = runs.run(cell);
         let difference = run.and_then(|it| {
@@ -232,7 +232,7 @@ fn reported(runs: &Runs<'_>) -> Finding {
 }
 
 fn deadline(runs: &Runs<'_>) -> Finding {
-    let real_time = runs.all(Suite::OneShot, true);
+    let real_time = runs.all(RosSuite::OneShot, true);
     let values: u64 = real_time.iter().map(|it| it.count).sum();
     let above: u64 = real_time.iter().map(|it| it.count_above(DEADLINE_NS)).sum();
     let measured = (values > 0).then(|| {
@@ -250,7 +250,7 @@ fn deadline(runs: &Runs<'_>) -> Finding {
 }
 
 fn with_the_timeout(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(Suite::OneShot, wait, "rr:95", 1)?);
+    let of = |wait: &str| p50(runs.idle(RosSuite::OneShot, wait, "rr:95", 1)?);
     let measured = of("1ms").zip(of("10ms")).map(|(short, long)| {
         let words = format!("median {} at 1 ms, {} at 10 ms", shown(short), shown(long));
         (words, Verdict::of(long > short))
@@ -262,7 +262,7 @@ fn with_the_timeout(runs: &Runs<'_>) -> Finding {
 }
 
 fn early(runs: &Runs<'_>) -> Finding {
-    let series = runs.idle(Suite::Cyclic, "1kHz", "rr:95", 1);
+    let series = runs.idle(RosSuite::Cyclic, "1kHz", "rr:95", 1);
     let measured = series.map(|it| match it.early_clusters.first() {
         None => {
             let early = it.count.saturating_sub(it.count_above(-500_000));
@@ -291,7 +291,7 @@ fn early(runs: &Runs<'_>) -> Finding {
 
 fn first_two(runs: &Runs<'_>) -> Finding {
     let of = |rate: &str| {
-        let series = runs.idle(Suite::Cyclic, rate, "rr:95", 1)?;
+        let series = runs.idle(RosSuite::Cyclic, rate, "rr:95", 1)?;
         Some([first(series, 0)?, first(series, 1)?])
     };
     let measured = of("100Hz").zip(of("1kHz")).map(|(slow, fast)| {
@@ -311,7 +311,7 @@ fn first_two(runs: &Runs<'_>) -> Finding {
 }
 
 fn frequency_kept(runs: &Runs<'_>) -> Finding {
-    let series = runs.all(Suite::Cyclic, true);
+    let series = runs.all(RosSuite::Cyclic, true);
     let means: Vec<f64> = series.iter().filter_map(|it| it.mean_ns).collect();
     let measured = (!means.is_empty()).then(|| {
         let worst = means
@@ -329,7 +329,7 @@ fn frequency_kept(runs: &Runs<'_>) -> Finding {
 
 fn above_a_kilohertz(runs: &Runs<'_>) -> Finding {
     let of = |wait: &str| {
-        let series = runs.idle(Suite::Cyclic, wait, "rr:95", 1)?;
+        let series = runs.idle(RosSuite::Cyclic, wait, "rr:95", 1)?;
         let width = series.percentile(Percent::P99)? - series.min_ns?;
         Some(width as f64 / series.series.expected_interval_ns? as f64)
     };
@@ -342,8 +342,8 @@ fn above_a_kilohertz(runs: &Runs<'_>) -> Finding {
 }
 
 fn first_message(runs: &Runs<'_>) -> Finding {
-    let mut all = runs.all(Suite::Communication, true);
-    all.extend(runs.all(Suite::Communication, false));
+    let mut all = runs.all(RosSuite::Communication, true);
+    all.extend(runs.all(RosSuite::Communication, false));
     let times = |place: usize| -> Vec<f64> {
         let one = |it: &&SeriesSummary| Some(first(it, place)? as f64 / p50(it)? as f64);
         all.iter().filter_map(one).collect()
@@ -382,8 +382,9 @@ fn width(series: &SeriesSummary) -> Option<i64> {
 }
 
 fn more_subscribers(runs: &Runs<'_>) -> Finding {
-    let of =
-        |subscribers: u16| width(runs.idle(Suite::Communication, "1kHz", "rr:95", subscribers)?);
+    let of = |subscribers: u16| {
+        width(runs.idle(RosSuite::Communication, "1kHz", "rr:95", subscribers)?)
+    };
     let measured = of(1).zip(of(5)).map(|(one, five)| {
         let words = format!(
             "from the lowest to p99 {} with 1, {} with 5",
@@ -399,7 +400,7 @@ fn more_subscribers(runs: &Runs<'_>) -> Finding {
 }
 
 fn faster_is_quicker(runs: &Runs<'_>) -> Finding {
-    let of = |wait: &str| p50(runs.idle(Suite::Communication, wait, "rr:95", 1)?);
+    let of = |wait: &str| p50(runs.idle(RosSuite::Communication, wait, "rr:95", 1)?);
     let measured = of("100Hz").zip(of("1kHz")).map(|(slow, fast)| {
         let words = format!("median {} at 100 Hz, {} at 1 kHz", shown(slow), shown(fast));
         (words, Verdict::of(fast < slow))
@@ -411,7 +412,7 @@ fn faster_is_quicker(runs: &Runs<'_>) -> Finding {
 }
 
 fn round_robin(runs: &Runs<'_>) -> Finding {
-    let of = |policy: &str| p50(runs.idle(Suite::OneShot, "1ms", policy, 1)?);
+    let of = |policy: &str| p50(runs.idle(RosSuite::OneShot, "1ms", policy, 1)?);
     let measured = of("rr:95").zip(of("fifo:95")).map(|(rr, fifo)| {
         let words = format!(
             "median lateness {} by RR, {} by FIFO",
@@ -426,7 +427,7 @@ fn round_robin(runs: &Runs<'_>) -> Finding {
 
 fn without_real_time(runs: &Runs<'_>) -> Finding {
     let of = |policy: &str| {
-        runs.idle(Suite::OneShot, "1ms", policy, 1)?
+        runs.idle(RosSuite::OneShot, "1ms", policy, 1)?
             .percentile(Percent::P99)
     };
     let measured = of("other").zip(of("rr:95")).map(|(ordinary, real_time)| {

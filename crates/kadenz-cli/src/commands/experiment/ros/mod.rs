@@ -16,7 +16,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 use self::findings::Findings;
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{Output, Plan, timers};
+use super::{ExperimentPlan, Output, timers};
 use crate::options::waiting;
 
 /// Does ROS keep its deadlines? Its timers and its publish-subscribe, as Sticha measured them.
@@ -48,7 +48,7 @@ pub(crate) struct Options {
 /// A measurement of the plan, and the folder that holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cell {
-    pub(super) suite: Suite,
+    pub(super) suite: RosSuite,
     /// Timeout or rate.
     pub(super) wait: &'static str,
     pub(super) policy: &'static str,
@@ -57,8 +57,9 @@ pub(super) struct Cell {
     pub(super) subscribers: u16,
 }
 
+/// The suites of Sticha 2014 that roscpp runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Suite {
+pub(super) enum RosSuite {
     OneShot,
     Cyclic,
     Communication,
@@ -67,12 +68,12 @@ pub(super) enum Suite {
 impl Cell {
     fn folder(&self) -> String {
         let suite = match self.suite {
-            Suite::OneShot => "oneshot",
-            Suite::Cyclic => "cyclic",
-            Suite::Communication => "communication",
+            RosSuite::OneShot => "oneshot",
+            RosSuite::Cyclic => "cyclic",
+            RosSuite::Communication => "communication",
         };
         let subscribers = match (self.suite, self.subscribers) {
-            (Suite::Communication, n) => format!("-{n}"),
+            (RosSuite::Communication, n) => format!("-{n}"),
             _ => String::new(),
         };
         let load = if self.busy { "busy" } else { "idle" };
@@ -86,17 +87,17 @@ impl Cell {
         let load = if self.busy { "busy" } else { "idle" };
         let probe = "--with roscpp_timers --deadline 400us";
         let command = match self.suite {
-            Suite::OneShot => {
+            RosSuite::OneShot => {
                 format!(
                     "timer oneshot {probe} --timeout {wait} --count {count} --policy {policy} --load {load}"
                 )
             }
-            Suite::Cyclic => {
+            RosSuite::Cyclic => {
                 format!(
                     "timer cyclic {probe} --rate {wait} --count {count} --policy {policy} --load {load}"
                 )
             }
-            Suite::Communication => format!(
+            RosSuite::Communication => format!(
                 "msg latency --untold --with roscpp --rate {wait} --size 200B --count {count} --warm-up 0 --policy {policy} \
                  --subscribers {} --load {load} --queue 1000",
                 self.subscribers
@@ -120,25 +121,25 @@ fn cells() -> Vec<Cell> {
     };
     for busy in [false, true] {
         for policy in ["other", "rr:95", "fifo:95"] {
-            add(Suite::OneShot, "1ms", policy, busy, 1);
-            add(Suite::Cyclic, "1kHz", policy, busy, 1);
-            add(Suite::Communication, "1kHz", policy, busy, 1);
+            add(RosSuite::OneShot, "1ms", policy, busy, 1);
+            add(RosSuite::Cyclic, "1kHz", policy, busy, 1);
+            add(RosSuite::Communication, "1kHz", policy, busy, 1);
         }
     }
     for wait in ["10ms", "800us", "100us"] {
-        add(Suite::OneShot, wait, "rr:95", false, 1);
+        add(RosSuite::OneShot, wait, "rr:95", false, 1);
     }
     for wait in ["100Hz", "4kHz"] {
-        add(Suite::Cyclic, wait, "rr:95", false, 1);
+        add(RosSuite::Cyclic, wait, "rr:95", false, 1);
     }
-    add(Suite::Communication, "100Hz", "rr:95", false, 1);
+    add(RosSuite::Communication, "100Hz", "rr:95", false, 1);
     for policy in ["other", "rr:95"] {
-        add(Suite::Communication, "1kHz", policy, false, 5);
+        add(RosSuite::Communication, "1kHz", policy, false, 5);
     }
     cells
 }
 
-pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
+pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     waiting("building the probes of roscpp", build)?;
     anyhow::ensure!(
         ServerKind::RosMaster.is_here(),
@@ -160,7 +161,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<Plan> {
         };
         groups.push(cell.steps(count));
     }
-    Ok(Plan {
+    Ok(ExperimentPlan {
         name: "ros",
         groups,
         tables: Box::new(move |runs| tables(&cells, runs).into()),

@@ -3,8 +3,8 @@
 use kadenz::lab::probes::{Measures, Probe};
 use kadenz::msg::provider;
 
-use super::{Options, ReceiveOption};
-use crate::commands::probe::{self, Place};
+use super::{MessageReceiveOption, Options};
+use crate::commands::probe::{self, ProbeEndpoint};
 
 /// The sides of a measurement, ready to be started.
 pub(super) struct Sides {
@@ -13,7 +13,7 @@ pub(super) struct Sides {
     /// The program that receives; threads of ours without.
     pub(super) subscriber: Option<Vec<String>>,
     /// Where they meet, kept as long as they measure.
-    pub(super) place: Place,
+    pub(super) place: ProbeEndpoint,
 }
 
 impl Sides {
@@ -38,7 +38,7 @@ impl Sides {
             (None, Some(probe)) => (probe.url.to_owned(), options.serve.or(probe.server)),
             (None, None) => (provider::default_url(), options.serve),
         };
-        let place = Place::of(&url, server, options.measure.policy())?;
+        let place = ProbeEndpoint::of(&url, server, options.measure.policy())?;
         if publisher.is_some() || subscriber.is_some() {
             probe::ensure_no_blank("url", &place.url)?;
             probe::ensure_no_blank("channel", &options.channel)?;
@@ -75,7 +75,7 @@ fn ensure_it_fits(probe: &Probe, options: &Options) -> anyhow::Result<()> {
 
 fn ensure_ours_is_not_asked_for(options: &Options) -> anyhow::Result<()> {
     anyhow::ensure!(
-        options.receive == ReceiveOption::Block,
+        options.receive == MessageReceiveOption::Block,
         "a probe waits for messages as its own code says: leave `--receive` out"
     );
     anyhow::ensure!(

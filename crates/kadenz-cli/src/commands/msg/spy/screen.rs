@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Stdout, Write as _};
 use anyhow::Context as _;
 use kadenz::rt::terminal::RawMode;
 
-use super::view::{Key, Line};
+use super::view::{Key, ScreenLine};
 use crate::output;
 
 // Control sequences of ECMA-48 and xterm.
@@ -62,7 +62,7 @@ impl Screen {
     }
 
     /// Draws lines from the top, and nothing below them.
-    pub(super) fn draw(&mut self, lines: &[Line]) -> anyhow::Result<()> {
+    pub(super) fn draw(&mut self, lines: &[ScreenLine]) -> anyhow::Result<()> {
         let mut text = String::new();
         for (row, line) in lines.iter().enumerate() {
             let reverse = if line.is_chosen { REVERSE } else { "" };

@@ -28,7 +28,7 @@ pub(super) enum Key {
 
 /// By what channels are ordered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Order {
+enum SortKey {
     #[default]
     Name,
     Rate,
@@ -36,7 +36,7 @@ enum Order {
     Loss,
 }
 
-impl Order {
+impl SortKey {
     fn next(self) -> Self {
         match self {
             Self::Name => Self::Rate,
@@ -66,7 +66,7 @@ pub(super) enum Action {
 
 /// A line of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ScreenLine {
     pub(super) text: String,
     pub(super) is_chosen: bool,
 }
@@ -80,7 +80,7 @@ pub(super) struct View {
     channels: Vec<Channel>,
     shows_fields: bool,
     first_field: usize,
-    order: Order,
+    order: SortKey,
     /// Part of the names of the channels that are shown.
     filter: String,
     types_filter: bool,
@@ -184,7 +184,7 @@ impl View {
         format!("q quit   ? help   {pause}   s sort ({order})   {filter}   Enter fields")
     }
 
-    fn help(columns: usize, rows: usize) -> Vec<Line> {
+    fn help(columns: usize, rows: usize) -> Vec<ScreenLine> {
         let lines = HELP.iter().map(|line| plain((*line).to_owned()));
         fitted(lines.collect(), columns, rows)
     }
@@ -216,7 +216,7 @@ impl View {
         head: &str,
         note: Option<String>,
         (columns, rows): (usize, usize),
-    ) -> Vec<Line> {
+    ) -> Vec<ScreenLine> {
         self.channels = heard.iter().map(|it| it.channel).collect();
         self.chosen = self.chosen.or(self.channels.first().copied());
         if self.shows_help {
@@ -238,7 +238,7 @@ impl View {
         let chosen = self.row();
         let first = (chosen + 1).saturating_sub(room);
         for (at, line) in of_table.enumerate().skip(first).take(room) {
-            lines.push(Line {
+            lines.push(ScreenLine {
                 text: line.to_owned(),
                 is_chosen: at == chosen,
             });
@@ -254,7 +254,7 @@ impl View {
         fields: &Fields,
         url: &str,
         (columns, rows): (usize, usize),
-    ) -> Vec<Line> {
+    ) -> Vec<ScreenLine> {
         if self.shows_help {
             return Self::help(columns, rows);
         }
@@ -285,15 +285,15 @@ impl View {
     }
 }
 
-fn plain(text: String) -> Line {
-    Line {
+fn plain(text: String) -> ScreenLine {
+    ScreenLine {
         text,
         is_chosen: false,
     }
 }
 
 /// No wider and no longer than the screen.
-fn fitted(mut lines: Vec<Line>, columns: usize, rows: usize) -> Vec<Line> {
+fn fitted(mut lines: Vec<ScreenLine>, columns: usize, rows: usize) -> Vec<ScreenLine> {
     lines.truncate(rows);
     for line in &mut lines {
         if let Some((end, _)) = line.text.char_indices().nth(columns) {

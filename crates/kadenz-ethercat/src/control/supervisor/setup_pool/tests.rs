@@ -64,9 +64,9 @@ fn set_up(
     let end = exchange.now() + MS * 10_000;
     while !left.is_empty() {
         left.retain(|device| match pool.progress(*device) {
-            Progress::Done => false,
-            Progress::UnderWay => true,
-            Progress::Failed(error) => panic!("device {device}: {error}"),
+            SetupProgress::Done => false,
+            SetupProgress::UnderWay => true,
+            SetupProgress::Failed(error) => panic!("device {device}: {error}"),
         });
         pool.serve(exchange, (MS * 10, MS * 40), frame_bytes)
             .unwrap();
@@ -285,7 +285,7 @@ fn a_set_up_begins_when_nobody_has_the_device_and_then_nobody_gets_it() {
     device_table
         .with(0, |_| {
             for _ in 0..10 {
-                assert!(matches!(pool.progress(0), Progress::UnderWay));
+                assert!(matches!(pool.progress(0), SetupProgress::UnderWay));
                 assert!(pool.is_idle(), "a thread began for nothing");
             }
             assert!(is_refused(&device_table));

@@ -63,9 +63,9 @@ fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
 
 #[test]
 fn who_says_nothing_is_closed_and_told_so() {
-    let limits = client_slots::Limits {
+    let limits = client_slots::ClientLimits {
         silent: Duration::from_millis(50),
-        ..client_slots::Limits::default()
+        ..client_slots::ClientLimits::default()
     };
     at_a_control_socket_of(limits, |path| {
         let half = UnixStream::connect(path).unwrap();

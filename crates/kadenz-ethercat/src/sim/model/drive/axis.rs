@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use super::motor::{Limits, Ramp};
-use super::objects::Slots;
+use super::motor::{Ramp, RampLimits};
+use super::objects::DriveSlots;
 use super::{Motion, Motor, Parameters};
 use crate::sim::coe::Dictionary;
 use crate::wire::cia402::{Controlword, DriveState, OperationMode, Statusword};
@@ -11,9 +11,9 @@ use crate::wire::cia402::{Controlword, DriveState, OperationMode, Statusword};
 /// Below this velocity, in rad/s, a joint stands.
 const STANDS: f64 = 0.01;
 
-/// The axis. Positions are the encoder's, in rad; `home` is where the objects' zero is.
+/// The simulated axis of a drive. Positions are the encoder's, in rad; `home` is where the objects' zero is.
 #[derive(Debug, Clone)]
-pub(super) struct Axis {
+pub(super) struct AxisModel {
     pub(super) motion: Motion,
     pub(super) mode: OperationMode,
     pub(super) word: Controlword,
@@ -26,8 +26,8 @@ pub(super) struct Axis {
     target_torque: f64,
     torque_offset: f64,
     ramp: Ramp,
-    limits: Limits,
-    quick_stop: Limits,
+    limits: RampLimits,
+    quick_stop: RampLimits,
     /// Velocity of the demand between two cyclic targets.
     slope: f64,
     /// Seconds of the way to the target that are left.
@@ -39,7 +39,7 @@ pub(super) struct Axis {
     homed: Option<bool>,
 }
 
-impl Axis {
+impl AxisModel {
     pub(super) fn new(parameters: &Parameters) -> Self {
         Self {
             motion: Motion {
@@ -55,8 +55,8 @@ impl Axis {
             target_torque: 0.0,
             torque_offset: 0.0,
             ramp: Ramp::default(),
-            limits: Limits::default(),
-            quick_stop: Limits::default(),
+            limits: RampLimits::default(),
+            quick_stop: RampLimits::default(),
             slope: 0.0,
             left: 0.0,
             integral: 0.0,
@@ -111,7 +111,7 @@ impl Axis {
     /// Takes set-points from the objects.
     pub(super) fn take(
         &mut self,
-        slots: &Slots,
+        slots: &DriveSlots,
         objects: &Dictionary,
         motor: &Motor,
         cycle_ns: u32,
@@ -123,12 +123,12 @@ impl Axis {
         self.target_torque = torque(slots.target_torque);
         self.target_velocity =
             turn_velocity * (radians(slots.target_velocity) + radians(slots.velocity_offset));
-        self.limits = Limits {
+        self.limits = RampLimits {
             velocity: radians(slots.profile_velocity),
             acceleration: radians(slots.acceleration),
             deceleration: radians(slots.deceleration),
         };
-        self.quick_stop = Limits {
+        self.quick_stop = RampLimits {
             deceleration: radians(slots.quick_stop_deceleration),
             ..self.limits
         };

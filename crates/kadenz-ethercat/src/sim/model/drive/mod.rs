@@ -26,8 +26,8 @@ use crate::wire::cia402::{
     Controlword, DriveState, Machine, MachineOutcome, OperationMode, Statusword, error_code, object,
 };
 use crate::wire::coe::{Abort, Address, Emergency};
-use axis::Axis;
-use objects::Slots;
+use axis::AxisModel;
+use objects::DriveSlots;
 
 /// A drive's settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,8 +71,8 @@ const PERIOD_NS: u64 = 1_000_000;
 pub struct Drive {
     parameters: Parameters,
     machine: Machine,
-    axis: Axis,
-    slots: Option<Slots>,
+    axis: AxisModel,
+    slots: Option<DriveSlots>,
     now: Option<Time>,
     /// A failure that somebody asked for stands: no reset ends it.
     failing: Option<u16>,
@@ -85,7 +85,7 @@ impl Drive {
         Self {
             parameters,
             machine: Machine::default(),
-            axis: Axis::new(&parameters),
+            axis: AxisModel::new(&parameters),
             slots: None,
             now: None,
             failing: None,
@@ -118,7 +118,7 @@ impl Drive {
         self.machine.state()
     }
 
-    fn stays_in_quick_stop(slots: &Slots, objects: &Dictionary) -> bool {
+    fn stays_in_quick_stop(slots: &DriveSlots, objects: &Dictionary) -> bool {
         objects.get(slots.quick_stop_option) >= 5
     }
 
@@ -244,7 +244,7 @@ const fn error_register(code: u16) -> u8 {
 
 impl Behaviour for Drive {
     fn power_on(&mut self, objects: &mut Dictionary) {
-        self.slots = Slots::of(objects);
+        self.slots = DriveSlots::of(objects);
         self.machine = Machine::default();
         self.axis.power_on();
         self.report(objects);

@@ -146,7 +146,7 @@ pub(super) struct Ramp {
 
 /// Limits of a ramp, at the joint.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Limits {
+pub(super) struct RampLimits {
     /// rad/s.
     pub(super) velocity: f64,
     /// rad/s2.
@@ -157,7 +157,7 @@ pub(super) struct Limits {
 
 impl Ramp {
     /// Towards a velocity.
-    pub(super) fn towards_velocity(&mut self, wanted: f64, limits: &Limits, dt: f64) {
+    pub(super) fn towards_velocity(&mut self, wanted: f64, limits: &RampLimits, dt: f64) {
         let speeds_up = wanted.abs() > self.velocity.abs() && wanted * self.velocity >= 0.0;
         let most = dt
             * if speeds_up {
@@ -170,7 +170,7 @@ impl Ramp {
     }
 
     /// Towards a position: as fast as it may go and still stop there.
-    pub(super) fn towards_position(&mut self, target: f64, limits: &Limits, dt: f64) {
+    pub(super) fn towards_position(&mut self, target: f64, limits: &RampLimits, dt: f64) {
         let distance = target - self.position;
         // What is left may be braked within this velocity, half a step early so as not to overshoot.
         let half = limits.deceleration * dt / 2.0;
@@ -257,7 +257,7 @@ mod profile_tests {
     proptest! {
         #[test]
         fn a_ramp_arrives_within_its_limits(target in -10.0_f64..10.0, velocity in 0.1_f64..20.0, acceleration in 0.5_f64..100.0) {
-            let limits = Limits { velocity, acceleration, deceleration: acceleration };
+            let limits = RampLimits { velocity, acceleration, deceleration: acceleration };
             let mut ramp = Ramp::default();
             let dt = 0.000_125;
             let seconds = target.abs() / velocity + velocity / acceleration + 2.0 * (target.abs() / acceleration).sqrt() + 0.5;

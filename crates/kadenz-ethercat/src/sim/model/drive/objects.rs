@@ -134,13 +134,13 @@ fn pdos() -> Vec<Pdo> {
     ]
 }
 
-/// Index, name, type, access, default.
-type Row = (u16, &'static str, DataType, Access, i64);
+/// An object of one value: index, name, type, access, default.
+type ObjectRow = (u16, &'static str, DataType, Access, i64);
 
 /// Objects of one value.
 // A table is read as one.
 #[rustfmt::skip]
-fn table(parameters: &Parameters) -> Vec<Row> {
+fn table(parameters: &Parameters) -> Vec<ObjectRow> {
     let motor = &parameters.motor;
     let counts = |radians: f64| motor.counts(radians).round() as i64;
     let (position, _) = signs(parameters.polarity);
@@ -280,9 +280,9 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
     all
 }
 
-/// Where the numbers are that the drive uses every step.
+/// Where the objects lie that the drive uses every step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slots {
+pub(super) struct DriveSlots {
     pub(super) controlword: DictionarySlot,
     pub(super) statusword: DictionarySlot,
     pub(super) error_code: DictionarySlot,
@@ -314,7 +314,7 @@ pub(super) struct Slots {
     polarity: Option<DictionarySlot>,
 }
 
-impl Slots {
+impl DriveSlots {
     /// `None` where an object is missing, as in a dictionary of somebody else.
     pub(super) fn of(objects: &Dictionary) -> Option<Self> {
         let slot = |index| objects.slot(Address::new(index, 0));

@@ -5,8 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use super::super::http::is_refusal;
-use super::super::xmlrpc::Value;
-use super::{Shared, State, call};
+use super::super::xmlrpc::XmlRpcValue;
+use super::{RosNodeContext, RosNodeState, call};
 
 /// Whether it still knows this node, the master is asked for so long at most.
 const GLANCE: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(super) struct Unlisted {
     silent: u8,
 }
 
-impl State {
+impl RosNodeState {
     /// Whether the master has nothing to remember.
     fn is_nothing_registered(&self) -> bool {
         self.published.is_empty() && self.subscribed.is_empty() && self.services.is_empty()
@@ -76,10 +76,10 @@ impl State {
     }
 }
 
-impl Shared {
+impl RosNodeContext {
     /// Tells the master of a topic, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
-        let is_known = |state: &mut State| state.published.contains_key(topic);
+        let is_known = |state: &mut RosNodeState| state.published.contains_key(topic);
         if self.state.with(is_known) {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     pub(super) fn subscribe(&self, topic: &str) -> io::Result<()> {
-        let is_known = |state: &mut State| state.subscribed.contains_key(topic);
+        let is_known = |state: &mut RosNodeState| state.subscribed.contains_key(topic);
         if self.state.with(is_known) {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Shared {
         if self.notice_restart().is_err() {
             return false;
         }
-        let is_forgotten = |state: &mut State| std::mem::take(&mut state.is_forgotten);
+        let is_forgotten = |state: &mut RosNodeState| std::mem::take(&mut state.is_forgotten);
         if self.state.with(is_forgotten) && self.register_again().is_err() {
             self.state.with(|state| state.is_forgotten = true);
             return false;
@@ -165,7 +165,7 @@ impl Shared {
         let own_name = self.arguments(&[&self.caller]);
         let lives = || self.lives();
         match call(&self.master, "lookupNode", own_name, GLANCE, &lives) {
-            Err(error) if is_refusal(&error) => self.state.with(State::forget),
+            Err(error) if is_refusal(&error) => self.state.with(RosNodeState::forget),
             Err(error) => return Err(error),
             Ok(_) => {}
         }
@@ -194,7 +194,7 @@ impl Shared {
     }
 
     /// Calls the master; `None` where it refuses, which it would again.
-    fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<Value>> {
+    fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
         match self.ask(method, arguments) {
             Ok(value) => Ok(Some(value)),
             Err(error) if is_refusal(&error) => Ok(None),

@@ -3,31 +3,31 @@
 use std::collections::BTreeSet;
 
 use super::super::http::{PATIENCE, place_of};
-use super::super::xmlrpc::Value;
-use super::{Shared, call};
+use super::super::xmlrpc::XmlRpcValue;
+use super::{RosNodeContext, call};
 
 /// Publishers of one topic that are connected to, and those of all topics together: more than any robot has. Whoever
 /// reaches a node may name it as many as it likes.
 pub(super) const MAX_PUBLISHERS: usize = 256;
 pub(super) const MAX_ALL_PUBLISHERS: usize = 1024;
 
-/// A publisher of a topic: its node's URI, and where it sends from.
+/// A publisher of a topic: its number within this node, the topic, and where it sends from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Source {
+pub(in super::super) struct TopicPublisher {
     pub(in super::super) id: u64,
     pub(in super::super) topic: String,
     pub(in super::super) place: String,
 }
 
-impl Shared {
+impl RosNodeContext {
     /// These, and no others, publish the topic.
     ///
     /// # Errors
     /// Where they are more than a node connects to; then those that were known before stay, and as many of the others
     /// as there is room for are taken.
-    pub(super) fn update(&self, topic: &str, publishers: &Value) -> Result<(), String> {
+    pub(super) fn update(&self, topic: &str, publishers: &XmlRpcValue) -> Result<(), String> {
         let uris = publishers.as_list().unwrap_or_default().iter();
-        let uris: Vec<&str> = uris.filter_map(Value::as_text).collect();
+        let uris: Vec<&str> = uris.filter_map(XmlRpcValue::as_text).collect();
         let named: BTreeSet<&str> = uris.iter().copied().collect();
         self.state.with(|state| {
             let unlisted = state.unlisted(topic, &named);
@@ -55,12 +55,12 @@ impl Shared {
     }
 
     /// Where what is wanted is sent from; each place once, whoever named it.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(super) fn sources(&self) -> Vec<TopicPublisher> {
         self.state.with(|state| {
             let mut seen = BTreeSet::new();
             let places = state.places.iter();
             let places = places.filter(|((topic, _), (_, place))| seen.insert((topic, place)));
-            let sources = places.map(|((topic, _), (id, place))| Source {
+            let sources = places.map(|((topic, _), (id, place))| TopicPublisher {
                 id: *id,
                 topic: topic.clone(),
                 place: place.clone(),
@@ -82,8 +82,12 @@ impl Shared {
 
     /// Where a publisher sends a topic from.
     pub(super) fn place(&self, topic: &str, uri: &str) -> Option<String> {
-        let tcpros = Value::List(vec![Value::List(vec![Value::text("TCPROS")])]);
-        let arguments = vec![Value::text(&self.caller), Value::text(topic), tcpros];
+        let tcpros = XmlRpcValue::List(vec![XmlRpcValue::List(vec![XmlRpcValue::text("TCPROS")])]);
+        let arguments = vec![
+            XmlRpcValue::text(&self.caller),
+            XmlRpcValue::text(topic),
+            tcpros,
+        ];
         let (place, lives) = (place_of(uri)?, || self.lives());
         let answer = call(place, "requestTopic", arguments, PATIENCE, &lives).ok()?;
         let [_, host, port] = answer.as_list()? else {

@@ -2,15 +2,15 @@ use super::publishers::{MAX_ALL_PUBLISHERS, MAX_PUBLISHERS, chosen};
 use super::*;
 
 /// A node that subscribes to topics, without threads.
-fn subscribed(topics: &[&str]) -> Shared {
-    let state = State {
+fn subscribed(topics: &[&str]) -> RosNodeContext {
+    let state = RosNodeState {
         subscribed: topics
             .iter()
             .map(|it| ((*it).to_owned(), BTreeSet::new()))
             .collect(),
-        ..State::default()
+        ..RosNodeState::default()
     };
-    Shared {
+    RosNodeContext {
         master: String::new(),
         caller: "/me".into(),
         host: IpAddr::from([127, 0, 0, 1]),
@@ -21,14 +21,14 @@ fn subscribed(topics: &[&str]) -> Shared {
 }
 
 /// What a node answers to an update by publishers at these ports.
-fn update(node: &Shared, topic: &str, ports: impl IntoIterator<Item = u32>) -> Value {
+fn update(node: &RosNodeContext, topic: &str, ports: impl IntoIterator<Item = u32>) -> XmlRpcValue {
     let uris = ports.into_iter();
-    let uris = uris.map(|port| Value::Text(format!("http://127.0.0.1:{port}/")));
+    let uris = uris.map(|port| XmlRpcValue::Text(format!("http://127.0.0.1:{port}/")));
     let method = "publisherUpdate".to_owned();
     let arguments = vec![
-        Value::text("/master"),
-        Value::text(topic),
-        Value::List(uris.collect()),
+        XmlRpcValue::text("/master"),
+        XmlRpcValue::text(topic),
+        XmlRpcValue::List(uris.collect()),
     ];
     node.answer(&Call { method, arguments })
 }
@@ -37,13 +37,13 @@ fn update(node: &Shared, topic: &str, ports: impl IntoIterator<Item = u32>) -> V
 fn no_caller_names_more_publishers_than_a_node_connects_to() {
     let topics: Vec<String> = (0..6).map(|it| format!("/{it}")).collect();
     let node = subscribed(&topics.iter().map(String::as_str).collect::<Vec<_>>());
-    let count = |node: &Shared| node.without_place().len();
+    let count = |node: &RosNodeContext| node.without_place().len();
     update(&node, "/0", [70_000]);
     let answer = update(&node, "/0", (1..=5000).chain([70_000]));
-    let [code, Value::Text(reason), _] = answer.as_list().unwrap() else {
+    let [code, XmlRpcValue::Text(reason), _] = answer.as_list().unwrap() else {
         panic!("{answer:?}");
     };
-    assert_eq!(*code, Value::Int(0));
+    assert_eq!(*code, XmlRpcValue::Int(0));
     assert!(reason.contains("256 of a topic"), "{reason}");
     assert_eq!(count(&node), MAX_PUBLISHERS);
     let known = ("/0".to_owned(), "http://127.0.0.1:70000/".to_owned());
@@ -54,7 +54,7 @@ fn no_caller_names_more_publishers_than_a_node_connects_to() {
     assert_eq!(count(&node), MAX_ALL_PUBLISHERS);
     // An honest update makes room again, and is answered as ever.
     let answer = update(&node, "/0", [1, 2]);
-    assert_eq!(answer.as_list().unwrap()[0], Value::Int(1));
+    assert_eq!(answer.as_list().unwrap()[0], XmlRpcValue::Int(1));
     let of_first = |it: &&(String, String)| it.0 == "/0";
     assert_eq!(node.without_place().iter().filter(of_first).count(), 2);
 }
@@ -89,13 +89,13 @@ fn publishers_that_send_from_one_place_are_one_source() {
 #[test]
 fn publishers_that_a_new_master_does_not_name_stay_until_they_are_silent() {
     let node = subscribed(&["/t"]);
-    let uris = |node: &Shared| -> Vec<String> {
+    let uris = |node: &RosNodeContext| -> Vec<String> {
         let all = node.without_place();
         all.into_iter().map(|(_, uri)| uri).collect()
     };
     let uri = |port: u32| format!("http://127.0.0.1:{port}/");
     update(&node, "/t", [1, 2, 3]);
-    node.state.with(State::forget);
+    node.state.with(RosNodeState::forget);
     update(&node, "/t", [3, 4]);
     assert_eq!(uris(&node), [1, 2, 3, 4].map(uri));
     // From now on the master alone says whether the third one is there.

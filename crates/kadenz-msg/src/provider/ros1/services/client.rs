@@ -9,7 +9,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::super::http::{self, PATIENCE, is_refusal};
 use super::super::tcpros::{field, read_header, write_header};
-use super::super::xmlrpc::{Call, Value};
+use super::super::xmlrpc::{Call, XmlRpcValue};
 use super::talk::{ANSWER_HEAD, header_length, read_answer_head};
 use super::{ServiceError, ServiceType};
 
@@ -122,7 +122,10 @@ impl ServiceClient {
 
     /// Where the service is called.
     fn look_up(&self, until: MonotonicTime) -> Result<String, ServiceError> {
-        let arguments = vec![Value::text(&self.caller), Value::text(&self.service)];
+        let arguments = vec![
+            XmlRpcValue::text(&self.caller),
+            XmlRpcValue::text(&self.service),
+        ];
         let method = "lookupService".to_owned();
         let span = left(until).map_err(|error| self.error(error.into()))?;
         let call = Call { method, arguments };

@@ -7,7 +7,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Watch};
 
 use super::talk::{ClientInput, ClientSession, write_answer};
-use crate::provider::stream::Broken;
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::socket::Socket;
 
@@ -135,7 +135,7 @@ impl ClientConnection {
                 return Ok(None);
             }
             let said = self.talk.hear(&self.heard, &mut self.reply);
-            let used = match said.map_err(|Broken| ErrorKind::InvalidData)? {
+            let used = match said.map_err(|ProtocolError| ErrorKind::InvalidData)? {
                 ClientInput::Short => return Ok(None),
                 ClientInput::Last => {
                     self.is_last = true;

@@ -15,7 +15,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Waker, Watch};
 
 use super::super::http::place;
-use super::super::node::Node;
+use super::super::node::RosNode;
 use super::connection::ClientConnection;
 use super::talk::{ClientSession, Offer};
 use crate::provider::Wait;
@@ -37,15 +37,15 @@ const BATCH: usize = 16;
 const MAX_THREADS: usize = 64;
 
 /// What a user's function answers, or why not.
-type Outcome = Result<Vec<u8>, String>;
+type HandlerResult = Result<Vec<u8>, String>;
 
-pub(super) type Handler = Box<dyn Fn(&[u8]) -> Outcome + Send + Sync>;
+pub(super) type Handler = Box<dyn Fn(&[u8]) -> HandlerResult + Send + Sync>;
 
 /// Offers one service, until it is dropped; then it waits for calls of the user's function that have begun. Made by
 /// [`Ros1::offer_service`](super::super::Ros1::offer_service).
 pub struct ServiceServer {
     /// Nobody is sent to a closed door: it goes first.
-    node: Option<Node>,
+    node: Option<RosNode>,
     ends: Arc<AtomicBool>,
     waker: Waker,
     threads: Vec<JoinHandle<()>>,
@@ -67,7 +67,7 @@ struct Job {
 
 impl ServiceServer {
     pub(super) fn start(
-        node: Node,
+        node: RosNode,
         offer: Offer,
         threads: usize,
         handler: Handler,
@@ -125,7 +125,7 @@ struct Worker {
     ends: Arc<AtomicBool>,
     waker: Waker,
     waiting: Mutex<Receiver<Job>>,
-    answers: SyncSender<(ConnectionId, Outcome)>,
+    answers: SyncSender<(ConnectionId, HandlerResult)>,
 }
 
 impl Worker {
@@ -146,7 +146,7 @@ impl Worker {
         }
     }
 
-    fn answer(&self, request: &[u8]) -> Outcome {
+    fn answer(&self, request: &[u8]) -> HandlerResult {
         let answer = catch_unwind(AssertUnwindSafe(|| (self.handler)(request)));
         let answer =
             answer.unwrap_or_else(|_| Err("the service's function panicked".to_owned()))?;
@@ -170,7 +170,7 @@ struct ServerThread {
     memory: Arc<Budget>,
     connections: Vec<ClientConnection>,
     jobs: SyncSender<Job>,
-    answered: Receiver<(ConnectionId, Outcome)>,
+    answered: Receiver<(ConnectionId, HandlerResult)>,
 }
 
 impl ServerThread {
@@ -180,7 +180,7 @@ impl ServerThread {
         door: Door,
         offer: Arc<Offer>,
         jobs: SyncSender<Job>,
-        answered: Receiver<(ConnectionId, Outcome)>,
+        answered: Receiver<(ConnectionId, HandlerResult)>,
     ) -> Self {
         Self {
             ends: Arc::clone(&server.ends),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::tcpros::{MAX_HEADER, field, read_header, write_header};
 use super::ServiceType;
-use crate::provider::stream::Broken;
+use crate::provider::stream::ProtocolError;
 
 /// The result byte and the length in front of an answer.
 pub(super) const ANSWER_HEAD: usize = 5;
@@ -64,7 +64,7 @@ impl ClientSession {
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
-    ) -> Result<ClientInput<'a>, Broken> {
+    ) -> Result<ClientInput<'a>, ProtocolError> {
         if !self.has_greeted {
             return self.hear_header(bytes, reply);
         }
@@ -87,7 +87,7 @@ impl ClientSession {
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
-    ) -> Result<ClientInput<'a>, Broken> {
+    ) -> Result<ClientInput<'a>, ProtocolError> {
         let Some((fields, length)) = read_header(bytes)? else {
             return Ok(ClientInput::Short);
         };
@@ -144,10 +144,10 @@ pub(super) fn read_answer_head(head: [u8; ANSWER_HEAD]) -> (bool, usize) {
 }
 
 /// The length of the header that begins so.
-pub(super) fn header_length(length: [u8; 4]) -> Result<usize, Broken> {
+pub(super) fn header_length(length: [u8; 4]) -> Result<usize, ProtocolError> {
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
-        return Err(Broken);
+        return Err(ProtocolError);
     }
     Ok(length)
 }

@@ -11,7 +11,8 @@ use super::super::page_buffer::PageBuffer;
 use super::super::socket::Socket;
 use super::{FIRST_ROOM, MakeProtocol, PeerProtocol};
 
-pub(super) struct Connection<T> {
+/// The connection to a peer that is heard, and what has come on it.
+pub(super) struct PeerReceiverConnection<T> {
     pub(super) seat: ConnectionId,
     pub(super) socket: Socket,
     pub(super) talk: T,
@@ -28,7 +29,7 @@ pub(super) struct Connection<T> {
     pub(super) stalled_since: Option<MonotonicTime>,
 }
 
-impl<T: PeerProtocol> Connection<T> {
+impl<T: PeerProtocol> PeerReceiverConnection<T> {
     /// Says the first words; `None` where it is lost already.
     pub(super) fn greet(
         socket: Socket,

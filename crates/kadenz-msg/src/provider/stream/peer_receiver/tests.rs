@@ -16,18 +16,18 @@ impl PeerProtocol for Words {
         bytes: &'a [u8],
         _: &[Pattern],
         words: &mut Vec<u8>,
-    ) -> Result<Read<'a>, Broken> {
+    ) -> Result<ReadOutcome<'a>, ProtocolError> {
         let Some((first, rest)) = bytes.split_first() else {
-            return Ok(Read::Short);
+            return Ok(ReadOutcome::Short);
         };
         self.0 = Standing::Active;
         if *first == b'?' {
             words.extend_from_slice(&[b'!'; 1000]);
-            return Ok(Read::Other(1));
+            return Ok(ReadOutcome::Other(1));
         }
         let length = usize::from(*first);
         let Some(payload) = rest.get(..length) else {
-            return Ok(Read::Short);
+            return Ok(ReadOutcome::Short);
         };
         let heard = StreamMessage {
             channel: "A",
@@ -35,7 +35,7 @@ impl PeerProtocol for Words {
             sender: SenderId(1),
             sequence: None::<Sequence>,
         };
-        Ok(Read::Message(1 + length, heard))
+        Ok(ReadOutcome::Message(1 + length, heard))
     }
 
     fn standing(&self) -> Standing {
@@ -44,7 +44,9 @@ impl PeerProtocol for Words {
 }
 
 fn receiver() -> (PeerReceiver<Words>, String) {
-    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+        .listen()
+        .unwrap();
     let place = format!("127.0.0.1:{}", door.port().unwrap());
     (ear_at(door), place)
 }
@@ -117,7 +119,7 @@ fn answers_that_nobody_reads_stay_within_the_memory_of_all() {
     // Whose sockets hold little.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("receiver");
-    let mut receiver = ear_at(Place::Unix(path.clone()).listen().unwrap());
+    let mut receiver = ear_at(SocketAddress::Unix(path.clone()).listen().unwrap());
     receiver.memory = Budget::new(LIMIT);
     let connect = || UnixStream::connect(&path).unwrap();
     let mut asking: Vec<_> = (0..20).map(|_| connect()).collect();

@@ -4,8 +4,8 @@ use std::io;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::Peer;
-use crate::provider::stream::Broken;
+use super::PeerSetProtocol;
+use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::Socket;
@@ -13,8 +13,8 @@ use crate::provider::stream::socket::Socket;
 /// What a peer says is heard in turns of so many frames: publishing waits for one at most.
 pub(super) const TURN: usize = 64;
 
-/// A peer of a set.
-pub(super) struct Connection<P> {
+/// The connection to a peer of a set.
+pub(super) struct PeerSetConnection<P> {
     pub(super) seat: ConnectionId,
     pub(super) socket: Socket,
     pub(super) peer: P,
@@ -29,7 +29,7 @@ pub(super) struct Connection<P> {
     pub(super) is_lost: bool,
 }
 
-impl<P: Peer> Connection<P> {
+impl<P: PeerSetProtocol> PeerSetConnection<P> {
     /// Hears and sends as much as one turn allows.
     pub(super) fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
         if hears {
@@ -59,7 +59,8 @@ impl<P: Peer> Connection<P> {
         self.is_unheard = true;
         for _ in 0..TURN {
             let heard = self.peer.hear(&self.heard[used..], &mut reply);
-            let count = heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))?;
+            let count =
+                heard.map_err(|ProtocolError| io::Error::from(io::ErrorKind::InvalidData))?;
             used += count;
             self.is_unheard = count > 0;
             if count == 0 {

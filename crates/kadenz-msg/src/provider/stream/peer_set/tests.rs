@@ -12,8 +12,8 @@ use super::*;
 #[derive(Default)]
 struct Bytes(Arc<AtomicUsize>);
 
-impl Peer for Bytes {
-    fn hear(&mut self, bytes: &[u8], _reply: &mut Vec<u8>) -> Result<usize, Broken> {
+impl PeerSetProtocol for Bytes {
+    fn hear(&mut self, bytes: &[u8], _reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         self.0.fetch_add(bytes.len().min(1), Ordering::Relaxed);
         Ok(bytes.len().min(1))
     }
@@ -29,10 +29,10 @@ impl Bytes {
     }
 }
 
-fn connection(seat: u64, memory: &Arc<Budget>) -> (Connection<Bytes>, UnixStream) {
+fn connection(seat: u64, memory: &Arc<Budget>) -> (PeerSetConnection<Bytes>, UnixStream) {
     let (near, far) = UnixStream::pair().unwrap();
     near.set_nonblocking(true).unwrap();
-    let connection = Connection {
+    let connection = PeerSetConnection {
         seat: ConnectionId(seat),
         socket: Socket::Unix(near),
         peer: Bytes::default(),
@@ -77,7 +77,9 @@ fn wait_for(heard: &AtomicUsize, count: usize) {
 fn a_peer_for_whom_no_descriptor_was_left_is_let_in_once_the_pause_is_over() {
     let heard = Arc::new(AtomicUsize::new(0));
     let peer = Arc::clone(&heard);
-    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+        .listen()
+        .unwrap();
     let port = door.port().unwrap();
     let mut acceptor = Acceptor::new(door);
     acceptor.pause(clock::now());
@@ -93,7 +95,9 @@ fn a_peer_for_whom_no_descriptor_was_left_is_let_in_once_the_pause_is_over() {
 fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
     let heard = Arc::new(AtomicUsize::new(0));
     let peer = Arc::clone(&heard);
-    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+        .listen()
+        .unwrap();
     let port = door.port().unwrap();
     let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
     let peers = PeerSet::start(Side::Door(Acceptor::new(door)), 1000, make).unwrap();
@@ -112,13 +116,13 @@ fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
     let start = clock::now();
     (first.last, second.last) = (start + IDLE, start);
     let keeper = PeerSetThread {
-        shared: Arc::new(Shared {
+        shared: Arc::new(PeerSetState {
             connections: Lock::new(vec![first, second]),
             waker: watch.waker(),
             ends: AtomicBool::new(false),
         }),
         watch,
-        side: Side::Place(Place::of("127.0.0.1:1")),
+        side: Side::Place(SocketAddress::of("127.0.0.1:1")),
         limit: 1000,
         make: Box::new(|_: &mut Vec<u8>| Bytes::default()),
         seats: ConnectionSlots::new(2, GREETING),

@@ -9,7 +9,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::{Leaves, Serving};
 use crate::channel::Channel;
 use crate::provider::stream::connection_slots::ConnectionId;
-use crate::provider::tcpq::queue::Message;
+use crate::provider::tcpq::queue::WireMessage;
 use crate::wire::tcpq::message_header;
 
 /// A message on its way to many.
@@ -22,7 +22,7 @@ struct Passing<'a> {
 /// The copy of a message for those that do not take all of it at once.
 enum Copy {
     NotMade,
-    Made(Arc<Message>),
+    Made(Arc<WireMessage>),
     /// There is no memory for it.
     Refused,
 }
@@ -127,8 +127,8 @@ impl Serving {
     /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
     fn keep(&mut self, seat: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
         if matches!(passing.copy, Copy::NotMade) {
-            passing.copy = match self.take_memory(Message::cost(passing.length())) {
-                Some(memory) => Copy::Made(Message::new(&passing.parts, memory)),
+            passing.copy = match self.take_memory(WireMessage::cost(passing.length())) {
+                Some(memory) => Copy::Made(WireMessage::new(&passing.parts, memory)),
                 None => Copy::Refused,
             };
         }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use super::keys::Keys;
 use super::{NetworkError, TransmitStamp, stamps};
 use crate::net::port::{KernelStamp, ReceiveError, SendError};
-use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
-use crate::os::linux::udp::notes::Report;
+use crate::os::linux::udp::messages::{BlockingMode, Messages, Queue};
+use crate::os::linux::udp::notes::ErrorQueueReport;
 use crate::os::linux::udp::socket::Socket;
 
 /// Messages taken by one call.
@@ -44,7 +44,7 @@ impl ErrorQueue {
         for _ in 0..MAX_CALLS {
             let taken =
                 self.messages
-                    .receive(socket, Queue::Errors, ReorderLimits::None, &mut [], 0);
+                    .receive(socket, Queue::Errors, BlockingMode::None, &mut [], 0);
             let Ok(count) = taken else { return };
             for at in 0..count {
                 self.sort(at, keys);
@@ -58,7 +58,7 @@ impl ErrorQueue {
     fn sort(&mut self, at: usize, keys: &Keys) {
         let notes = self.messages.notes(at);
         match notes.report {
-            Some(Report::Left { key }) => {
+            Some(ErrorQueueReport::Left { key }) => {
                 let stamps = stamps(&notes);
                 let software = stamps.software.map(KernelStamp::Software);
                 let hardware = stamps.hardware.map(KernelStamp::Hardware);
@@ -67,13 +67,13 @@ impl ErrorQueue {
                     self.stamps.push(TransmitStamp { key, when });
                 }
             }
-            Some(Report::Error { errno }) => {
+            Some(ErrorQueueReport::Error { errno }) => {
                 if let Some(to) = self.messages.address(at) {
                     let error = receive_error(errno);
                     self.errors.push(NetworkError { to, error });
                 }
             }
-            Some(Report::Other) | None => {}
+            Some(ErrorQueueReport::Other) | None => {}
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub(super) use receiving::WakerParts;
+pub(super) use receiving::SystemPortWaker;
 
 use super::{
     GrantedPort, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker, SendError, Stamps,
@@ -26,7 +26,7 @@ use crate::os::linux::udp::socket::Socket;
 use error_queue::ErrorQueue;
 use keys::Keys;
 use multicast::Membership;
-use receiving::ReorderLimits;
+use receiving::WaitStrategy;
 use stamping::Enabled;
 
 #[derive(Debug)]
@@ -34,14 +34,14 @@ pub(super) struct Port {
     socket: Socket,
     /// With a peer the kernel's errors are of that peer; else of anyone, and of no use to a call.
     connected: bool,
-    waker: WakerParts,
+    waker: SystemPortWaker,
     keys: Arc<Keys>,
     error_queue: ErrorQueue,
     drops: Option<Drops>,
     stamping: Arc<Enabled>,
     /// Datagrams sent since the error queue was last taken out, by whichever handle.
     unread: Arc<AtomicUsize>,
-    patience: ReorderLimits,
+    patience: WaitStrategy,
     membership: Option<Membership>,
 }
 
@@ -59,7 +59,7 @@ impl Port {
         Ok(Self {
             socket: self.socket.try_clone().map_err(failed)?,
             connected: self.connected,
-            waker: WakerParts::create().map_err(failed)?,
+            waker: SystemPortWaker::create().map_err(failed)?,
             keys: Arc::clone(&self.keys),
             error_queue: self.error_queue.another(),
             drops: self.drops,

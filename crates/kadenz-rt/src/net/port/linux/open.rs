@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::error_queue::ErrorQueue;
 use super::keys::Keys;
 use super::multicast::Membership;
-use super::receiving::ReorderLimits;
-use super::rights::{self, Buffer};
+use super::receiving::WaitStrategy;
+use super::rights::{self, SocketBuffer};
 use super::stamping::{self, Enabled};
-use super::{Drops, Port, WakerParts};
+use super::{Drops, Port, SystemPortWaker};
 use crate::net::port::{Fragmentation, GrantedPort, OpenPortError, PortOptions};
 use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::Measure;
@@ -85,11 +85,11 @@ fn around(
     drops: Option<Drops>,
     (stamping, membership): (Enabled, Option<Membership>),
 ) -> Result<Port, OpenPortError> {
-    let patience = ReorderLimits::set_up(&socket, options.wakers_may_be_late);
+    let patience = WaitStrategy::set_up(&socket, options.wakers_may_be_late);
     Ok(Port {
         socket,
         connected: options.peer.is_some(),
-        waker: WakerParts::create().map_err(|errno| OpenPortError::Socket { errno })?,
+        waker: SystemPortWaker::create().map_err(|errno| OpenPortError::Socket { errno })?,
         keys: Arc::new(Keys::default()),
         error_queue: ErrorQueue::new(options.transmit_stamps_kept),
         drops,
@@ -102,16 +102,16 @@ fn around(
 
 fn buffers(socket: &Socket, options: &PortOptions, granted: &mut GrantedPort) {
     let wanted = [
-        (Buffer::Receive, options.receive_buffer),
-        (Buffer::Send, options.send_buffer),
+        (SocketBuffer::Receive, options.receive_buffer),
+        (SocketBuffer::Send, options.send_buffer),
     ];
     for (buffer, wanted) in wanted {
         if let Some(bytes) = wanted {
             granted.measures.push(rights::size(socket, buffer, bytes));
         }
     }
-    granted.receive_buffer = Buffer::Receive.bytes(socket);
-    granted.send_buffer = Buffer::Send.bytes(socket);
+    granted.receive_buffer = SocketBuffer::Receive.bytes(socket);
+    granted.send_buffer = SocketBuffer::Send.bytes(socket);
 }
 
 fn busy_poll(socket: &Socket, wanted: Option<Duration>, measures: &mut Vec<Measure>) -> Duration {

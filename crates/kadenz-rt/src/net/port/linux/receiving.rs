@@ -33,7 +33,7 @@ fn longest_slice(tick: Duration) -> Duration {
 
 /// How a port waits.
 #[derive(Debug)]
-pub(super) struct ReorderLimits {
+pub(super) struct WaitStrategy {
     /// A slice lasts no longer; none where calls cannot be limited.
     slice_lasts_ns: Option<u64>,
     /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
@@ -43,7 +43,7 @@ pub(super) struct ReorderLimits {
     wakers_may_be_late: bool,
 }
 
-impl ReorderLimits {
+impl WaitStrategy {
     /// Limits the calls of a socket.
     pub(super) fn set_up(socket: &Socket, wakers_may_be_late: bool) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
@@ -69,8 +69,8 @@ impl ReorderLimits {
     }
 }
 
-/// The next thing to do.
-enum Step {
+/// What receiving does next.
+enum ReceiveStep {
     Look,
     /// Receive, and wait in that call.
     Slice,
@@ -103,10 +103,10 @@ impl Port {
             }
             let undisturbed = alone || self.patience.wakers_may_be_late;
             let taken = match self.step(wait, asked, undisturbed) {
-                Step::Over => return Ok(Reception::Nothing),
-                Step::Look => self.take(inbox, messages::ReorderLimits::None)?,
-                Step::Slice => self.take(inbox, messages::ReorderLimits::ForOne)?,
-                Step::Await(span_ns) => {
+                ReceiveStep::Over => return Ok(Reception::Nothing),
+                ReceiveStep::Look => self.take(inbox, messages::BlockingMode::None)?,
+                ReceiveStep::Slice => self.take(inbox, messages::BlockingMode::ForOne)?,
+                ReceiveStep::Await(span_ns) => {
                     if !self.wait(span_ns, alone)? {
                         return Ok(Reception::Interrupted);
                     }
@@ -123,18 +123,20 @@ impl Port {
         }
     }
 
-    fn step(&self, wait: Wait, asked: LastQuery, undisturbed: bool) -> Step {
+    fn step(&self, wait: Wait, asked: LastQuery, undisturbed: bool) -> ReceiveStep {
         let left_ns = match wait {
             Wait::Poll => Some(0),
             Wait::Forever => None,
             Wait::Until(deadline) => Some(u64::try_from(deadline.since(now())).unwrap_or(0)),
         };
         match (left_ns, asked) {
-            (Some(0), LastQuery::WhatIsThere) => Step::Over,
-            (Some(0), _) | (_, LastQuery::WhetherSomethingComes) => Step::Look,
-            (_, LastQuery::Nothing) if !self.patience.had_to_wait => Step::Look,
-            (left_ns, _) if undisturbed && self.patience.allows_a_slice(left_ns) => Step::Slice,
-            (left_ns, _) => Step::Await(left_ns),
+            (Some(0), LastQuery::WhatIsThere) => ReceiveStep::Over,
+            (Some(0), _) | (_, LastQuery::WhetherSomethingComes) => ReceiveStep::Look,
+            (_, LastQuery::Nothing) if !self.patience.had_to_wait => ReceiveStep::Look,
+            (left_ns, _) if undisturbed && self.patience.allows_a_slice(left_ns) => {
+                ReceiveStep::Slice
+            }
+            (left_ns, _) => ReceiveStep::Await(left_ns),
         }
     }
 
@@ -164,7 +166,7 @@ impl Port {
     fn take(
         &mut self,
         inbox: &mut Inbox,
-        mut patience: messages::ReorderLimits,
+        mut patience: messages::BlockingMode,
     ) -> Result<Reception, ReceiveError> {
         // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
         const ERRORS_OF_OTHERS: usize = 8;
@@ -186,7 +188,7 @@ impl Port {
                 return Err(error_queue::receive_error(errno));
             }
             // Else the slices of many errors might outlast the deadline.
-            patience = messages::ReorderLimits::None;
+            patience = messages::BlockingMode::None;
         }
         Ok(Reception::Nothing)
     }
@@ -214,7 +216,7 @@ impl Port {
 /// signalled and looked at after the event was cleared, so no wake is lost; an event without its flag
 /// is one that was answered already.
 #[derive(Debug, Clone)]
-pub(in crate::net::port) struct WakerParts(Arc<Wake>);
+pub(in crate::net::port) struct SystemPortWaker(Arc<Wake>);
 
 #[derive(Debug)]
 struct Wake {
@@ -222,7 +224,7 @@ struct Wake {
     event: Event,
 }
 
-impl WakerParts {
+impl SystemPortWaker {
     pub(super) fn create() -> Result<Self, i32> {
         Ok(Self(Arc::new(Wake {
             flag: AtomicBool::new(false),
@@ -246,7 +248,7 @@ impl WakerParts {
     }
 
     /// Whether nobody can wake any more or yet. Whoever could has woken before this says so: a wake
-    /// is seen by the next [`WakerParts::take`].
+    /// is seen by the next [`SystemPortWaker::take`].
     pub(super) fn is_alone(&self) -> bool {
         let alone = Arc::strong_count(&self.0) == 1;
         // With the release by which a waker is dropped.
@@ -284,7 +286,7 @@ mod wake_tests {
 
     #[test]
     fn who_holds_a_waker_is_known() {
-        let parts = WakerParts::create().unwrap();
+        let parts = SystemPortWaker::create().unwrap();
         assert!(parts.is_alone());
         let waker = parts.clone();
         assert!(!parts.is_alone());

@@ -3,14 +3,14 @@
 use crate::os::linux::udp::socket::Socket;
 use crate::tuning::Measure;
 
-/// A socket's buffers.
+/// One of a socket's two buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Buffer {
+pub(super) enum SocketBuffer {
     Receive,
     Send,
 }
 
-impl Buffer {
+impl SocketBuffer {
     const fn name(self) -> &'static str {
         match self {
             Self::Receive => "receive_buffer",
@@ -34,7 +34,7 @@ impl Buffer {
 }
 
 /// Asks for a buffer, beyond the system's limit where this process may.
-pub(super) fn size(socket: &Socket, buffer: Buffer, wanted: usize) -> Measure {
+pub(super) fn size(socket: &Socket, buffer: SocketBuffer, wanted: usize) -> Measure {
     let (within, beyond, limit) = buffer.options();
     // The kernel doubles the number, so half of what it can hold is the most.
     let value = i32::try_from(wanted).unwrap_or(i32::MAX).min(i32::MAX / 2);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::rights;
 use crate::net::interface;
 use crate::net::port::{GrantedPort, PortOptions, StampSource, Stamping, TransmitKey};
-use crate::os::linux::udp::messages::{Messages, Queue, ReorderLimits};
+use crate::os::linux::udp::messages::{BlockingMode, Messages, Queue};
 use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::{Measure, Note};
@@ -17,7 +17,7 @@ pub(super) struct Enabled {
     flags: u32,
     /// Datagrams carry keys of their own, so that the kernel need not count.
     own_keys: bool,
-    _card: Option<socket::Stamping>,
+    _card: Option<socket::HwtstampGuard>,
 }
 
 const RECEIVE_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
@@ -153,7 +153,7 @@ fn by_the_kernel(errno: i32) -> Note {
 }
 
 /// The card of the interface asked for, else of the one that leads to the peer.
-fn open_card(options: &PortOptions) -> Result<socket::Stamping, Note> {
+fn open_card(options: &PortOptions) -> Result<socket::HwtstampGuard, Note> {
     let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
     let named = options.interface.clone();
     let Some(name) = named.or_else(|| options.peer.and_then(towards)) else {
@@ -162,7 +162,7 @@ fn open_card(options: &PortOptions) -> Result<socket::Stamping, Note> {
             "name the interface",
         ));
     };
-    socket::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
+    socket::HwtstampGuard::begin(&name).map_err(|errno| card_refusal(&name, errno))
 }
 
 fn card_refusal(name: &str, errno: i32) -> Note {
@@ -264,7 +264,7 @@ fn try_to_wait(flags: u32) -> Result<Settled, i32> {
         if let Ok(1..) = messages.receive(
             &socket,
             Queue::Datagrams,
-            ReorderLimits::None,
+            BlockingMode::None,
             &mut [0; 8],
             8,
         ) {

@@ -30,7 +30,7 @@ pub(crate) enum Queue {
 
 /// Whether a call waits where there is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReorderLimits {
+pub(crate) enum BlockingMode {
     /// Not at all.
     None,
     /// As long as [`Socket::wait_at_most`] allows, and then for one datagram alone: a look for a
@@ -93,13 +93,13 @@ impl Messages {
         &mut self,
         socket: &Socket,
         queue: Queue,
-        patience: ReorderLimits,
+        patience: BlockingMode,
         payload: &mut [u8],
         slot_bytes: usize,
     ) -> Result<usize, i32> {
         let (slots, waiting) = match patience {
-            ReorderLimits::None => (self.headers.len(), libc::MSG_DONTWAIT),
-            ReorderLimits::ForOne => (self.headers.len().min(1), 0),
+            BlockingMode::None => (self.headers.len(), libc::MSG_DONTWAIT),
+            BlockingMode::ForOne => (self.headers.len().min(1), 0),
         };
         self.lay_out(payload, slot_bytes, slots);
         // With MSG_TRUNC the call tells how long a datagram was, also where its slot is shorter.

@@ -18,14 +18,14 @@ pub(crate) fn name(interface: &str) -> Option<Name> {
 
 /// `struct ifreq` with a number at the begin of its union, which is 24 bytes at most.
 #[repr(C)]
-struct Request {
+struct InterfaceRequest {
     name: Name,
     number: i32,
     rest: [u32; 5],
 }
 
 fn ask(socket: &Socket, name: Name, question: u64) -> Result<i32, i32> {
-    let mut request = Request {
+    let mut request = InterfaceRequest {
         name,
         number: 0,
         rest: [0; 5],

@@ -13,12 +13,12 @@ pub(crate) struct Notes {
     /// Datagrams dropped at the socket before this one, modulo 2^32; absent while there are none.
     pub(crate) dropped: Option<u32>,
     /// Why it stands in the error queue.
-    pub(crate) report: Option<Report>,
+    pub(crate) report: Option<ErrorQueueReport>,
 }
 
 /// Why something stands in a socket's error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum ErrorQueueReport {
     /// A datagram left; the key counts the socket's datagrams.
     Left { key: u32 },
     /// The network refused a datagram.
@@ -115,19 +115,19 @@ unsafe fn data<T>(message: &cmsghdr) -> Option<T> {
     Some(unsafe { libc::CMSG_DATA(message).cast::<T>().read_unaligned() })
 }
 
-fn report(error: &sock_extended_err) -> Report {
+fn report(error: &sock_extended_err) -> ErrorQueueReport {
     /// `SCM_TSTAMP_SND`: handed to the driver, or sent by the card.
     const SENT: u32 = 0;
     match error.ee_origin {
         libc::SO_EE_ORIGIN_TIMESTAMPING if error.ee_info == SENT => {
-            Report::Left { key: error.ee_data }
+            ErrorQueueReport::Left { key: error.ee_data }
         }
         libc::SO_EE_ORIGIN_LOCAL | libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
-            Report::Error {
+            ErrorQueueReport::Error {
                 errno: error.ee_errno.cast_signed(),
             }
         }
-        _ => Report::Other,
+        _ => ErrorQueueReport::Other,
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn done(outcome: libc::c_int) -> Result<(), i32> {
 
 /// `struct ifreq` with a pointer in its union, never shorter than the kernel's.
 #[repr(C)]
-struct Request {
+struct HwtstampRequest {
     name: [u8; 16],
     data: *mut hwtstamp_config,
     rest: [usize; 3],
@@ -180,13 +180,13 @@ struct Request {
 
 /// A card that stamps every frame, as it did not before; dropping this puts its setting back.
 #[derive(Debug)]
-pub(crate) struct Stamping {
+pub(crate) struct HwtstampGuard {
     socket: Socket,
     name: [u8; 16],
     before: Option<hwtstamp_config>,
 }
 
-impl Stamping {
+impl HwtstampGuard {
     /// Asks the card of an interface to stamp all frames, either way. The error is the kernel's.
     pub(crate) fn begin(interface: &str) -> Result<Self, i32> {
         let mut name = [0; 16];
@@ -215,7 +215,7 @@ impl Stamping {
     }
 
     fn ask(&self, command: libc::c_ulong, config: &mut hwtstamp_config) -> Result<(), i32> {
-        let mut request = Request {
+        let mut request = HwtstampRequest {
             name: self.name,
             data: std::ptr::from_mut(config),
             rest: [0; 3],
@@ -226,7 +226,7 @@ impl Stamping {
     }
 }
 
-impl Drop for Stamping {
+impl Drop for HwtstampGuard {
     fn drop(&mut self) {
         if let Some(mut before) = self.before.take() {
             // A card that was removed meanwhile has nothing to be put back.

@@ -35,7 +35,7 @@ fn memory_beyond_the_limit_is_refused_with_the_remedy() {
     let _turn = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     on_own_thread(|| {
         give_up_capabilities();
-        if sched::limit(sched::Limit::LockedMemory).is_none() {
+        if sched::limit(sched::LimitedResource::LockedMemory).is_none() {
             let missing = "a finite RLIMIT_MEMLOCK; `ulimit -l 8192`";
             return skip(
                 "memory_beyond_the_limit_is_refused_with_the_remedy",

@@ -121,7 +121,7 @@ fn a_deadline_thread_held_to_one_cpu_is_told_why_not() {
 fn without_rights_the_limit_and_its_remedy_are_named() {
     on_own_thread(|| {
         give_up_capabilities();
-        let limit = sched::limit(sched::Limit::RealTimePriority);
+        let limit = sched::limit(sched::LimitedResource::RealTimePriority);
         if limit.is_none_or(|limit| limit >= 99) {
             return skip(
                 "without_rights_the_limit_and_its_remedy_are_named",

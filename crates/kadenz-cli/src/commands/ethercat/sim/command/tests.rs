@@ -15,7 +15,7 @@ fn names_of_ring() -> Names {
     Names::of(&plan, &mut plan.build().unwrap(), true)
 }
 
-impl Order {
+impl FaultInjection {
     /// What strikes one frame, at once.
     fn now(fault: Fault) -> Self {
         Self {
@@ -28,12 +28,12 @@ impl Order {
     }
 }
 
-fn now(fault: FrameFault) -> Command {
-    Command::Strike(Order::now(Fault::Frame(fault)))
+fn now(fault: FrameFault) -> SimCommand {
+    SimCommand::Strike(FaultInjection::now(Fault::Frame(fault)))
 }
 
-fn wire(fault: WireFault) -> Command {
-    Command::Strike(Order::now(Fault::Wire(fault)))
+fn wire(fault: WireFault) -> SimCommand {
+    SimCommand::Strike(FaultInjection::now(Fault::Wire(fault)))
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn every_fault_has_its_words() {
     let (knee, cable) = names.device("left knee").unwrap();
     let lose = |after| Fault::Frame(FrameFault::Lose { after });
     let frames = |frames, fault| {
-        Command::Strike(Order {
+        SimCommand::Strike(FaultInjection {
             frames,
-            ..Order::now(fault)
+            ..FaultInjection::now(fault)
         })
     };
     for (line, command) in [
@@ -84,8 +84,8 @@ fn every_fault_has_its_words() {
             "spoil 0 0x1E 255",
             wire(WireFault::Spoil(DeviceId(0), 0x1E, 255)),
         ),
-        ("help", Command::Help),
-        ("  clear ", Command::Clear),
+        ("help", SimCommand::Help),
+        ("  clear ", SimCommand::Clear),
     ] {
         assert_eq!(parse(line, &names), Ok(Some(command)), "{line}");
     }
@@ -131,7 +131,7 @@ fn when_it_strikes_is_said_before() {
         ),
         ("at 0s chance 0.1 lose", during(0, Time::NEVER, 0.1), 1),
     ] {
-        let Ok(Some(Command::Strike(order))) = parse(line, &names) else {
+        let Ok(Some(SimCommand::Strike(order))) = parse(line, &names) else {
             panic!("{line}");
         };
         let planned = order.planned(now, 100).unwrap();
@@ -145,7 +145,11 @@ fn when_it_strikes_is_said_before() {
             "{line}"
         );
     }
-    assert_eq!(Order::now(lose).planned(now, 100), None, "it strikes now");
+    assert_eq!(
+        FaultInjection::now(lose).planned(now, 100),
+        None,
+        "it strikes now"
+    );
 }
 
 #[test]

@@ -23,13 +23,13 @@ fn rows(figures: &[ChannelFigures]) -> Vec<HeardChannel> {
         .collect()
 }
 
-fn draw(view: &mut View, names: &[&str], rows: usize) -> Vec<Line> {
+fn draw(view: &mut View, names: &[&str], rows: usize) -> Vec<ScreenLine> {
     let heard = heard(names);
     let text = table_of(&heard, 60);
     view.draw_table(&heard, &text, "head", None, (60, rows))
 }
 
-fn chosen(lines: &[Line]) -> Vec<&str> {
+fn chosen(lines: &[ScreenLine]) -> Vec<&str> {
     let chosen = lines.iter().filter(|it| it.is_chosen);
     chosen
         .filter_map(|it| it.text.split_whitespace().next())
