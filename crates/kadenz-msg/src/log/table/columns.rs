@@ -66,7 +66,7 @@ pub(super) enum Cell<'a> {
     Double(f64),
     Boolean(bool),
     Text(Cow<'a, str>),
-    /// An array, for [`Kind::List`] and [`ColumnType::Bytes`].
+    /// An array, for [`ColumnType::List`] and [`ColumnType::Bytes`].
     List(&'a Value),
 }
 
