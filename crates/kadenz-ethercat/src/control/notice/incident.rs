@@ -198,7 +198,7 @@ impl Incident {
                 *wire = true;
             }
             (IncidentKind::Returned { powered, .. }, Event::Back { powered: kept, .. }) => {
-                *powered &= kept
+                *powered &= kept;
             }
             _ => {}
         }
