@@ -92,8 +92,9 @@ fn found_alone(recipe: &Recipe) -> Result<Vec<Mode>, Vec<Mode>> {
 
 #[test]
 fn a_ramp_is_found_wherever_it_begins_beside_a_phase() {
-    // Each in one of the surroundings: the table takes each in all of them.
-    for (index, offset_s) in offsets().into_iter().step_by(2).enumerate() {
+    let offsets: Vec<_> = offsets().into_iter().step_by(2).enumerate().collect();
+    let find = |&(index, offset_s): &(usize, f64)| {
+        // Each in one of the surroundings: the table takes each in all of them.
         let surroundings = index % SURROUNDINGS.len();
         if let Err(found) = found_alone(&ramp_beside_phase(surroundings, offset_s)) {
             panic!(
@@ -101,7 +102,13 @@ fn a_ramp_is_found_wherever_it_begins_beside_a_phase() {
                 offset_s, SURROUNDINGS[surroundings]
             );
         }
-    }
+    };
+    // The longest test of this crate: it would end alone on one CPU.
+    std::thread::scope(|scope| {
+        for part in offsets.chunks(offsets.len().div_ceil(4)) {
+            scope.spawn(move || part.iter().for_each(find));
+        }
+    });
 }
 
 #[test]
