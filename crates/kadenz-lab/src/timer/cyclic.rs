@@ -136,7 +136,7 @@ pub fn cyclic(
     while let Some(intended) = signal.next() {
         context.sleeper.sleep_until(intended);
         let actual = context.clock.now();
-        if signal.counts() {
+        if signal.counts(actual) {
             let samples = meter.woke(intended, actual);
             lateness.record(samples.lateness);
             if let (Some(recorder), Some(sample)) = (jitter.as_deref_mut(), samples.jitter) {
@@ -165,8 +165,9 @@ struct Signal {
     last: u64,
     /// The last beat that is not recorded.
     warm_up: u64,
-    /// When the ideal signal has that beat, and its last of all.
+    /// When the ideal signal has that beat, the one after it, and its last of all.
     warm: MonotonicTime,
+    first: MonotonicTime,
     end: MonotonicTime,
     /// When no owed beat is served any more.
     patience: MonotonicTime,
@@ -200,6 +201,7 @@ impl Signal {
             pace: plan.pace,
             warm_up: plan.warm_up,
             warm: beat.intended(plan.warm_up),
+            first: beat.intended(plan.warm_up.saturating_add(1)),
             last,
             beat,
         }
@@ -215,9 +217,11 @@ impl Signal {
         goes_on.then_some(self.intended)
     }
 
-    /// Whether the beat that [`Self::next`] gave is recorded.
-    fn counts(&self) -> bool {
-        self.intended > self.warm
+    /// Whether the beat that [`Self::next`] gave, and for which the loop woke at `actual`, is recorded. A stall that
+    /// began while warming up and lasts into the recorded time is: of a relative loop, no beat behind it tells of it.
+    fn counts(&self, actual: MonotonicTime) -> bool {
+        let stalls = self.pace == Overrun::Relative && actual > self.first;
+        self.intended > self.warm || stalls
     }
 
     /// Moves on from a wake-up at `actual`, and gives the recorded beats that are left out.
@@ -319,7 +323,7 @@ mod tests {
         let mut delays = delays.iter();
         while let Some(intended) = signal.next() {
             now = now.max(intended.as_ns()) + delays.next().copied().unwrap_or(0);
-            if signal.counts() {
+            if signal.counts(at(now)) {
                 served.push((intended.as_ns(), now));
             }
             let missed = signal.woke(at(now));
@@ -456,6 +460,9 @@ mod tests {
         // A slow machine warms up no longer than a fast one.
         let (served, _) = play(&plan(Overrun::Relative, 3, 4), &[0, 2 * MS, MS, 0]);
         assert_eq!(served.len(), 2);
+        // Nor does it hide a stall from there to the end.
+        let (served, _) = play(&plan(Overrun::Relative, 3, 4), &[0, 400 * MS]);
+        assert_eq!(served, [(2 * MS, 402 * MS)]);
         // A stall that begins while warming up is seen by the beats that count.
         let (served, left_out) = play(&plan(Overrun::Skip, 3, 4), &[0, 4 * MS + 1]);
         assert_eq!((served.len(), left_out), (1, vec![4 * MS, 5 * MS, 6 * MS]));
