@@ -100,7 +100,8 @@ impl NetworkLoop {
         let (mut recorder, following) = match self.recorder {
             None => (None, None),
             Some(recorder) => {
-                let (cycles, clock) = recorder.begin(start + self.warm_up, self.beats);
+                let warm = start + self.warm_up;
+                let (cycles, clock) = recorder.begin(settings.overrun, warm, self.beats);
                 (Some(cycles), clock)
             }
         };

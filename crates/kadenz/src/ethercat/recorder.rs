@@ -6,6 +6,7 @@ use kadenz_record::numbers;
 use kadenz_record::run::folder::{AddSeriesError, RunningRun, SeriesRecorder, SeriesSpec};
 use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_record::samples::Sample;
+use kadenz_rt::beat::Overrun;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::network::RunRecording;
@@ -73,12 +74,14 @@ impl CycleSeries {
         self,
         origin: MonotonicTime,
         cycle: Duration,
+        overrun: Overrun,
         warm: MonotonicTime,
         last: Option<u64>,
     ) -> CycleRecorder {
         CycleRecorder {
             recorders: self,
             origin,
+            is_relative: overrun == Overrun::Relative,
             warm,
             last: last.unwrap_or(u64::MAX),
             cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
@@ -150,6 +153,7 @@ impl NetworkRecorder {
     /// What records cycles after `warm` and up to the beat `last`, and what records the reference clock.
     pub(super) fn begin(
         self,
+        overrun: Overrun,
         warm: MonotonicTime,
         last: Option<u64>,
     ) -> (CycleRecorder, Option<ClockRecorder>) {
@@ -159,7 +163,8 @@ impl NetworkRecorder {
             drift,
             origin,
         });
-        (self.series.begin(origin, self.cycle, warm, last), clock)
+        let cycles = self.series.begin(origin, self.cycle, overrun, warm, last);
+        (cycles, clock)
     }
 }
 
@@ -201,6 +206,7 @@ impl Phase for Following {
 pub(super) struct CycleRecorder {
     recorders: CycleSeries,
     origin: MonotonicTime,
+    is_relative: bool,
     /// What is intended for then or earlier only warms up.
     warm: MonotonicTime,
     /// Beats behind this one let the axes come to rest.
@@ -210,15 +216,17 @@ pub(super) struct CycleRecorder {
 }
 
 impl CycleRecorder {
-    /// A stall is as long in every beat that it took: of these, those between warm-up and end.
+    /// A stall is as long in every beat that it took: of these, those between warm-up and end. A relative loop takes
+    /// one beat into a stall, and so also the one that a stall kept from warming up.
     fn wake_ups(&mut self, report: &CycleReport<'_>) {
         let intended = report.intended.since(self.origin);
         let woken = report.woken.since(self.origin);
         let warm = self.warm.since(self.origin);
+        let stalls = self.is_relative && woken > warm.saturating_add(self.cycle_ns);
         for left_out in (0..=report.skipped).rev() {
             let before = i64::try_from(left_out).unwrap_or(i64::MAX);
             let beat = intended.saturating_sub(before.saturating_mul(self.cycle_ns));
-            if beat <= warm || report.beat.saturating_sub(left_out) > self.last {
+            if (beat <= warm && !stalls) || report.beat.saturating_sub(left_out) > self.last {
                 continue;
             }
             let sample = sample(self.beats, beat, woken, woken.saturating_sub(beat));
@@ -333,8 +341,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_stall_across_the_end_of_the_warm_up_or_of_the_run_counts_in_between_alone() {
+    /// How many samples each series has of these reports: two beats warm up, eight are recorded.
+    fn recorded(overrun: Overrun, reports: &[CycleReport<'_>]) -> Vec<u64> {
         let folder = tempfile::tempdir().unwrap();
         let run = RunWriter::create(&folder.path().join("run"), Run::default()).unwrap();
         let running = run.start(Duration::from_secs(1)).unwrap();
@@ -345,15 +353,29 @@ mod tests {
             raw: false,
         };
         let recorder = NetworkRecorder::add(recording, CYCLE, false).unwrap();
-        // Two beats warm up, eight are recorded.
-        let (mut recording, _) = recorder.begin(MonotonicTime::from_ns(2_000_000), Some(10));
-        let layout = Layout::of(&[], 100).unwrap();
-        for (beat, skipped) in [(5, 4), (6, 0), (12, 5)] {
-            recording.cycle(&report(beat, skipped, &layout));
-        }
+        let (mut recording, _) =
+            recorder.begin(overrun, MonotonicTime::from_ns(2_000_000), Some(10));
+        reports.iter().for_each(|it| recording.cycle(it));
         drop(recording);
         let run = running.finish(EndedBy::Finished).unwrap();
-        let recorded: Vec<_> = run.series.iter().map(|it| it.counts.recorded).collect();
-        assert_eq!(recorded, [8, 0, 2, 2]);
+        run.series.iter().map(|it| it.counts.recorded).collect()
+    }
+
+    #[test]
+    fn a_stall_across_the_end_of_the_warm_up_or_of_the_run_counts_in_between_alone() {
+        let layout = Layout::of(&[], 100).unwrap();
+        let reports =
+            [(5, 4), (6, 0), (12, 5)].map(|(beat, skipped)| report(beat, skipped, &layout));
+        assert_eq!(recorded(Overrun::Skip, &reports), [8, 0, 2, 2]);
+    }
+
+    #[test]
+    fn a_relative_loop_hides_no_stall_that_begins_while_warming_up() {
+        let layout = Layout::of(&[], 100).unwrap();
+        let stalled = CycleReport {
+            woken: MonotonicTime::from_ns(400_000_000),
+            ..report(2, 0, &layout)
+        };
+        assert_eq!(recorded(Overrun::Relative, &[stalled]), [1, 0, 0, 0]);
     }
 }
