@@ -113,6 +113,7 @@ export const widen = async (page, width) => {
   await page.setViewportSize({ ...page.viewportSize(), width });
   await page.waitForFunction(() =>
     Kadenz.figures.every(({ plot, chart }) => [0, chart.getWidth()].includes(plot.clientWidth)));
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 };
 
 /** Saves a picture where KADENZ_SCREENSHOTS names a folder, for people to look at. */

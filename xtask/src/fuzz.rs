@@ -34,7 +34,7 @@ enum Build {
     Sanitized,
     /// Without, to run long.
     Bare,
-    /// Without, and mostly unoptimised, to run for seconds: it builds in half the time of the first, and gets as far.
+    /// Without, and mostly unoptimised, to run for seconds: most of the time of a short run is the build's.
     Short,
 }
 

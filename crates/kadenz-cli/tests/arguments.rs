@@ -178,7 +178,7 @@ const ONLY_PARSED: [(&str, &str); 36] = [
     ("--cpus 0-3", "needs four CPUs"),
     (
         "--receive spin",
-        "needs a CPU for each side, which other programs may have; tests/msg_probes.rs runs it",
+        "needs a CPU for each side, which other programs may have; tests/msg_latency.rs runs it",
     ),
     (
         "before after --fail-if",

@@ -40,6 +40,21 @@ fn has_multicast(test: &str, said: &Said) -> bool {
 }
 
 #[test]
+fn a_subscriber_spins_where_there_is_a_cpu_for_it() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let more = ["--url", "memq://", "--receive", "spin", "--count", "100"];
+    let said = latency(&[&more[..], &["--out", text(&out)]].concat());
+    if said.code == 2 && said.err.contains("keeps a CPU busy") {
+        let test = "a_subscriber_spins_where_there_is_a_cpu_for_it";
+        return skip(test, "two CPUs that no other program has taken");
+    }
+    assert_eq!(said.code, 0, "{}", said.err);
+    let one_way = series(&said.json(), "one-way-from-send")["count"].as_u64();
+    assert_eq!(one_way, Some(100));
+}
+
+#[test]
 fn every_message_to_another_process_is_counted_and_its_hops_told() {
     let folder = folder();
     let out = folder.path().join("run");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { PAGES, picture, widen } from "../stage.js";
+import { PAGES, picture } from "../stage.js";
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
@@ -35,14 +35,13 @@ export const tests = {
 
   "no page scrolls sideways on a telephone": async ({ open }) => {
     for (const name of PAGES) {
-      const page = await open(name, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
       for (const width of [390, 320]) {
-        await widen(page, width);
+        const page = await open(name, { viewport: { width, height: 844 }, hasTouch: true, isMobile: true });
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= width, `${name} at ${width}: ${wide}`);
         if (width === 390) await picture(page, `${name}-mobile`);
+        await page.context().close();
       }
-      await page.context().close();
     }
   },
 

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 
 import { picture, widen } from "../stage.js";
 
-/** Pages with every kind of section, and the widths of a telephone, a tablet and a desk. */
+/** Pages with every kind of section, and the widths that they are read on. */
 const READ = ["check", "missed", "compare", "trend", "network", "night", "matrix", "partial", "sparse", "hostile"];
-const WIDTHS = [390, 768, 1400];
+const [TELEPHONE, TABLET, DESK] = [390, 768, 1400];
 const MOST_HIGH = 6000;
 
 const plain = (text) => text.replaceAll("\u00a0", " ").trim();
@@ -74,18 +74,20 @@ export const tests = {
 
   "nothing is cut off on any width, open or folded, in light and dark": async ({ open }) => {
     for (const name of READ) {
-      const page = await open(name, { viewport: { width: WIDTHS[0], height: 900 } });
-      for (const fold of ["as it opens", "all open"]) {
-        if (fold === "all open") await openAll(page);
-        for (const width of WIDTHS) {
-          await page.emulateMedia({ colorScheme: width === 768 ? "dark" : "light" });
-          await widen(page, width);
-          assert.deepEqual(await page.evaluate(cutOff), [], `${name} at ${width}, ${fold}`);
-          if (fold === "as it opens") await picture(page, `${name}-${width}`);
+      for (const first of [TELEPHONE, DESK]) {
+        const page = await open(name, { viewport: { width: first, height: 900 } });
+        for (const fold of ["as it opens", "all open"]) {
+          if (fold === "all open") await openAll(page);
+          for (const width of [first, TABLET]) {
+            await page.emulateMedia({ colorScheme: width === TABLET ? "dark" : "light" });
+            await widen(page, width);
+            assert.deepEqual(await page.evaluate(cutOff), [], `${name} at ${width}, ${fold}`);
+            if (fold === "as it opens") await picture(page, `${name}-${width}`);
+          }
         }
+        assert.deepEqual(page.complaints, [], name);
+        await page.context().close();
       }
-      assert.deepEqual(page.complaints, [], name);
-      await page.context().close();
     }
   },
 

@@ -40,10 +40,10 @@ Usage: cargo xtask attack [NAME...] [--count N] [--duration S] [--seed N] [--pro
 Exit code: 0 nothing found, 1 something found, 2 the attack could not be made.
 ";
 
-/// An attack: what it does, by its name.
-type Attack = fn(&Request<'_>) -> Result<Report>;
+/// An attack, by its name.
+type NamedAttack = (&'static str, fn(&Request<'_>) -> Result<Report>);
 
-const ATTACKS: &[(&str, Attack)] = &[
+const ATTACKS: &[NamedAttack] = &[
     ("inputs", inputs::attack),
     ("datagrams", datagrams::attack),
     ("server", connections::server),
@@ -87,51 +87,55 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
             .with_context(|| format!("no program {}", path.display()))?,
         None => release_program(repository)?,
     };
-    let reports = attacks(repository, &program, &options)?;
+    let one = |it: &NamedAttack| carry_out(repository, &program, &options, it);
+    let reports: Vec<Report> = options.chosen().map(one).collect::<Result<_>>()?;
     let clean = reports.iter().filter(|it| it.clean()).count();
     println!("{clean} passed, {} failed", reports.len() - clean);
     Ok(clean == reports.len())
 }
 
-/// All attacks, as long as CI affords, against this program; whether each found nothing.
+/// All attacks, as long as CI affords, against this program; whether each found nothing. `inputs` keeps the CPUs busy
+/// and `kill` measures what is lost; the others wait most of the time, so they run beside these.
 pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
-    let reports = attacks(repository, program, &read(&[])?)?;
+    let options = read(&[])?;
+    let one = |it: &NamedAttack| carry_out(repository, program, &options, it);
+    let (first, beside): (Vec<_>, Vec<_>) = options
+        .chosen()
+        .partition(|(name, _)| ["inputs", "kill"].contains(name));
+    let reports = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| beside.into_iter().map(one).collect::<Result<Vec<_>>>());
+        let mut reports = first.into_iter().map(one).collect::<Result<Vec<_>>>()?;
+        let others = beside.join();
+        reports.extend(others.unwrap_or_else(|_| bail!("an attack panicked"))?);
+        Ok::<_, anyhow::Error>(reports)
+    })?;
     Ok(reports.iter().map(Report::clean).collect())
 }
 
-/// `inputs` keeps the CPUs busy. The others wait most of the time, so they run beside it, in turn.
-fn attacks(repository: &Repository, program: &Path, options: &Options) -> Result<Vec<Report>> {
-    let one = |(name, attack): &(&str, Attack)| -> Result<Report> {
-        // A folder for each: a long attack may run beside others.
-        let folder = repository.target().join("attack").join(name);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)
-                .with_context(|| format!("cannot remove {}", folder.display()))?;
-        }
-        let report = attack(&Request {
-            repository,
-            program: program.to_owned(),
-            folder,
-            count: options.count,
-            seed: options.seed,
-            parallel: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            until: options.duration.map(|it| Instant::now() + it),
-        })?;
-        println!("{}", report.text());
-        Ok(report)
-    };
-    let (busy, waiting): (Vec<_>, Vec<_>) =
-        options.chosen().partition(|(name, _)| *name == "inputs");
-    std::thread::scope(|scope| {
-        let beside = scope.spawn(|| waiting.into_iter().map(one).collect::<Result<Vec<_>>>());
-        let mut reports = busy.into_iter().map(one).collect::<Result<Vec<_>>>()?;
-        reports.extend(
-            beside
-                .join()
-                .unwrap_or_else(|_| bail!("an attack panicked"))?,
-        );
-        Ok(reports)
-    })
+/// Makes one attack.
+fn carry_out(
+    repository: &Repository,
+    program: &Path,
+    options: &Options,
+    (name, attack): &NamedAttack,
+) -> Result<Report> {
+    // A folder for each: a long attack may run beside others.
+    let folder = repository.target().join("attack").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    let report = attack(&Request {
+        repository,
+        program: program.to_owned(),
+        folder,
+        count: options.count,
+        seed: options.seed,
+        parallel: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        until: options.duration.map(|it| Instant::now() + it),
+    })?;
+    println!("{}", report.text());
+    Ok(report)
 }
 
 fn release_program(repository: &Repository) -> Result<PathBuf> {
@@ -154,7 +158,7 @@ struct Options {
 
 impl Options {
     /// The attacks named, or all.
-    fn chosen(&self) -> impl Iterator<Item = &'static (&'static str, Attack)> {
+    fn chosen(&self) -> impl Iterator<Item = &'static NamedAttack> {
         ATTACKS
             .iter()
             .filter(|(name, _)| self.names.is_empty() || self.names.iter().any(|it| it == name))

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::connection::Connection;
-use super::network::{self, OpenAttempt, permanent, transient};
+use super::network::{self, OpenOutcome, permanent, transient};
 use super::{Capture, Coding, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::auth::Challenge;
 use crate::wire::chunked::Chunked;
@@ -50,16 +50,16 @@ impl MjpegSource {
         network::open("http", url, options, |url, options| {
             let mut source = Self::connect(url, options)?;
             Ok(match source.ask(challenge.as_mut())? {
-                Answer::Stream => OpenAttempt::Stream(source),
+                Answer::Stream => OpenOutcome::Stream(source),
                 Answer::Challenge(asked) => {
                     let refused = challenge.is_some() && !asked.is_stale;
                     source.check_password(refused)?;
                     challenge = Some(asked);
-                    OpenAttempt::Again
+                    OpenOutcome::Again
                 }
                 Answer::Redirection(location) => {
                     challenge = None;
-                    OpenAttempt::Elsewhere(location)
+                    OpenOutcome::Elsewhere(location)
                 }
             })
         })

@@ -101,7 +101,7 @@ fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
 }
 
 /// What came of an attempt to open a stream.
-pub(super) enum OpenAttempt<S> {
+pub(super) enum OpenOutcome<S> {
     /// The stream.
     Stream(S),
     /// The camera sends elsewhere: a URL, or a path.
@@ -115,7 +115,7 @@ pub(super) fn open<S>(
     scheme: &str,
     url: &str,
     options: &NetworkOptions,
-    mut open: impl FnMut(CameraUrl, NetworkOptions) -> Result<OpenAttempt<S>, SourceError>,
+    mut open: impl FnMut(CameraUrl, NetworkOptions) -> Result<OpenOutcome<S>, SourceError>,
 ) -> Result<S, SourceError> {
     let mut url = camera_url(url)?;
     let options = options.of_url(&mut url)?;
@@ -127,14 +127,14 @@ pub(super) fn open<S>(
             return Err(permanent(&url, &cause, &remedy));
         }
         match open(url.clone(), options)? {
-            OpenAttempt::Stream(stream) => return Ok(stream),
-            OpenAttempt::Elsewhere(location) => {
+            OpenOutcome::Stream(stream) => return Ok(stream),
+            OpenOutcome::Elsewhere(location) => {
                 let cause = |error| format!("a redirection: {error}");
                 let remedy = "open the right URL itself";
                 let next = url.redirected(&location);
                 url = next.map_err(|error| permanent(&url, &cause(error), remedy))?;
             }
-            OpenAttempt::Again => {}
+            OpenOutcome::Again => {}
         }
     }
     let cause = format!("more than {MAX_REDIRECTIONS} redirections");

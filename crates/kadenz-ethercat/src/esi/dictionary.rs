@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
-use super::types::{List, Shape, SubItem, Types, Value, sized};
+use super::types::{List, Shape, SubItemGroup, Types, Value, sized};
 use super::{Budget, EsiError, xml};
 use crate::description::Object;
 use crate::wire::coe::{Access, DataType};
@@ -118,7 +118,7 @@ fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
 }
 
 /// One default of all elements of an array, one behind the other; `None` where each has its own.
-fn whole(item: &SubItem, infos: &[Node<'_, '_>]) -> Option<Vec<u8>> {
+fn whole(item: &SubItemGroup, infos: &[Node<'_, '_>]) -> Option<Vec<u8>> {
     let first = infos.get(item.default)?;
     if !item.is_array || xml::text(*first, "Name") != item.name {
         return None;
@@ -130,7 +130,7 @@ fn whole(item: &SubItem, infos: &[Node<'_, '_>]) -> Option<Vec<u8>> {
 
 /// The name and the default of one value.
 fn element(
-    item: &SubItem,
+    item: &SubItemGroup,
     place: u8,
     whole: Option<&[u8]>,
     infos: &[Node<'_, '_>],

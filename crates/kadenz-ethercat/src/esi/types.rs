@@ -39,9 +39,9 @@ impl Value {
     }
 }
 
-/// Some `SubItem`s of a type that are described together: one, or the elements of an array.
+/// Some `<SubItem>`s of the ESI file that are described together: one, or the elements of an array.
 #[derive(Debug)]
-pub(super) struct SubItem {
+pub(super) struct SubItemGroup {
     /// Sub-index of the first.
     pub(super) first: u8,
     pub(super) count: u8,
@@ -56,7 +56,7 @@ pub(super) struct SubItem {
 /// Values by rising sub-index; sub-index 0 counts them and is none of them.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    pub(super) items: Vec<SubItem>,
+    pub(super) items: Vec<SubItemGroup>,
     /// Who may do what with the count.
     pub(super) count: Option<Access>,
 }
@@ -247,7 +247,7 @@ impl<'d, 'i> Types<'d, 'i> {
             };
             if first > last && count > 0 {
                 last = first + (count - 1);
-                list.items.push(SubItem {
+                list.items.push(SubItemGroup {
                     first,
                     count,
                     is_array,

@@ -41,7 +41,7 @@ impl MessagesPlan {
     }
 }
 
-/// Publisher and subscriber, two threads with a socket each, open.
+/// Publisher and subscriber, two threads with a socket each, which have heard each other.
 pub(super) struct MessageEndpoints(pubsub::PubSubConnection<'static>);
 
 impl MessageEndpoints {

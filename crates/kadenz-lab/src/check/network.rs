@@ -62,7 +62,7 @@ impl NetworkPlan {
     }
 }
 
-/// The two ends of the round trips, with their sockets open.
+/// Who asks and, over the loopback, who answers, with their sockets open.
 pub(super) struct NetworkEndpoints {
     plan: ProbePlan,
     port: UdpPort,

@@ -55,7 +55,7 @@ const MAX_PENDING: usize = 100_000;
 
 #[derive(Debug)]
 pub(super) struct LatencyFilter {
-    lead: OffsetBounds,
+    bounds: OffsetBounds,
     pending: Vec<Pending>,
     pub(super) counts: StampedCounts,
 }
@@ -63,7 +63,7 @@ pub(super) struct LatencyFilter {
 impl LatencyFilter {
     pub(super) fn new(pair: &ClockPair) -> Self {
         Self {
-            lead: OffsetBounds::of(pair),
+            bounds: OffsetBounds::of(pair),
             pending: Vec::with_capacity(1000),
             counts: StampedCounts::default(),
         }
@@ -85,7 +85,7 @@ impl LatencyFilter {
     /// Looks at the clocks, and hands over what is a latency for sure. `false` once the wall clock was
     /// set.
     pub(super) fn look(&mut self, pair: &ClockPair, record: impl FnMut(Latency)) -> bool {
-        match self.lead.observe(pair) {
+        match self.bounds.observe(pair) {
             Ok(()) => {
                 self.settle(record);
                 true
@@ -100,11 +100,11 @@ impl LatencyFilter {
     }
 
     fn settle(&mut self, mut record: impl FnMut(Latency)) {
-        let (lead, counts) = (&self.lead, &mut self.counts);
-        let error_ns = lead.error_ns();
+        let (bounds, counts) = (&self.bounds, &mut self.counts);
+        let error_ns = bounds.error_ns();
         counts.error_ns = counts.error_ns.max(error_ns);
         for message in self.pending.drain(..) {
-            let ns = lead.between(message.stamp, message.taken);
+            let ns = bounds.between(message.stamp, message.taken);
             if ns.saturating_abs() >= ABSURD_NS {
                 counts.absurd += 1;
                 counts.an_absurd_stamp_ns = Some(message.stamp.as_unix_ns());
@@ -115,7 +115,7 @@ impl LatencyFilter {
                 counts.recorded += 1;
                 record(Latency {
                     taken: message.taken,
-                    to_kernel_ns: message.kernel.map(|it| lead.between(message.stamp, it)),
+                    to_kernel_ns: message.kernel.map(|it| bounds.between(message.stamp, it)),
                     to_program_ns: ns,
                 });
             }

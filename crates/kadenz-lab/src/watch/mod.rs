@@ -18,7 +18,7 @@ mod observer;
 
 use std::collections::BTreeMap;
 
-pub use observer::{Prepared, ThreadReader, WatchError, WatchPlan, Watching, prepare};
+pub use observer::{ThreadReader, WatchError, WatchPlan, WatchSetup, Watching, prepare};
 
 /// What the kernel has counted of one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -31,7 +31,7 @@ const WAITING: &str = "waiting";
 
 /// A run folder that waits for its program.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct WatchSetup {
     plan: WatchPlan,
     run: RunWriter,
     recorders: WatchRecorders,
@@ -74,7 +74,7 @@ impl Drop for Observer {
 ///
 /// # Errors
 /// When the kernel does not count, or the folder cannot be made.
-pub fn prepare(plan: WatchPlan) -> Result<Prepared, ExperimentError> {
+pub fn prepare(plan: WatchPlan) -> Result<WatchSetup, ExperimentError> {
     ThreadReader::check(&Root::system())?;
     let mut run = session::begin(&plan.session)?;
     let mut series = |name: &str, description: &str| {
@@ -99,14 +99,14 @@ pub fn prepare(plan: WatchPlan) -> Result<Prepared, ExperimentError> {
         )?,
         windows: 0,
     };
-    Ok(Prepared {
+    Ok(WatchSetup {
         plan,
         run,
         recorders,
     })
 }
 
-impl Prepared {
+impl WatchSetup {
     /// Begins to watch a process, which was granted `measures`.
     ///
     /// # Errors

@@ -59,12 +59,12 @@ const OWN_OUTLETS: usize = 64;
 /// One bus: a handle that may be cloned and used by any thread.
 #[derive(Debug, Clone)]
 pub struct Bus {
-    shared: Arc<BusState>,
+    shared: Arc<BusContext>,
 }
 
 /// What all handles of a bus share.
 #[derive(Debug)]
-struct BusState {
+struct BusContext {
     url: String,
     provider: std::sync::Arc<dyn Provider>,
     leader_followers: Lock<Option<Arc<LeaderFollowers>>>,
@@ -131,7 +131,7 @@ impl Bus {
     /// A bus over a provider that is there already.
     #[must_use]
     pub fn over(url: &str, provider: std::sync::Arc<dyn Provider>) -> Self {
-        let shared = BusState {
+        let shared = BusContext {
             url: url.to_owned(),
             provider,
             leader_followers: Lock::new(None),

@@ -87,7 +87,7 @@ impl Set {
 
 /// A type in the graph of types that fingerprints are computed from.
 struct TypeNode {
-    /// Of an enum all, of a struct what its members say themselves.
+    /// What is hashed of it: of an enum all, of a struct what its members say themselves.
     base: u64,
     is_enum: bool,
     /// The types of its members.

@@ -54,7 +54,7 @@ pub enum Frame<'a> {
 
 /// Why a connection cannot go on: frames have no sync by which the next could be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FrameError {
+pub enum TcpqError {
     /// The other side is no such peer.
     #[error(
         "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
@@ -97,7 +97,7 @@ pub enum FrameError {
 ///
 /// # Errors
 /// Where somebody else is there.
-pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, FrameError> {
+pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, TcpqError> {
     let expected = match peer {
         Peer::Server => MAGIC_SERVER,
         Peer::Client => MAGIC_CLIENT,
@@ -105,12 +105,12 @@ pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, F
     if let Some(found) = number(bytes, 0)
         && found != expected
     {
-        return Err(FrameError::Magic { found, expected });
+        return Err(TcpqError::Magic { found, expected });
     }
     match number(bytes, 4) {
         None => Ok(None),
         Some(VERSION) => Ok(Some(8)),
-        Some(found) => Err(FrameError::Version { found }),
+        Some(found) => Err(TcpqError::Version { found }),
     }
 }
 
@@ -123,14 +123,14 @@ pub(crate) fn read_frame(
     bytes: &[u8],
     peer: Peer,
     longest: usize,
-) -> Result<Option<(usize, Frame<'_>)>, FrameError> {
+) -> Result<Option<(usize, Frame<'_>)>, TcpqError> {
     let Some(kind) = number(bytes, 0) else {
         return Ok(None);
     };
     let (what, longest_name) = match (kind, peer) {
         (PUBLISH, _) => ("channel", MAX_CHANNEL),
         (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => ("pattern", MAX_PATTERN),
-        (found, _) => return Err(FrameError::Type { found }),
+        (found, _) => return Err(TcpqError::Type { found }),
     };
     let Some((name, rest)) = text(bytes, 4, what, longest_name)? else {
         return Ok(None);
@@ -155,12 +155,12 @@ fn field<'a>(
     at: usize,
     what: &'static str,
     longest: usize,
-) -> Result<Option<(&'a [u8], usize)>, FrameError> {
+) -> Result<Option<(&'a [u8], usize)>, TcpqError> {
     let Some(length) = number(bytes, at).map(|length| length as usize) else {
         return Ok(None);
     };
     if length > longest {
-        return Err(FrameError::TooLong {
+        return Err(TcpqError::TooLong {
             what,
             length,
             longest,
@@ -175,13 +175,13 @@ fn text<'a>(
     at: usize,
     what: &'static str,
     longest: usize,
-) -> Result<Option<(&'a str, usize)>, FrameError> {
+) -> Result<Option<(&'a str, usize)>, TcpqError> {
     let Some((name, end)) = field(bytes, at, what, longest)? else {
         return Ok(None);
     };
-    let name = std::str::from_utf8(name).map_err(|_| FrameError::Name)?;
+    let name = std::str::from_utf8(name).map_err(|_| TcpqError::Name)?;
     if name.is_empty() || name.contains('\0') {
-        return Err(FrameError::Name);
+        return Err(TcpqError::Name);
     }
     Ok(Some((name, end)))
 }
@@ -328,7 +328,7 @@ impl Decoder {
     /// # Errors
     /// Where what came is no LCM; nothing that follows makes sense then.
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
-    pub fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, TcpqError> {
         if !self.greeted {
             let there = &self.buffer[self.begin..self.end];
             let Some(length) = read_greeting(there, self.peer)? else {
@@ -386,14 +386,14 @@ pub fn push_subscription(
     to_send: &mut Vec<u8>,
     pattern: &str,
     begins: bool,
-) -> Result<(), FrameError> {
+) -> Result<(), TcpqError> {
     let length = pattern.len();
     if length == 0 {
-        return Err(FrameError::Name);
+        return Err(TcpqError::Name);
     }
     if length > MAX_PATTERN {
         let (what, longest) = ("pattern", MAX_PATTERN);
-        return Err(FrameError::TooLong {
+        return Err(TcpqError::TooLong {
             what,
             length,
             longest,

@@ -211,7 +211,7 @@ const SERIES: [(&str, &str); 3] = [
     ),
 ];
 
-/// What was read so far.
+/// Reads the values of a file, and keeps what was read so far.
 struct IrttReader<'a> {
     sink: &'a mut dyn Sink,
     /// Indices of the series, each opened with its first value.

@@ -37,7 +37,7 @@ impl Importer for Sockperf {
     }
 }
 
-/// What was read so far.
+/// Reads the lines of a file, and keeps what was read so far.
 struct SockperfReader<'a> {
     sink: &'a mut dyn Sink,
     server: u64,

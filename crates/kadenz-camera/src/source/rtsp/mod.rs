@@ -11,7 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use self::datagrams::Datagrams;
 use self::flow::Flow;
 use super::connection::Connection;
-use super::network::{self, OpenAttempt, permanent, transient};
+use super::network::{self, OpenOutcome, permanent, transient};
 use super::{Capture, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::wire::rtp::ReorderCounts;
 use crate::wire::rtsp::{Client, Message, MessageReader, RtspError, RtspEvent, Transport};
@@ -49,8 +49,8 @@ impl RtspSource {
             let mut source = Self::connect(url, options)?;
             source.play()?;
             Ok(match source.redirection.take() {
-                Some(location) => OpenAttempt::Elsewhere(location),
-                None => OpenAttempt::Stream(source),
+                Some(location) => OpenOutcome::Elsewhere(location),
+                None => OpenOutcome::Stream(source),
             })
         })
     }

@@ -85,7 +85,7 @@ pub(super) struct LatencyReport {
     loops: Vec<LoopLatency>,
 }
 
-/// Latencies by Yoon et al. 2009, in cycles.
+/// Latencies in cycles that a paper publishes.
 #[derive(JsonSchema, Serialize)]
 struct PaperLatencies {
     sensor: CycleRange,

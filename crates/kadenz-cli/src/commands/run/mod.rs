@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::session::{self, Cover, SessionPlan};
-use kadenz::lab::watch::{self, Prepared, WatchPlan, Watching};
+use kadenz::lab::watch::{self, WatchPlan, WatchSetup, Watching};
 use kadenz::rt::clock::ClockKind;
 use kadenz::rt::launch::{self, Awake, Launch, LaunchError, Program};
 use kadenz::rt::shield::Shield;
@@ -259,7 +259,7 @@ fn write_report(
     }
 }
 
-fn prepare(options: &Options) -> anyhow::Result<Prepared> {
+fn prepare(options: &Options) -> anyhow::Result<WatchSetup> {
     anyhow::ensure!(
         options.every.0 >= Duration::from_millis(1),
         "`--every {}` is too short: reading the counters takes a part of that; 1ms at least",
@@ -286,7 +286,11 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
 }
 
 /// The program runs already: what goes wrong here is said and stops nothing.
-fn start_watching(prepared: Prepared, program: &Program, measures: &[Measure]) -> Option<Watching> {
+fn start_watching(
+    prepared: WatchSetup,
+    program: &Program,
+    measures: &[Measure],
+) -> Option<Watching> {
     let watching = prepared.start(program.pid(), measures);
     watching.map_err(|error| output::error(&error.into())).ok()
 }

@@ -9,7 +9,7 @@ use kadenz::lab::session::SessionPlan;
 use kadenz::record::run::matrix::{Combination, Load, Measure};
 use kadenz::record::run::tune::Tune;
 use kadenz::report::numbers;
-use kadenz::report::verdict::Plan as Claim;
+use kadenz::report::verdict::Plan;
 use kadenz::rt::clock::ClockKind;
 use kadenz::rt::doctor::Machine;
 use kadenz::rt::host::Root;
@@ -153,7 +153,7 @@ fn per_cell(options: &Options) -> anyhow::Result<Duration> {
     let per_cell = match options.duration {
         Some(span) => span.0,
         None => {
-            let claim = Claim::new(options.confidence, 0);
+            let claim = Plan::new(options.confidence, 0);
             let interval_ns = u64::try_from(interval.as_nanos())?;
             output::note(&claim.sentence(Some(interval_ns)));
             let beats = u32::try_from(claim.samples)

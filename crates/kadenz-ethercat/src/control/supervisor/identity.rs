@@ -158,7 +158,7 @@ fn look(
 
 /// What a SubDevice at a position says. All of it was read by one frame, so it is one SubDevice's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PositionStatus {
+pub(super) struct StationStatus {
     /// Its station address; 0 after power on.
     pub(super) station: u16,
     /// Its alias.
@@ -173,7 +173,7 @@ pub(super) struct PositionStatus {
 pub(super) fn survey(
     exchange: &mut dyn Exchange,
     mut batch: Batch,
-) -> Result<Option<Vec<PositionStatus>>, ExchangeError> {
+) -> Result<Option<Vec<StationStatus>>, ExchangeError> {
     let count = Registers::by(exchange).count_reading(Target::All(0), TYPE, &mut [0])?;
     let asked: Vec<_> = (0..count)
         .map(|position| {
@@ -190,7 +190,7 @@ pub(super) fn survey(
     let rows = asked.into_iter().map(|[addresses, links, status]| {
         let [a, b, c, d] = batch.answer(addresses)?;
         let status: [u8; 6] = batch.answer(status)?;
-        Some(PositionStatus {
+        Some(StationStatus {
             station: u16::from_le_bytes([a, b]),
             alias: u16::from_le_bytes([c, d]),
             links: DlStatus(u16::from_le_bytes(batch.answer(links)?)),

@@ -75,7 +75,7 @@ use crate::main_device::layout::{Layout, Share};
 use crate::wire::sii::Identity;
 use crate::wire::{ETHERNET_HEADER, State};
 use batch::Batch;
-use identity::PositionStatus;
+use identity::StationStatus;
 use setup_pool::SetupPool;
 
 /// The longest pause before a device that refused is tried again.
@@ -159,8 +159,8 @@ struct Watched {
     /// Whether its absence or presence was told.
     told: bool,
     /// What was seen last, and what was seen twice.
-    seen: Option<PositionStatus>,
-    row: Option<PositionStatus>,
+    seen: Option<StationStatus>,
+    row: Option<StationStatus>,
     /// AL status as told last.
     status: u16,
     /// Whether its process data is set up, as far as is known.

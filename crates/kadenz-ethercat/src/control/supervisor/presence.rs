@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::identity::PositionStatus;
+use super::identity::StationStatus;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
 use crate::main_device::exchange::{Exchange, ExchangeError, Target};
 use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
@@ -38,7 +38,7 @@ impl SegmentSupervisor {
     pub(super) fn note_presence(
         &mut self,
         exchange: &mut dyn Exchange,
-        rows: &[PositionStatus],
+        rows: &[StationStatus],
     ) -> Result<Looked, ExchangeError> {
         let now = exchange.now();
         self.note_losses(rows, now);
@@ -57,7 +57,7 @@ impl SegmentSupervisor {
     }
 
     /// Who was there and is not, and where the others are now.
-    fn note_losses(&mut self, rows: &[PositionStatus], now: MonotonicTime) {
+    fn note_losses(&mut self, rows: &[StationStatus], now: MonotonicTime) {
         for device in 0..self.watched.len() {
             match position_of(rows, self.watched[device].who.station) {
                 None => self.lose(device, now),
@@ -113,7 +113,7 @@ impl SegmentSupervisor {
     fn newcomers(
         &mut self,
         exchange: &mut dyn Exchange,
-        rows: &[PositionStatus],
+        rows: &[StationStatus],
     ) -> Result<Vec<PendingIdentification>, ExchangeError> {
         let now = exchange.now();
         let mut batch = self.batch();
@@ -176,7 +176,7 @@ impl SegmentSupervisor {
         strangers.any(|it| it.station == station && it.again <= now)
     }
 
-    fn next_temporary(&mut self, rows: &[PositionStatus]) -> u16 {
+    fn next_temporary(&mut self, rows: &[StationStatus]) -> u16 {
         loop {
             let station = self.temporary;
             self.temporary = match station {
@@ -378,7 +378,7 @@ impl SegmentSupervisor {
     }
 
     /// Notes what each says; what changes must be seen twice, unless it was waited for.
-    pub(super) fn note_rows(&mut self, rows: &[PositionStatus], now: MonotonicTime) -> Looked {
+    pub(super) fn note_rows(&mut self, rows: &[StationStatus], now: MonotonicTime) -> Looked {
         let mut looked = Looked::Calm;
         for device in 0..self.watched.len() {
             let watched = &mut self.watched[device];
@@ -404,7 +404,7 @@ impl SegmentSupervisor {
         looked
     }
 
-    fn believe(&mut self, device: usize, row: PositionStatus, now: MonotonicTime) {
+    fn believe(&mut self, device: usize, row: StationStatus, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         let before = watched.row.replace(row);
         watched.acknowledged &= row.status.error();
@@ -450,7 +450,7 @@ impl SegmentSupervisor {
 }
 
 /// Where a station is, if it is there once.
-fn position_of(rows: &[PositionStatus], station: u16) -> Option<u16> {
+fn position_of(rows: &[StationStatus], station: u16) -> Option<u16> {
     let mut found = rows
         .iter()
         .enumerate()

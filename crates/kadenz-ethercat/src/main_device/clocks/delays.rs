@@ -29,9 +29,10 @@ pub(super) struct PassageTimes {
     pub(super) times: [f64; 4],
 }
 
-/// How long a frame takes to a SubDevice, in ns, and whether that was measured.
+/// How long a frame takes to a SubDevice, from the first one or, in `ways`, from its parent, in ns, and whether that
+/// was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct PropagationDelay {
+pub(super) struct WireDelay {
     pub(super) ns: f64,
     pub(super) measured: bool,
 }
@@ -55,7 +56,7 @@ pub(super) struct Delays<'a> {
     processing: f64,
     blind: Vec<Blind>,
     /// The way into each, in ns, and whether it was measured.
-    ways: Vec<Option<PropagationDelay>>,
+    ways: Vec<Option<WireDelay>>,
 }
 
 impl<'a> Delays<'a> {
@@ -63,7 +64,7 @@ impl<'a> Delays<'a> {
         topology: &'a Topology,
         passages: &'a [PassageTimes],
         processing: f64,
-    ) -> Vec<PropagationDelay> {
+    ) -> Vec<WireDelay> {
         let count = passages.len();
         let mut delays = Self {
             topology,
@@ -124,7 +125,7 @@ impl<'a> Delays<'a> {
             let child = self.blind[branch.child];
             let ways = 2 * (child.hops + 1);
             let even = (span - child.known) / f64::from(ways);
-            self.ways[branch.child] = Some(PropagationDelay {
+            self.ways[branch.child] = Some(WireDelay {
                 ns: (even + self.unevenness(at, branch) / 2.0).max(0.0),
                 measured: child.single,
             });
@@ -149,9 +150,9 @@ impl<'a> Delays<'a> {
         sum / f64::from(count.max(1))
     }
 
-    fn arrivals(&self) -> Vec<PropagationDelay> {
+    fn arrivals(&self) -> Vec<WireDelay> {
         let usual = self.usual_way();
-        let mut all = vec![PropagationDelay::default(); self.passages.len()];
+        let mut all = vec![WireDelay::default(); self.passages.len()];
         // The first with a clock is what delays count from.
         let reference = self.passages.iter().position(|it| it.clock);
         let mut sure = vec![false; self.passages.len()];
@@ -166,7 +167,7 @@ impl<'a> Delays<'a> {
                     passed = passage.times[usize::from(branch.before)];
                 }
                 let child = self.blind[branch.child];
-                let way = self.ways[branch.child].unwrap_or(PropagationDelay {
+                let way = self.ways[branch.child].unwrap_or(WireDelay {
                     ns: usual,
                     measured: false,
                 });

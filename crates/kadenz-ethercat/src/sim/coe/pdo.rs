@@ -10,7 +10,7 @@ use crate::wire::sii::Direction;
 /// Most bits of a SyncManager's process data: what a frame carries.
 const MAX_BITS: u32 = 1486 * 8;
 
-/// What kind of object an index is, among those of PDOs.
+/// What kind of PDO object an index is, if it is any.
 enum PdoObjectKind {
     Mapping(Direction),
     Assignment(Direction),

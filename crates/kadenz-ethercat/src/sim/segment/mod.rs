@@ -109,7 +109,7 @@ pub struct Counts {
 /// ```
 #[derive(Debug)]
 pub struct Segment {
-    topology: Cabling,
+    cabling: Cabling,
     routes: [Option<Route>; 2],
     index: Index,
     /// Which route the index is of.
@@ -133,7 +133,7 @@ impl Segment {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
-            topology: Cabling::default(),
+            cabling: Cabling::default(),
             routes: [None, None],
             index: Index::new(),
             indexed: Side::Primary,
@@ -170,7 +170,7 @@ impl Segment {
     /// [`CableError::Full`].
     pub fn add(&mut self, model: Model, settings: DeviceSettings) -> Result<DeviceId, CableError> {
         self.replug();
-        self.topology
+        self.cabling
             .add(SubDeviceController::new(model, settings, self.now))
     }
 
@@ -180,7 +180,7 @@ impl Segment {
     /// [`CableError`]: an end that does not exist or is taken.
     pub fn connect(&mut self, a: End, b: End, cable: Cable) -> Result<CableId, CableError> {
         self.replug();
-        self.topology.lay(a, b, cable)
+        self.cabling.lay(a, b, cable)
     }
 
     /// What is plugged into what has changed.
@@ -192,41 +192,41 @@ impl Segment {
     /// How many devices there are, also without power.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.topology.nodes.len()
+        self.cabling.nodes.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.topology.nodes.is_empty()
+        self.cabling.nodes.is_empty()
     }
 
     /// A device.
     #[must_use]
     pub fn device(&self, id: DeviceId) -> Option<&SubDeviceController> {
-        let node = self.topology.nodes.get(usize::from(id.0))?;
+        let node = self.cabling.nodes.get(usize::from(id.0))?;
         Some(&node.controller)
     }
 
     /// A device, to meddle with.
     pub fn device_mut(&mut self, id: DeviceId) -> Option<&mut SubDeviceController> {
-        let node = self.topology.nodes.get_mut(usize::from(id.0))?;
+        let node = self.cabling.nodes.get_mut(usize::from(id.0))?;
         Some(&mut node.controller)
     }
 
     /// Whether a device has power.
     #[must_use]
     pub fn powered(&self, id: DeviceId) -> Option<bool> {
-        Some(self.topology.nodes.get(usize::from(id.0))?.powered)
+        Some(self.cabling.nodes.get(usize::from(id.0))?.powered)
     }
 
     /// The cable at an end.
     #[must_use]
     pub fn cable_at(&self, end: End) -> Option<CableId> {
         let cable = match end {
-            End::Main(side) => self.topology.main[side as usize],
+            End::Main(side) => self.cabling.main[side as usize],
             End::Device(id, port) => {
-                let node = self.topology.nodes.get(usize::from(id.0))?;
+                let node = self.cabling.nodes.get(usize::from(id.0))?;
                 *node.ports.get(usize::from(port))?
             }
         };
@@ -243,7 +243,7 @@ impl Segment {
     /// the order of positions: the truth that a MainDevice's measurement of delays is held against.
     pub fn delays(&mut self, side: Side) -> Vec<(DeviceId, u64)> {
         self.ensure_routes();
-        let cables = &self.topology.cables;
+        let cables = &self.cabling.cables;
         let Some(route) = &self.routes[side as usize] else {
             return Vec::new();
         };
@@ -282,7 +282,7 @@ impl Segment {
     /// before.
     #[must_use]
     pub fn due(&self) -> Time {
-        let nodes = self.topology.nodes.iter().filter(|it| it.powered);
+        let nodes = self.cabling.nodes.iter().filter(|it| it.powered);
         let ends = self.ends.iter().map(|it| it.0);
         nodes
             .map(|it| it.controller.due())
@@ -297,7 +297,7 @@ impl Segment {
         self.now = self.now.max(now);
         self.strike_by_time();
         self.ensure_routes();
-        for node in self.topology.nodes.iter_mut().filter(|it| it.powered) {
+        for node in self.cabling.nodes.iter_mut().filter(|it| it.powered) {
             if node.controller.due() <= self.now {
                 node.controller.advance(self.now);
             }
@@ -308,18 +308,18 @@ impl Segment {
         if self.routes[0].is_some() {
             return;
         }
-        self.topology.show_ports();
-        for node in &mut self.topology.nodes {
+        self.cabling.show_ports();
+        for node in &mut self.cabling.nodes {
             node.controller.take_changes();
         }
         self.routes =
-            [Side::Primary, Side::Redundant].map(|side| Some(Route::of(&self.topology, side)));
+            [Side::Primary, Side::Redundant].map(|side| Some(Route::of(&self.cabling, side)));
         self.index.spoil();
     }
 
     fn route(&mut self, side: Side) -> &Route {
         self.ensure_routes();
-        self.routes[side as usize].get_or_insert_with(|| Route::of(&self.topology, side))
+        self.routes[side as usize].get_or_insert_with(|| Route::of(&self.cabling, side))
     }
 
     /// Passes a frame that the MainDevice sends by its first port; see [`pass_from`](Self::pass_from).
@@ -365,7 +365,7 @@ impl Segment {
     /// When the frame comes to each step of its way, and back to the MainDevice.
     fn stamp(&mut self, route: &Route) -> Time {
         let mut at = self.now;
-        let cables = &self.topology.cables;
+        let cables = &self.cabling.cables;
         let mut hop = |cable: u16, random: &mut Random| {
             let Cable {
                 delay_ns,
@@ -420,7 +420,7 @@ impl Segment {
             Err(FrameError::Foreign(_) | FrameError::CutShort { .. })
         );
         let first = route.order.first()?;
-        let node = &self.topology.nodes[usize::from(first.0)];
+        let node = &self.cabling.nodes[usize::from(first.0)];
         let strict = node.controller.dl_control().0 & crate::wire::DlControl::ONLY_ETHERCAT != 0;
         (foreign && strict).then_some(Loss::Foreign)
     }
@@ -433,7 +433,7 @@ impl Segment {
         };
         let on_wire = (frame.len() + AROUND) as u64 * BYTE_NS;
         self.touched.clear();
-        let nodes = &mut self.topology.nodes;
+        let nodes = &mut self.cabling.nodes;
         let events = nodes.iter().any(|it| it.controller.events() != 0);
         let mut passage = Passage {
             nodes,
@@ -483,7 +483,7 @@ impl Segment {
     /// The first device's processing unit marks the frame, unless it is told to let all pass.
     fn mark_returned(&self, route: &Route, frame: &mut [u8], limit: usize) {
         let strict = route.order[..limit].iter().any(|(device, _)| {
-            let control = self.topology.nodes[usize::from(*device)]
+            let control = self.cabling.nodes[usize::from(*device)]
                 .controller
                 .dl_control();
             control.0 & crate::wire::DlControl::ONLY_ETHERCAT != 0

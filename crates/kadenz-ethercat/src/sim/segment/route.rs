@@ -52,14 +52,14 @@ pub(super) struct Route {
 impl Route {
     pub(super) const NOT_ON_IT: u16 = u16::MAX;
 
-    pub(super) fn of(topology: &Cabling, side: Side) -> Self {
+    pub(super) fn of(cabling: &Cabling, side: Side) -> Self {
         let mut route = Self {
             steps: Vec::new(),
             order: Vec::new(),
-            places: vec![Self::NOT_ON_IT; topology.nodes.len()],
+            places: vec![Self::NOT_ON_IT; cabling.nodes.len()],
             exit: Exit::NoLink,
         };
-        route.exit = route.walk(topology, side);
+        route.exit = route.walk(cabling, side);
         for (at, step) in route.steps.iter().enumerate() {
             if step.processed {
                 let place = &mut route.places[usize::from(step.device)];
@@ -70,21 +70,21 @@ impl Route {
         route
     }
 
-    fn walk(&mut self, topology: &Cabling, side: Side) -> Exit {
-        let Some(mut hop) = topology.follow(End::Main(side)) else {
+    fn walk(&mut self, cabling: &Cabling, side: Side) -> Exit {
+        let Some(mut hop) = cabling.follow(End::Main(side)) else {
             return Exit::NoLink;
         };
-        let most = 8 * topology.nodes.len() + 8;
+        let most = 8 * cabling.nodes.len() + 8;
         while self.steps.len() < most {
             let (device, port) = match hop.0 {
                 End::Main(side) => return Exit::Main(side, hop.1 as u16),
                 End::Device(device, port) => (usize::from(device.0), port),
             };
-            if topology.port(device, port) != PortStatus::Open {
+            if cabling.port(device, port) != PortStatus::Open {
                 return Exit::Nowhere;
             }
-            let leaves = self.enter(topology, device, port, hop.1);
-            match topology.follow(End::Device(DeviceId(device as u16), leaves)) {
+            let leaves = self.enter(cabling, device, port, hop.1);
+            match cabling.follow(End::Device(DeviceId(device as u16), leaves)) {
                 Some(next) => hop = next,
                 None => return Exit::Nowhere,
             }
@@ -93,7 +93,7 @@ impl Route {
     }
 
     /// Comes in by an open port, and finds the one by which it leaves.
-    fn enter(&mut self, topology: &Cabling, device: usize, port: u8, cable: usize) -> u8 {
+    fn enter(&mut self, cabling: &Cabling, device: usize, port: u8, cable: usize) -> u8 {
         let mut step = RouteStep {
             device: device as u16,
             port,
@@ -102,7 +102,7 @@ impl Route {
             circulates: false,
         };
         let mut leaves = NEXT[usize::from(port)];
-        while topology.port(device, leaves) != PortStatus::Open {
+        while cabling.port(device, leaves) != PortStatus::Open {
             if leaves == 0 {
                 step.processed = true;
                 step.circulates = true;

@@ -134,7 +134,7 @@ impl Segment {
         meddle: impl FnOnce(&mut crate::sim::SubDeviceController),
     ) {
         let now = self.now;
-        if let Some(node) = self.topology.nodes.get_mut(usize::from(device.0))
+        if let Some(node) = self.cabling.nodes.get_mut(usize::from(device.0))
             && node.powered
         {
             node.controller.advance(now);
@@ -143,7 +143,7 @@ impl Segment {
     }
 
     fn set_whole(&mut self, CableId(cable): CableId, whole: bool) {
-        if let Some(laid) = self.topology.cables.get_mut(usize::from(cable)) {
+        if let Some(laid) = self.cabling.cables.get_mut(usize::from(cable)) {
             laid.whole = whole;
             self.replug();
         }
@@ -151,7 +151,7 @@ impl Segment {
 
     fn set_power(&mut self, DeviceId(device): DeviceId, powered: bool) {
         let now = self.now;
-        let Some(node) = self.topology.nodes.get_mut(usize::from(device)) else {
+        let Some(node) = self.cabling.nodes.get_mut(usize::from(device)) else {
             return;
         };
         if std::mem::replace(&mut node.powered, powered) != powered {
@@ -210,7 +210,7 @@ impl Segment {
                 0 => register::RX_ERRORS + 2 * port,
                 _ => register::FORWARDED_ERRORS + port,
             };
-            let node = &mut self.topology.nodes[usize::from(*device)];
+            let node = &mut self.cabling.nodes[usize::from(*device)];
             node.controller.count_error(counter);
         }
     }

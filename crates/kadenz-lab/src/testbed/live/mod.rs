@@ -83,7 +83,7 @@ pub struct Testbed {
     claim: Claim,
     record: Record,
     programs: Programs,
-    published: Arc<WireCounters>,
+    counters: Arc<WireCounters>,
     wire: Option<JoinHandle<io::Result<()>>>,
     /// Ends the wire alone, after everything that uses it.
     wire_stop: Stop,
@@ -115,14 +115,14 @@ impl Testbed {
         let mut run = session::begin(plan)?;
         let recorder = run.series(series())?;
         let ongoing = start(run, plan)?;
-        let published = Arc::new(WireCounters::new(topology));
+        let counters = Arc::new(WireCounters::new(topology));
         let wire_stop = Stop::default();
         let wire = Wire {
             topology: topology.clone(),
             taps,
             recorder,
             origin: ongoing.origin,
-            published: published.clone(),
+            counters: counters.clone(),
             stop: wire_stop.clone(),
         };
         let (tuned_sender, tuned) = mpsc::sync_channel(1);
@@ -138,7 +138,7 @@ impl Testbed {
             claim,
             record,
             programs: Programs::default(),
-            published,
+            counters,
             wire: Some(wire),
             wire_stop,
             ongoing: Some(ongoing),
@@ -173,7 +173,7 @@ impl Testbed {
         });
         Status::of(
             &self.topology,
-            &self.published,
+            &self.counters,
             &self.programs.states(),
             error,
         )
@@ -307,16 +307,16 @@ pub struct WireError {
 impl Status {
     fn of(
         topology: &Topology,
-        published: &WireCounters,
+        counters: &WireCounters,
         programs: &[ProgramState],
         counts: Option<Counts>,
     ) -> Self {
         Self {
             version: 1,
             topology: topology.name.clone(),
-            lanes: lanes_of(topology, &published.lanes()),
-            no_room: published.no_room(),
-            refused: published.refused(),
+            lanes: lanes_of(topology, &counters.lanes()),
+            no_room: counters.no_room(),
+            refused: counters.refused(),
             programs: programs.to_vec(),
             wire_error: counts.map(|counts| WireError {
                 count: counts.recorded,

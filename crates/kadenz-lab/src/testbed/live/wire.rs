@@ -92,7 +92,7 @@ pub(super) struct Wire {
     pub(super) taps: Vec<Tap>,
     pub(super) recorder: SeriesRecorder,
     pub(super) origin: MonotonicTime,
-    pub(super) published: Arc<WireCounters>,
+    pub(super) counters: Arc<WireCounters>,
     pub(super) stop: Stop,
 }
 
@@ -127,7 +127,7 @@ impl Wire {
                 }
             }
         }
-        carrier.wire.published.publish(&carrier.fabric);
+        carrier.wire.counters.publish(&carrier.fabric);
         Ok(())
     }
 }
@@ -183,7 +183,7 @@ impl<'a> Carrier<'a> {
         let now = self.now();
         if now.since(self.published) >= TELL {
             self.published = now;
-            self.wire.published.publish(&self.fabric);
+            self.wire.counters.publish(&self.fabric);
         }
     }
 
@@ -220,7 +220,7 @@ impl<'a> Carrier<'a> {
                     if tap.receive(&mut nowhere)?.is_none() {
                         return Ok(());
                     }
-                    self.wire.published.no_room.fetch_add(1, Ordering::Relaxed);
+                    self.wire.counters.no_room.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
@@ -269,7 +269,7 @@ impl<'a> Carrier<'a> {
             .send(delivery.frame.content.as_slice())
             .is_err()
         {
-            self.wire.published.refused.fetch_add(1, Ordering::Relaxed);
+            self.wire.counters.refused.fetch_add(1, Ordering::Relaxed);
         }
         let actual_ns = actual.since(self.wire.origin);
         let intended_ns = i64::try_from(delivery.at.as_ns()).unwrap_or(i64::MAX);

@@ -25,7 +25,7 @@ const MAX_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
-/// Makes a checked topology of a file as written: its text, to name lines, and the names so far.
+/// Makes a checked topology of a file as written. It holds the text, to name lines, and the names so far.
 struct TopologyChecker<'a> {
     text: &'a str,
     nodes: HashMap<String, Node>,

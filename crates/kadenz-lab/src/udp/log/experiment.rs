@@ -91,13 +91,13 @@ pub fn log(
 
 /// What is left of a server when it has ended: its end of the requests is gone, so that the
 /// registrar ends too.
-struct LogServerResult {
+struct LogServerOutcome {
     streams: Streams,
     port: UdpPort,
 }
 
-fn give(result: &SyncSender<(LogServerResult, LogServerCounts)>, server: LogServer) {
-    let ended = LogServerResult {
+fn give(result: &SyncSender<(LogServerOutcome, LogServerCounts)>, server: LogServer) {
+    let ended = LogServerOutcome {
         streams: server.responder.streams,
         port: server.port,
     };

@@ -85,7 +85,7 @@ struct PendingExchange {
 pub(super) struct Synchronised {
     /// By how much two of them differ at most.
     pub(super) apart_ns: u64,
-    pub(super) lead: WallClockOffset,
+    pub(super) offset: WallClockOffset,
     /// Reads both clocks of this machine.
     pub(super) read: Box<dyn FnMut() -> ClockPair + Send>,
 }
@@ -93,10 +93,10 @@ pub(super) struct Synchronised {
 impl Synchronised {
     /// By how much the device's clock is ahead of the run's time during an exchange, if all is as said.
     fn claim(&self, sent_ns: i64) -> Option<Span> {
-        let lead = self.lead.since(sent_ns)?;
+        let offset = self.offset.since(sent_ns)?;
         Some(Span {
-            lowest: lead.lowest - i128::from(self.apart_ns),
-            highest: lead.highest + i128::from(self.apart_ns),
+            lowest: offset.lowest - i128::from(self.apart_ns),
+            highest: offset.highest + i128::from(self.apart_ns),
         })
     }
 }
@@ -200,7 +200,7 @@ impl OneWayEstimator {
         }
         // Read after them, so that a step of the wall clock during one of them is noticed.
         if let Some(synchronised) = &mut self.synchronised {
-            synchronised.lead.observe((synchronised.read)());
+            synchronised.offset.observe((synchronised.read)());
             for it in self.waiting.iter_mut().skip(known) {
                 it.claim = synchronised.claim(it.exchange.sent_ns.cast_signed());
             }

@@ -17,7 +17,7 @@ pub(super) struct Sender {
     outbox: Outbox,
     token: Option<Token>,
     announcer: Announcer,
-    listener: ReceiveThread,
+    receives_on: ReceiveThread,
     rehearsal: Option<Rehearsal>,
     lateness: SeriesRecorder,
     beat: Option<Beat>,
@@ -82,7 +82,7 @@ impl Sender {
             outbox,
             token: plan.token.clone(),
             announcer,
-            listener: match plan.on_one_thread() {
+            receives_on: match plan.on_one_thread() {
                 true => ReceiveThread::Oneself,
                 false => ReceiveThread::Another,
             },
@@ -168,7 +168,7 @@ impl Sender {
         let sent = context.clock.now();
         let since_origin = |time: MonotonicTime| time.since(context.origin);
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
-        if self.listener == ReceiveThread::Another {
+        if self.receives_on == ReceiveThread::Another {
             // Before the packet can be answered: an answer must not be a stranger's.
             self.tell(Departure::Leaving {
                 sequence,
@@ -197,7 +197,7 @@ impl Sender {
             departures,
             ..
         } = departed;
-        if self.listener == ReceiveThread::Oneself {
+        if self.receives_on == ReceiveThread::Oneself {
             self.tell(Departure::Leaving {
                 sequence,
                 intended_ns,

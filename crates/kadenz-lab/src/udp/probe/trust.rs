@@ -18,7 +18,7 @@ const TRIES: u32 = 5;
 pub(super) fn synchronised(apart: Duration, origin: MonotonicTime) -> Synchronised {
     Synchronised {
         apart_ns: nanoseconds(apart),
-        lead: WallClockOffset::starting_with(origin, ClockPair::read(TRIES)),
+        offset: WallClockOffset::starting_with(origin, ClockPair::read(TRIES)),
         read: Box::new(|| ClockPair::read(TRIES)),
     }
 }

@@ -104,14 +104,14 @@ impl Default for RecordOptions {
 /// ```
 pub struct Recorder {
     producer: Producer,
-    shared: Arc<RecorderState>,
+    shared: Arc<RecorderContext>,
     writing: Option<JoinHandle<()>>,
     clock: LogClock,
 }
 
 /// What recorder, writer and watchers share.
 #[derive(Debug)]
-struct RecorderState {
+struct RecorderContext {
     counts: AtomicChannelCounts,
     stop: AtomicBool,
     bytes: AtomicU64,
@@ -173,7 +173,7 @@ impl Recorded {
 
 /// Watches a recorder from another thread.
 #[derive(Debug, Clone)]
-pub struct Watch(Arc<RecorderState>);
+pub struct Watch(Arc<RecorderContext>);
 
 impl Watch {
     /// What the disk said last, while it refuses.
@@ -239,7 +239,7 @@ impl Recorder {
         describe: Describe,
     ) -> Result<Self, LogError> {
         let (producer, consumer) = ring::ring(options.queue_bytes);
-        let shared = Arc::new(RecorderState {
+        let shared = Arc::new(RecorderContext {
             counts: AtomicChannelCounts::new(options.most_channels),
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),

@@ -10,7 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
 use super::files::{Files, Opened};
 use super::ring::{Consumer, MessageHeader};
-use super::{Describe, RecordOptions, RecorderState, lock};
+use super::{Describe, RecordOptions, RecorderContext, lock};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::log::{Entry, LCM_ENCODING, LogError, LoggedChannel};
 use crate::message::Fingerprint;
@@ -30,7 +30,7 @@ const BATCH: usize = 64;
 pub(super) struct Writing {
     options: RecordOptions,
     consumer: Consumer,
-    shared: Arc<RecorderState>,
+    shared: Arc<RecorderContext>,
     describe: Describe,
     files: Files,
     open: Option<Opened>,
@@ -50,7 +50,7 @@ impl Writing {
     pub(super) fn begin(
         options: &RecordOptions,
         consumer: Consumer,
-        shared: Arc<RecorderState>,
+        shared: Arc<RecorderContext>,
         describe: Describe,
         files: Files,
     ) -> Result<Self, LogError> {

@@ -52,7 +52,7 @@ use super::{
 use crate::channel::{Channel, MAX_CHANNEL};
 use private::FileService;
 
-/// iceoryx2's user header beside a payload, as words because it asks for a type with a default.
+/// iceoryx2's user header beside a payload, as words because iceoryx2 asks for a type with a default.
 type UserHeader = [u64; 9];
 
 /// The bytes of a [`UserHeader`] in memory: the length of the channel's name, the name, zeros, and the

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use iceoryx2::config::Config;
 use iceoryx2::prelude::{SemanticString as _, ZeroCopySend};
 use iceoryx2::service::ipc_threadsafe::Service as Ipc;
-use iceoryx2::service::{Service as Parts, internal::ServiceInternal};
+use iceoryx2::service::{Service, internal::ServiceInternal};
 use iceoryx2_bb_elementary_traits::testing::abandonable::Abandonable;
 use iceoryx2_bb_lock_free::mpmc::counting_bit_set::RelocatableCountingBitSet;
 use iceoryx2_cal::event::trigger::{State, unix_datagram_socket::GenericUnixDatagramSocketTrigger};
@@ -47,13 +47,13 @@ pub(super) struct FileService;
 
 type Stored<T> = dynamic_storage::file::Storage<T>;
 
-impl Parts for FileService {
-    type StaticStorage = <Ipc as Parts>::StaticStorage;
-    type ConfigSerializer = <Ipc as Parts>::ConfigSerializer;
+impl Service for FileService {
+    type StaticStorage = <Ipc as Service>::StaticStorage;
+    type ConfigSerializer = <Ipc as Service>::ConfigSerializer;
     type PersistentDynamicStorage<T: Debug + Send + Sync + ZeroCopySend + 'static> = Stored<T>;
-    type Bag = <Ipc as Parts>::Bag;
+    type Bag = <Ipc as Service>::Bag;
     type DynamicStorage<T: Debug + Send + Sync + ZeroCopySend + 'static> = Stored<T>;
-    type ServiceNameHasher = <Ipc as Parts>::ServiceNameHasher;
+    type ServiceNameHasher = <Ipc as Service>::ServiceNameHasher;
     type SharedMemory = shared_memory::file::Memory<PoolAllocator>;
     type ResizableSharedMemory =
         resizable_shared_memory::dynamic::DynamicMemory<PoolAllocator, Self::SharedMemory>;
@@ -62,13 +62,13 @@ impl Parts for FileService {
         RelocatableCountingBitSet,
         Stored<State<RelocatableCountingBitSet, ()>>,
     >;
-    type Monitoring = <Ipc as Parts>::Monitoring;
-    type Reactor = <Ipc as Parts>::Reactor;
+    type Monitoring = <Ipc as Service>::Monitoring;
+    type Reactor = <Ipc as Service>::Reactor;
     type ArcThreadSafetyPolicy<T: Send + Debug + Abandonable> =
-        <Ipc as Parts>::ArcThreadSafetyPolicy<T>;
+        <Ipc as Service>::ArcThreadSafetyPolicy<T>;
     type BlackboardMgmt<T: Send + Sync + Debug + ZeroCopySend + 'static> = Stored<T>;
     type BlackboardPayload = shared_memory::file::Memory<BumpAllocator>;
-    type UniqueId = <Ipc as Parts>::UniqueId;
+    type UniqueId = <Ipc as Service>::UniqueId;
 }
 
 impl ServiceInternal<Self> for FileService {}

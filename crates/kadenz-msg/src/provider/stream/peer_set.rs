@@ -90,12 +90,12 @@ pub(in crate::provider) struct Sent {
 type MakePeer<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 
 pub(in crate::provider) struct PeerSet<P> {
-    shared: Arc<PeerSetState<P>>,
+    shared: Arc<PeerSetContext<P>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What a set of peers and its thread share.
-struct PeerSetState<P> {
+struct PeerSetContext<P> {
     connections: Lock<Vec<PeerSetConnection<P>>>,
     waker: Waker,
     ends: AtomicBool,
@@ -115,7 +115,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         make: MakePeer<P>,
     ) -> io::Result<Self> {
         let watch = Watch::new()?;
-        let shared = Arc::new(PeerSetState {
+        let shared = Arc::new(PeerSetContext {
             connections: Lock::new(Vec::new()),
             waker: watch.waker(),
             ends: AtomicBool::new(false),
@@ -214,7 +214,7 @@ impl<P> Drop for PeerSet<P> {
 /// The thread of the peers. It alone adds and removes connections, so that places stay what they are while
 /// it waits.
 struct PeerSetThread<P> {
-    shared: Arc<PeerSetState<P>>,
+    shared: Arc<PeerSetContext<P>>,
     watch: Watch,
     side: Side,
     limit: usize,

@@ -42,7 +42,7 @@ pub(super) struct TcpqClient {
     pub(super) queue: SendQueue,
     /// By pattern, as it came.
     pub(super) wanted: HashMap<Box<str>, WantedPattern>,
-    pub(super) service: ForwardingMode,
+    pub(super) forwarding: ForwardingMode,
     names: usize,
     expressions: usize,
     /// What its patterns take.
@@ -84,7 +84,7 @@ impl TcpqClient {
             decoder: Decoder::new(Peer::Client, longest),
             queue: SendQueue::default(),
             wanted: HashMap::new(),
-            service: ForwardingMode::Served,
+            forwarding: ForwardingMode::Served,
             names: 0,
             expressions: 0,
             patterns: 0,
@@ -176,7 +176,7 @@ impl TcpqClient {
         kind: PatternKind,
         routes: &mut ClientRoutes,
     ) -> bool {
-        if self.service == ForwardingMode::Skipped {
+        if self.forwarding == ForwardingMode::Skipped {
             self.counters.skip(routes.messages(pattern));
         }
         self.wanted
@@ -219,7 +219,7 @@ impl TcpqClient {
     }
 
     fn change(&mut self, seat: ConnectionId, routes: &mut ClientRoutes, to: ForwardingMode) {
-        let from = mem::replace(&mut self.service, to);
+        let from = mem::replace(&mut self.forwarding, to);
         if from != to {
             for pattern in self.wanted.keys() {
                 routes.change(seat, pattern, from, to);
@@ -231,7 +231,7 @@ impl TcpqClient {
     /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
     pub(super) fn count_skipped(&mut self, routes: &mut ClientRoutes) {
         self.counters.resume();
-        if self.service == ForwardingMode::Skipped {
+        if self.forwarding == ForwardingMode::Skipped {
             for pattern in self.wanted.keys() {
                 self.counters.skip(routes.messages(pattern));
             }

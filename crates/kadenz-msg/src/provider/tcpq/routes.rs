@@ -78,15 +78,15 @@ struct Subscribers {
 }
 
 impl Subscribers {
-    fn add(&mut self, seat: ConnectionId, service: ForwardingMode) {
-        match service {
+    fn add(&mut self, seat: ConnectionId, forwarding: ForwardingMode) {
+        match forwarding {
             ForwardingMode::Served => *self.served.entry(seat).or_default() += 1,
             ForwardingMode::Skipped => self.skipped += 1,
         }
     }
 
-    fn remove(&mut self, seat: ConnectionId, service: ForwardingMode) {
-        match service {
+    fn remove(&mut self, seat: ConnectionId, forwarding: ForwardingMode) {
+        match forwarding {
             ForwardingMode::Skipped => self.skipped = self.skipped.saturating_sub(1),
             ForwardingMode::Served => {
                 if let Some(times) = self.served.get_mut(&seat) {
@@ -137,23 +137,23 @@ impl ClientRoutes {
         &mut self,
         seat: ConnectionId,
         pattern: &str,
-        service: ForwardingMode,
+        forwarding: ForwardingMode,
     ) -> Result<PatternKind, Refusal> {
         let Some(parts) = names(pattern) else {
             let expression = self.expression(pattern)?;
-            expression.subscribers.add(seat, service);
+            expression.subscribers.add(seat, forwarding);
             return Ok(PatternKind::Expression);
         };
         let mut count = 0;
         for part in parts {
             count += 1;
-            let (table, text) = self.place(part);
-            if let Some(subscribers) = table.get_mut(text) {
-                subscribers.add(seat, service);
+            let (map, text) = self.place(part);
+            if let Some(subscribers) = map.get_mut(text) {
+                subscribers.add(seat, forwarding);
                 continue;
             }
-            let subscribers = table.entry(text.into()).or_default();
-            subscribers.add(seat, service);
+            let subscribers = map.entry(text.into()).or_default();
+            subscribers.add(seat, forwarding);
             if let Some(prefixes) = self.prefixes_like(part) {
                 *prefixes += 1;
             }
@@ -188,9 +188,9 @@ impl ClientRoutes {
         &mut self,
         seat: ConnectionId,
         pattern: &str,
-        service: ForwardingMode,
+        forwarding: ForwardingMode,
     ) {
-        self.each(pattern, |subscribers| subscribers.remove(seat, service));
+        self.each(pattern, |subscribers| subscribers.remove(seat, forwarding));
         let Some(parts) = names(pattern) else {
             for place in &mut self.expressions {
                 place.take_if(|it| it.is(pattern) && it.subscribers.is_empty());
@@ -198,9 +198,9 @@ impl ClientRoutes {
             return;
         };
         for part in parts {
-            let (table, text) = self.place(part);
-            if table.get(text).is_some_and(Subscribers::is_empty) {
-                table.remove(text);
+            let (map, text) = self.place(part);
+            if map.get(text).is_some_and(Subscribers::is_empty) {
+                map.remove(text);
                 if let Some(prefixes) = self.prefixes_like(part) {
                     *prefixes -= 1;
                 }
@@ -239,14 +239,14 @@ impl ClientRoutes {
             return;
         };
         for part in parts {
-            let (table, text) = self.place(part);
-            if let Some(subscribers) = table.get_mut(text) {
+            let (map, text) = self.place(part);
+            if let Some(subscribers) = map.get_mut(text) {
                 what(subscribers);
             }
         }
     }
 
-    /// The table in which a name stands.
+    /// The map in which a name stands.
     fn place<'a>(&mut self, name: Name<'a>) -> (&mut SubscriberMap, &'a str) {
         match name {
             Name::Exactly(text) => (&mut self.names, text),

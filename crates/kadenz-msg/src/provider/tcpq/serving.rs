@@ -26,7 +26,7 @@ use crate::provider::stream::connection_slots::{
 };
 use crate::provider::stream::socket::{Door, Socket, SocketAddress};
 use crate::provider::stream::turns::Turns;
-use crate::wire::tcpq::{Decoder, Frame, FrameError, MAGIC_SERVER, Peer, greeting};
+use crate::wire::tcpq::{Decoder, Frame, MAGIC_SERVER, Peer, TcpqError, greeting};
 
 /// A turn begins no further frame after so long.
 const TURN: Duration = Duration::from_micros(50);
@@ -73,8 +73,8 @@ enum Leaves {
     Refused,
 }
 
-impl From<FrameError> for Leaves {
-    fn from(_: FrameError) -> Self {
+impl From<TcpqError> for Leaves {
+    fn from(_: TcpqError) -> Self {
         Self::Refused
     }
 }
@@ -263,7 +263,7 @@ impl Serving {
     fn obey(&mut self, seat: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
         match frame {
             Frame::Publish { channel, payload } => {
-                let channel = channel.parse().map_err(|_| FrameError::Name)?;
+                let channel = channel.parse().map_err(|_| TcpqError::Name)?;
                 count(&self.counters.messages);
                 self.pass_on(&channel, payload);
             }
@@ -408,7 +408,7 @@ impl Serving {
             return;
         };
         for pattern in client.wanted.keys() {
-            self.routes.unsubscribe(seat, pattern, client.service);
+            self.routes.unsubscribe(seat, pattern, client.forwarding);
         }
         self.seats.leave(seat);
         self.poller.remove(seat.0);

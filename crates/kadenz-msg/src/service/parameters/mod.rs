@@ -129,10 +129,10 @@ impl Setting {
     /// What a user types, as a value of a kind; `None` where it is none.
     ///
     /// ```
-    /// use kadenz_msg::service::parameters::{Kind, Setting};
+    /// use kadenz_msg::service::parameters::{ParameterType, Setting};
     ///
-    /// assert_eq!(Setting::parse("0.5", Kind::Number), Some(Setting::Number(0.5)));
-    /// assert_eq!(Setting::parse("0.5", Kind::Integer), None);
+    /// assert_eq!(Setting::parse("0.5", ParameterType::Number), Some(Setting::Number(0.5)));
+    /// assert_eq!(Setting::parse("0.5", ParameterType::Integer), None);
     /// ```
     #[must_use]
     pub fn parse(text: &str, kind: ParameterType) -> Option<Self> {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// What came, as text that outlives the decoder's memory.
-fn all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
+fn all(decoder: &mut Decoder) -> Result<Vec<String>, TcpqError> {
     let mut said = Vec::new();
     while let Some(frame) = decoder.next()? {
         said.push(match frame {
@@ -15,7 +15,7 @@ fn all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
     Ok(said)
 }
 
-fn feed(decoder: &mut Decoder, mut bytes: &[u8], most: usize) -> Result<Vec<String>, FrameError> {
+fn feed(decoder: &mut Decoder, mut bytes: &[u8], most: usize) -> Result<Vec<String>, TcpqError> {
     let mut said = Vec::new();
     while !bytes.is_empty() {
         let space = decoder.space();
@@ -49,20 +49,20 @@ fn a_stranger_another_version_and_a_frame_from_the_wrong_side_are_told() {
     let of = |peer, bytes: &[u8]| feed(&mut Decoder::new(peer, 100), bytes, 1).unwrap_err();
     assert!(matches!(
         of(Peer::Server, b"HTTP/1.1"),
-        FrameError::Magic { .. }
+        TcpqError::Magic { .. }
     ));
     let newer = [greeting(MAGIC_SERVER)[..4].to_vec(), vec![0, 0, 2, 0]].concat();
     assert_eq!(
         of(Peer::Server, &newer),
-        FrameError::Version { found: 0x200 }
+        TcpqError::Version { found: 0x200 }
     );
     let mut subscribes = greeting(MAGIC_SERVER).to_vec();
     push_subscription(&mut subscribes, ".*", true).unwrap();
-    assert_eq!(of(Peer::Server, &subscribes), FrameError::Type { found: 2 });
+    assert_eq!(of(Peer::Server, &subscribes), TcpqError::Type { found: 2 });
     let long = of(Peer::Client, &talk(&[0; 101]));
     assert!(matches!(
         long,
-        FrameError::TooLong {
+        TcpqError::TooLong {
             what: "message",
             length: 101,
             ..

@@ -19,6 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
 
+/// Where posts of a loop are read from.
 enum PostSource {
     /// The loop's memory; the second one shows whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),

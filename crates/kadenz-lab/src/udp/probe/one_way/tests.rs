@@ -59,7 +59,7 @@ fn claim(apart_ns: u64) -> Synchronised {
     let mut at = 0;
     Synchronised {
         apart_ns,
-        lead: WallClockOffset::starting_with(MonotonicTime::from_ns(0), pair(0)),
+        offset: WallClockOffset::starting_with(MonotonicTime::from_ns(0), pair(0)),
         read: Box::new(move || {
             at += 1_000_000_000;
             pair(at)

@@ -116,7 +116,7 @@ fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
     let start = clock::now();
     (first.last, second.last) = (start + IDLE, start);
     let keeper = PeerSetThread {
-        shared: Arc::new(PeerSetState {
+        shared: Arc::new(PeerSetContext {
             connections: Lock::new(vec![first, second]),
             waker: watch.waker(),
             ends: AtomicBool::new(false),

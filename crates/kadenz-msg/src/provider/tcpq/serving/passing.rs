@@ -39,7 +39,7 @@ impl Serving {
         if client.wants_again(pattern) {
             return Ok(());
         }
-        let taken = self.routes.subscribe(seat, pattern, client.service);
+        let taken = self.routes.subscribe(seat, pattern, client.forwarding);
         let kind = taken.map_err(|_| Leaves::Refused)?;
         match client.note(pattern, kind, &mut self.routes) {
             true => Ok(()),
@@ -52,7 +52,7 @@ impl Serving {
             return;
         };
         if client.forget(pattern) {
-            self.routes.unsubscribe(seat, pattern, client.service);
+            self.routes.unsubscribe(seat, pattern, client.forwarding);
             client.count_skipped(&mut self.routes);
         }
     }

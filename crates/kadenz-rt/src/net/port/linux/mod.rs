@@ -26,7 +26,7 @@ use crate::os::linux::udp::socket::Socket;
 use error_queue::ErrorQueue;
 use keys::Keys;
 use multicast::Membership;
-use receiving::WaitStrategy;
+use receiving::WaitState;
 use stamping::Enabled;
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Port {
     stamping: Arc<Enabled>,
     /// Datagrams sent since the error queue was last taken out, by whichever handle.
     unread: Arc<AtomicUsize>,
-    patience: WaitStrategy,
+    waiting: WaitState,
     membership: Option<Membership>,
 }
 
@@ -65,7 +65,7 @@ impl Port {
             drops: self.drops,
             stamping: Arc::clone(&self.stamping),
             unread: Arc::clone(&self.unread),
-            patience: self.patience.another(),
+            waiting: self.waiting.another(),
             membership: self.membership.clone(),
         })
     }

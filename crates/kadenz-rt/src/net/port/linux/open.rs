@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error_queue::ErrorQueue;
 use super::keys::Keys;
 use super::multicast::Membership;
-use super::receiving::WaitStrategy;
+use super::receiving::WaitState;
 use super::rights::{self, SocketBuffer};
 use super::stamping::{self, Enabled};
 use super::{Drops, Port, SystemPortWaker};
@@ -85,7 +85,7 @@ fn around(
     drops: Option<Drops>,
     (stamping, membership): (Enabled, Option<Membership>),
 ) -> Result<Port, OpenPortError> {
-    let patience = WaitStrategy::set_up(&socket, options.wakers_may_be_late);
+    let waiting = WaitState::set_up(&socket, options.wakers_may_be_late);
     Ok(Port {
         socket,
         connected: options.peer.is_some(),
@@ -95,7 +95,7 @@ fn around(
         drops,
         stamping: Arc::new(stamping),
         unread: Arc::default(),
-        patience,
+        waiting,
         membership,
     })
 }

@@ -31,9 +31,9 @@ fn longest_slice(tick: Duration) -> Duration {
     tick * u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
-/// How a port waits.
+/// How a port waits, and whether it had to last time.
 #[derive(Debug)]
-pub(super) struct WaitStrategy {
+pub(super) struct WaitState {
     /// A slice lasts no longer; none where calls cannot be limited.
     slice_lasts_ns: Option<u64>,
     /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
@@ -43,7 +43,7 @@ pub(super) struct WaitStrategy {
     wakers_may_be_late: bool,
 }
 
-impl WaitStrategy {
+impl WaitState {
     /// Limits the calls of a socket.
     pub(super) fn set_up(socket: &Socket, wakers_may_be_late: bool) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
@@ -101,7 +101,7 @@ impl Port {
             if wait != Wait::Poll && self.waker.take() {
                 return Ok(Reception::Woken);
             }
-            let undisturbed = alone || self.patience.wakers_may_be_late;
+            let undisturbed = alone || self.waiting.wakers_may_be_late;
             let taken = match self.step(wait, asked, undisturbed) {
                 ReceiveStep::Over => return Ok(Reception::Nothing),
                 ReceiveStep::Look => self.take(inbox, messages::BlockingMode::None)?,
@@ -116,7 +116,7 @@ impl Port {
                 }
             };
             if taken != Reception::Nothing {
-                self.patience.had_to_wait = waited;
+                self.waiting.had_to_wait = waited;
                 return Ok(taken);
             }
             asked = LastQuery::WhatIsThere;
@@ -132,8 +132,8 @@ impl Port {
         match (left_ns, asked) {
             (Some(0), LastQuery::WhatIsThere) => ReceiveStep::Over,
             (Some(0), _) | (_, LastQuery::WhetherSomethingComes) => ReceiveStep::Look,
-            (_, LastQuery::Nothing) if !self.patience.had_to_wait => ReceiveStep::Look,
-            (left_ns, _) if undisturbed && self.patience.allows_a_slice(left_ns) => {
+            (_, LastQuery::Nothing) if !self.waiting.had_to_wait => ReceiveStep::Look,
+            (left_ns, _) if undisturbed && self.waiting.allows_a_slice(left_ns) => {
                 ReceiveStep::Slice
             }
             (left_ns, _) => ReceiveStep::Await(left_ns),
@@ -166,14 +166,14 @@ impl Port {
     fn take(
         &mut self,
         inbox: &mut Inbox,
-        mut patience: messages::BlockingMode,
+        mut blocking: messages::BlockingMode,
     ) -> Result<Reception, ReceiveError> {
         // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
         const ERRORS_OF_OTHERS: usize = 8;
         for _ in 0..ERRORS_OF_OTHERS {
             let messages = &mut inbox.system;
             let (payload, slot) = (&mut inbox.payload, inbox.slot_bytes);
-            let taken = messages.receive(&self.socket, Queue::Datagrams, patience, payload, slot);
+            let taken = messages.receive(&self.socket, Queue::Datagrams, blocking, payload, slot);
             let errno = match taken {
                 Ok(count) => {
                     self.describe(inbox, count);
@@ -188,7 +188,7 @@ impl Port {
                 return Err(error_queue::receive_error(errno));
             }
             // Else the slices of many errors might outlast the deadline.
-            patience = messages::BlockingMode::None;
+            blocking = messages::BlockingMode::None;
         }
         Ok(Reception::Nothing)
     }

@@ -93,11 +93,11 @@ impl Messages {
         &mut self,
         socket: &Socket,
         queue: Queue,
-        patience: BlockingMode,
+        blocking: BlockingMode,
         payload: &mut [u8],
         slot_bytes: usize,
     ) -> Result<usize, i32> {
-        let (slots, waiting) = match patience {
+        let (slots, waiting) = match blocking {
             BlockingMode::None => (self.headers.len(), libc::MSG_DONTWAIT),
             BlockingMode::ForOne => (self.headers.len().min(1), 0),
         };
