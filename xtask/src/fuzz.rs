@@ -91,7 +91,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Wishes {
+struct FuzzOptions {
     names: Vec<String>,
     all: bool,
     seconds: u32,
@@ -99,7 +99,7 @@ struct Wishes {
     build: Build,
 }
 
-impl Wishes {
+impl FuzzOptions {
     fn lasting(seconds: u32, build: Build) -> Self {
         Self {
             names: Vec::new(),
@@ -111,8 +111,8 @@ impl Wishes {
     }
 }
 
-fn read(options: &[String]) -> Result<Wishes> {
-    let mut wishes = Wishes::lasting(60, Build::Sanitized);
+fn read(options: &[String]) -> Result<FuzzOptions> {
+    let mut wishes = FuzzOptions::lasting(60, Build::Sanitized);
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
@@ -188,7 +188,7 @@ pub fn run_all(
     mut each: impl FnMut(bool),
 ) -> Result<Vec<String>> {
     let targets = targets(repository)?;
-    let wishes = Wishes::lasting(seconds, Build::Short);
+    let wishes = FuzzOptions::lasting(seconds, Build::Short);
     let next = AtomicUsize::new(0);
     let worker = || -> Result<Vec<(String, bool)>> {
         let mut done = Vec::new();
@@ -217,11 +217,11 @@ pub fn run_all(
     Ok(crashed)
 }
 
-fn run_as(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<bool> {
+fn run_as(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Result<bool> {
     process::run(&mut command(repository, target, wishes)?)
 }
 
-fn command(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<Command> {
+fn command(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Result<Command> {
     let corpus = repository.path("fuzz/corpus").join(&target.name);
     std::fs::create_dir_all(&corpus)
         .with_context(|| format!("cannot make {}", corpus.display()))?;
@@ -288,10 +288,10 @@ mod tests {
         let wishes = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
         assert_eq!(
             wishes.expect("known options"),
-            Wishes {
+            FuzzOptions {
                 names: vec!["hlog".to_owned()],
                 longest: Some(99),
-                ..Wishes::lasting(5, Build::Bare)
+                ..FuzzOptions::lasting(5, Build::Bare)
             }
         );
         assert!(read(&words("--longest")).is_err());

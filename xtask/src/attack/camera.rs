@@ -81,12 +81,12 @@ struct Soak<'a> {
     server_missing: Instant,
     kill_at: Instant,
     started: usize,
-    seen: Seen,
+    seen: SoakCounts,
 }
 
 /// What the readers saw, and what was done to them.
 #[derive(Default)]
-struct Seen {
+struct SoakCounts {
     runs: u64,
     overwritten: u64,
     kills: [u64; 2],
@@ -126,7 +126,7 @@ impl<'a> Soak<'a> {
             server_missing: begin,
             kill_at: begin + lasts / 2,
             started: 0,
-            seen: Seen::default(),
+            seen: SoakCounts::default(),
         })
     }
 

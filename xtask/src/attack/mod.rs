@@ -208,12 +208,12 @@ struct Report {
     name: &'static str,
     /// How many cases were tried.
     pub tried: u64,
-    findings: Vec<Finding>,
+    findings: Vec<AttackFinding>,
     figures: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
-struct Finding {
+struct AttackFinding {
     fault: String,
     reproduce: String,
 }
@@ -233,7 +233,7 @@ impl Report {
     /// Something is wrong, and this command shows it.
     pub fn finding(&mut self, fault: String, reproduce: String) {
         eprintln!("{}: {fault}\n  {reproduce}", self.name);
-        self.findings.push(Finding { fault, reproduce });
+        self.findings.push(AttackFinding { fault, reproduce });
     }
 
     /// Something that was measured.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{Wishes, must, release_program};
+use super::{BenchOptions, must, release_program};
 use crate::process;
 use crate::repository::Repository;
 
@@ -75,16 +75,16 @@ impl Drop for Camera {
 }
 
 /// 1080p at 30 Hz.
-pub fn full_hd(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn full_hd(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, "1080p")
 }
 
 /// 4K at 30 Hz.
-pub fn ultra_hd(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn ultra_hd(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, "4K")
 }
 
-fn take(repository: &Repository, wishes: &Wishes, size: &str) -> Result<Figure> {
+fn take(repository: &Repository, wishes: &BenchOptions, size: &str) -> Result<Figure> {
     let all: Vec<&str> = [OURS, ASLEEP]
         .into_iter()
         .chain(PEERS.map(|(name, _)| name))

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{Wishes, must};
+use super::{BenchOptions, must};
 use crate::process;
 use crate::repository::Repository;
 
@@ -44,13 +44,13 @@ const PAIRS: [(&str, &[&str]); 2] = [
 type Times = BTreeMap<(String, String), f64>;
 
 /// A program, and what its ways are called after.
-struct Contestant {
+struct LayoutProgram {
     prefix: &'static str,
     command: Vec<String>,
 }
 
 /// Builds what can be had and lets all measure.
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let contestants = contestants(repository)?;
     let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
     let mut all = Vec::new();
@@ -66,7 +66,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     figure(&all)
 }
 
-fn contestants(repository: &Repository) -> Result<Vec<Contestant>> {
+fn contestants(repository: &Repository) -> Result<Vec<LayoutProgram>> {
     let folder = repository.target().join("peers");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
@@ -85,21 +85,21 @@ fn contestants(repository: &Repository) -> Result<Vec<Contestant>> {
     ];
     for (prefix, built, remedy) in peers {
         match built {
-            Ok(command) => all.push(Contestant { prefix, command }),
+            Ok(command) => all.push(LayoutProgram { prefix, command }),
             Err(error) => eprintln!("left out: {prefix}: {error:#} ({remedy})"),
         }
     }
     Ok(all)
 }
 
-fn ours(repository: &Repository) -> Result<Contestant> {
+fn ours(repository: &Repository) -> Result<LayoutProgram> {
     let mut build = repository.command("cargo");
     build.args(["build", "--release", "-p", "kadenz-camera"]);
     must(build.args(["--example", "layout_cost"]))?;
     let program = repository.target().join("release/examples/layout_cost");
     let command = [&program.to_string_lossy(), "--milliseconds", MILLISECONDS];
     let layouts = PAIRS.iter().map(|(layout, _)| (*layout).to_owned());
-    Ok(Contestant {
+    Ok(LayoutProgram {
         prefix: "",
         command: command
             .map(str::to_owned)
@@ -146,7 +146,7 @@ fn opencv(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
     Ok(words.chain([MILLISECONDS.to_owned()]).collect())
 }
 
-fn measure(repository: &Repository, contestant: &Contestant) -> Result<Times> {
+fn measure(repository: &Repository, contestant: &LayoutProgram) -> Result<Times> {
     let [program, arguments @ ..] = &contestant.command[..] else {
         bail!("a contestant without a program");
     };

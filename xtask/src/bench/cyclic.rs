@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::figure::Figure;
 use super::quantile::{self, Quantile, Spread};
-use super::{Wishes, absent, release_program};
+use super::{BenchOptions, absent, release_program};
 use crate::process;
 use crate::repository::Repository;
 use crate::tools;
@@ -55,13 +55,13 @@ impl Idle {
 
 /// What one run saw.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LatenessQuantiles {
     p50: Quantile,
     p99: Quantile,
 }
 
 /// A quantile, in one of the two ways of reading it.
-type View = (&'static str, fn(&Seen) -> f64);
+type View = (&'static str, fn(&LatenessQuantiles) -> f64);
 
 const VIEWS: [View; 4] = [
     ("p50 floored", |it| it.p50.floored_ns),
@@ -71,19 +71,19 @@ const VIEWS: [View; 4] = [
 ];
 
 /// A round: what each of [`RUNNERS`] saw, in that order.
-type Round = [Seen; 3];
+type Round = [LatenessQuantiles; 3];
 
 /// Runs the rounds with idle states held off.
-pub fn held_off(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn held_off(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, Idle::HeldOff)
 }
 
 /// Runs the rounds with idle states as the machine has them.
-pub fn left_alone(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn left_alone(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, Idle::LeftAlone)
 }
 
-fn take(repository: &Repository, wishes: &Wishes, idle: Idle) -> Result<Figure> {
+fn take(repository: &Repository, wishes: &BenchOptions, idle: Idle) -> Result<Figure> {
     if tools::on_path(&["cyclictest"]).is_none() {
         bail!("cyclictest is missing: apt-get install rt-tests");
     }
@@ -104,7 +104,7 @@ fn take(repository: &Repository, wishes: &Wishes, idle: Idle) -> Result<Figure> 
 }
 
 /// Runs all three, backwards in every second round.
-fn play(round: u32, mut run: impl FnMut(Runner) -> Result<Seen>) -> Result<Round> {
+fn play(round: u32, mut run: impl FnMut(Runner) -> Result<LatenessQuantiles>) -> Result<Round> {
     let backwards = round % 2 == 1;
     let order = if backwards { [2, 1, 0] } else { [0, 1, 2] };
     let mut seen = [None; 3];
@@ -124,7 +124,7 @@ impl Runner {
         program: &str,
         folder: &Path,
         how: (u32, Idle),
-    ) -> Result<Seen> {
+    ) -> Result<LatenessQuantiles> {
         match self {
             Self::Cyclictest => run_cyclictest(repository, folder, how),
             Self::Nanosleep => run_ours(repository, program, "nanosleep", how),
@@ -137,7 +137,7 @@ fn run_cyclictest(
     repository: &Repository,
     folder: &Path,
     (seconds, idle): (u32, Idle),
-) -> Result<Seen> {
+) -> Result<LatenessQuantiles> {
     let file = folder.join("cyclictest.json");
     let mut command = repository.command("cyclictest");
     command.args(["-q", "-m", "-p", "80", "-i", "1000", "-h", "100000"]);
@@ -150,7 +150,7 @@ fn run_cyclictest(
         .with_context(|| format!("{} is no JSON", file.display()))?;
     let (bins, cycles) = quantile::cyclictest_bins(&report)?;
     let at = |q| quantile::of_bins(&bins, cycles, q).context("a quantile lies above 100 ms");
-    Ok(Seen {
+    Ok(LatenessQuantiles {
         p50: at(0.5)?,
         p99: at(0.99)?,
     })
@@ -161,7 +161,7 @@ fn run_ours(
     program: &str,
     sleeper: &str,
     (seconds, idle): (u32, Idle),
-) -> Result<Seen> {
+) -> Result<LatenessQuantiles> {
     let out = absent(&repository.target().join("bench/cyclic").join(sleeper))?;
     let mut command = repository.command(program);
     command.args([
@@ -176,7 +176,7 @@ fn run_ours(
         holds_as_asked(&run, idle),
         "like would not be compared with like: /dev/cpu_dma_latency was not granted, run as root"
     );
-    Ok(Seen {
+    Ok(LatenessQuantiles {
         p50: quantile::of_ours(&report, "50")?,
         p99: quantile::of_ours(&report, "99")?,
     })
@@ -194,7 +194,11 @@ fn holds_as_asked(run: &Value, idle: Idle) -> bool {
 }
 
 /// Ratios of one of ours to cyclictest within each round.
-fn ratios(rounds: &[Round], ours: usize, value: impl Fn(&Seen) -> f64) -> Option<Spread> {
+fn ratios(
+    rounds: &[Round],
+    ours: usize,
+    value: impl Fn(&LatenessQuantiles) -> f64,
+) -> Option<Spread> {
     Spread::of(
         rounds
             .iter()
@@ -209,7 +213,8 @@ fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
         format!("{} x {seconds} s", rounds.len()),
     )];
     let mut result = serde_json::Map::new();
-    let absolute = |value: fn(&Seen) -> f64| Spread::of(rounds.iter().map(|it| value(&it[0])));
+    let absolute =
+        |value: fn(&LatenessQuantiles) -> f64| Spread::of(rounds.iter().map(|it| value(&it[0])));
     if let (Some(p50), Some(p99)) = (absolute(|it| it.p50.fine_ns), absolute(|it| it.p99.fine_ns)) {
         let text = format!("{:.1} / {:.1} us", p50.median / 1e3, p99.median / 1e3);
         cells.push(("cyclictest p50 / p99".to_owned(), text));
@@ -225,7 +230,7 @@ fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
             cells.push((format!("{name} / cyclictest, {view}"), cell));
         }
     }
-    let seen = |it: &Seen| json!({ "p50": it.p50.json(), "p99": it.p99.json() });
+    let seen = |it: &LatenessQuantiles| json!({ "p50": it.p50.json(), "p99": it.p99.json() });
     let rounds: Vec<Value> = rounds
         .iter()
         .map(|[c, n, s]| json!({ "cyclictest": seen(c), "nanosleep": seen(n), "spin": seen(s) }))
@@ -247,8 +252,8 @@ fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
 mod tests {
     use super::*;
 
-    fn seen(p50: f64, p99: f64) -> Seen {
-        Seen {
+    fn seen(p50: f64, p99: f64) -> LatenessQuantiles {
+        LatenessQuantiles {
             p50: Quantile::exact(p50),
             p99: Quantile::exact(p99),
         }

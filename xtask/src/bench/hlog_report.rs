@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::figure::Figure;
 use super::quantile::Spread;
-use super::{Wishes, absent, must, release_program, timed};
+use super::{BenchOptions, absent, must, release_program, timed};
 use crate::repository::Repository;
 
 /// One round: seconds to report the log itself, to import it, to report the run; bytes of HTML.
-struct Round {
+struct ReportRound {
     direct_s: f64,
     import_s: f64,
     report_s: f64,
@@ -19,7 +19,7 @@ struct Round {
 }
 
 /// Writes the log once, then imports and reports in rounds.
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let program = release_program(repository)?;
     let folder = repository.target().join("bench/hlog-report");
     std::fs::create_dir_all(&folder)
@@ -43,7 +43,7 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     figure(&rounds, log_bytes).context("no round was run")
 }
 
-fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Result<Round> {
+fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Result<ReportRound> {
     let run = absent(&folder.join("run"))?;
     let page = folder.join("report.html");
     let mut direct = repository.command(program);
@@ -52,7 +52,7 @@ fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Re
     import.arg("import").arg(log).arg("--out").arg(&run);
     let mut report = repository.command(program);
     report.arg("report").arg(&run).arg("--out").arg(&page);
-    Ok(Round {
+    Ok(ReportRound {
         direct_s: timed(&mut direct)?,
         import_s: timed(&mut import)?,
         report_s: timed(&mut report)?,
@@ -62,7 +62,7 @@ fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Re
     })
 }
 
-fn figure(rounds: &[Round], log_bytes: u64) -> Option<Figure> {
+fn figure(rounds: &[ReportRound], log_bytes: u64) -> Option<Figure> {
     let import = Spread::of(rounds.iter().map(|it| it.import_s))?;
     let report = Spread::of(rounds.iter().map(|it| it.report_s))?;
     let direct = Spread::of(rounds.iter().map(|it| it.direct_s))?;
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_figure_needs_a_round() {
-        let round = |direct_s| Round {
+        let round = |direct_s| ReportRound {
             direct_s,
             import_s: 1.0,
             report_s: 0.5,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
-use super::{Wishes, absent, must, python, release_program};
+use super::{BenchOptions, absent, must, python, release_program};
 use crate::process;
 use crate::repository::Repository;
 
@@ -51,7 +51,7 @@ impl fmt::Display for Controller {
     }
 }
 
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let parts = super::chosen(&wishes.only, &PARTS)?;
     let built = Built::new(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);

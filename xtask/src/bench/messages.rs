@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::figure::{Cells, Figure};
-use super::{Wishes, absent, must};
+use super::{BenchOptions, absent, must};
 use crate::process;
 use crate::repository::Repository;
 
@@ -19,17 +19,17 @@ const ROUNDS: u32 = 5;
 const FEATURES: &str = "shm,zenoh,dds";
 
 /// 200 B at 1 kHz, as ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, &["--policies", "other"])
 }
 
 /// 200 B at 1 kHz, all of them at `SCHED_FIFO` 80.
-pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, &["--policies", "fifo:80"])
 }
 
 /// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless others are wished: what is lost.
-pub fn large(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn large(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let usual = ["kadenz-udpm".to_owned(), "lcm".to_owned()];
     let only = match wishes.only.is_empty() {
         true => &usual[..],
@@ -50,13 +50,13 @@ pub fn large(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     all.context("nothing was measured")
 }
 
-fn take(repository: &Repository, wishes: &Wishes, load: &[&str]) -> Result<Figure> {
+fn take(repository: &Repository, wishes: &BenchOptions, load: &[&str]) -> Result<Figure> {
     take_of(repository, wishes, load, &wishes.only)
 }
 
 fn take_of(
     repository: &Repository,
-    wishes: &Wishes,
+    wishes: &BenchOptions,
     load: &[&str],
     only: &[String],
 ) -> Result<Figure> {

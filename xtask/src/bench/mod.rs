@@ -73,7 +73,7 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct BenchOptions {
     name: String,
     append: bool,
     help: bool,
@@ -120,7 +120,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         print!("{HELP}");
         return Ok(true);
     }
-    let take: fn(&Repository, &Wishes) -> Result<Figure> = match wishes.name.as_str() {
+    let take: fn(&Repository, &BenchOptions) -> Result<Figure> = match wishes.name.as_str() {
         "record" => examples::record,
         "samples" => examples::samples,
         "modes" => examples::modes,
@@ -171,8 +171,8 @@ fn append(repository: &Repository, mark: &str, head: &str, row: &str) -> Result<
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn read(options: &[String]) -> Result<Wishes> {
-    let mut wishes = Wishes {
+fn read(options: &[String]) -> Result<BenchOptions> {
+    let mut wishes = BenchOptions {
         name: String::new(),
         append: false,
         help: options.is_empty(),
@@ -271,7 +271,7 @@ fn timed(command: &mut Command) -> Result<f64> {
 // How long a stranger waits: the release build in a fresh clone with an empty target folder.
 
 /// Clones what is committed, fetches, builds, and looks at what came out.
-pub fn take(repository: &Repository, _: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     let folder = absent(&repository.target().join("bench/build"))?;
     let clone = folder.to_string_lossy().into_owned();
     must(

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::Wishes;
+use super::BenchOptions;
 use super::figure::{Cells, Figure};
 use super::quantile::Spread;
 use crate::process;
@@ -52,7 +52,7 @@ struct Latency {
     lost: u64,
 }
 
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let names = super::chosen(&wishes.only, &CONTESTANTS)?;
     let python = environment(repository)?;
     let seconds = wishes.seconds.unwrap_or(SECONDS);

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::figure::Figure;
 use super::quantile::Spread;
-use super::{Wishes, absent, must};
+use super::{BenchOptions, absent, must};
 use crate::process;
 use crate::repository::Repository;
 
 const ROUNDS: u32 = 9;
 
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let home = absent(&repository.target().join("bench/record-c"))?;
     std::fs::create_dir_all(&home)?;
     let mut build = repository.command("cargo");

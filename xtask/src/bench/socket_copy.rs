@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::Wishes;
+use super::BenchOptions;
 use super::figure::Figure;
 use super::quantile::Spread;
 use crate::repository::Repository;
@@ -25,7 +25,7 @@ const HEADER: usize = 25;
 /// Between two messages, in which the receiver reads.
 const PAUSE: Duration = Duration::from_millis(5);
 
-pub fn take(_: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn take(_: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     let mut sender = sender()?;
     let mut memory = vec![0_u8; PAYLOAD + 2 * PAGE];
     let rounds = (0..wishes.rounds.unwrap_or(ROUNDS)).map(|_| round(&mut sender, &mut memory));

@@ -32,7 +32,7 @@ Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wishes {
+struct TestOptions {
     skip_nothing: bool,
     only: Vec<String>,
     quick: bool,
@@ -41,8 +41,8 @@ struct Wishes {
     help: bool,
 }
 
-impl Wishes {
-    fn steps(&self) -> Result<Vec<&'static Step>> {
+impl TestOptions {
+    fn steps(&self) -> Result<Vec<&'static TestStep>> {
         match self.quick {
             true => Ok(Vec::new()),
             false => chosen(&self.only),
@@ -91,8 +91,8 @@ fn timed(
     Ok(())
 }
 
-fn read(options: &[String]) -> Result<Wishes> {
-    let mut wishes = Wishes::default();
+fn read(options: &[String]) -> Result<TestOptions> {
+    let mut wishes = TestOptions::default();
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
@@ -120,14 +120,14 @@ fn read(options: &[String]) -> Result<Wishes> {
     Ok(wishes)
 }
 
-fn chosen(only: &[String]) -> Result<Vec<&'static Step>> {
+fn chosen(only: &[String]) -> Result<Vec<&'static TestStep>> {
     if let Some(stranger) = only
         .iter()
         .find(|name| STEPS.iter().all(|it| it.name != **name))
     {
         bail!("there is no step {stranger:?}; `cargo xtask test --list` names them");
     }
-    let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    let wanted = |step: &&TestStep| only.is_empty() || only.iter().any(|name| name == step.name);
     Ok(STEPS.iter().filter(wanted).collect())
 }
 
@@ -145,7 +145,7 @@ fn not_to_be_had() -> Vec<String> {
 // The steps of `cargo xtask test`, in the order in which they run.
 
 /// One step: a test runner with what it needs.
-struct Step {
+struct TestStep {
     /// Name for `--only` and for the summary.
     pub name: &'static str,
     /// What it shows, in a line.
@@ -190,63 +190,63 @@ impl Outcome {
 }
 
 /// All steps. The first needs nothing but Rust and a C compiler; each other one may be skipped.
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[TestStep] = &[
+    TestStep {
         name: "workspace",
         about: "unit, integration and documentation tests of every crate",
         run: steps::workspace,
     },
-    Step {
+    TestStep {
         name: "features",
         about: "what plain Kadenz leaves out: shared memory, Zenoh, DDS, ROS 2's SQLite bags",
         run: steps::features,
     },
-    Step {
+    TestStep {
         name: "attack",
         about: "hostile files, datagrams, connections, kills and disks against the program",
         run: steps::attack,
     },
-    Step {
+    TestStep {
         name: "peers",
         about: "ethercrab's own tests on our virtual segment",
         run: peers::ethercrab,
     },
-    Step {
+    TestStep {
         name: "python",
         about: "the package for Python, from its wheel in a fresh environment",
         run: python::package,
     },
-    Step {
+    TestStep {
         name: "loom",
         about: "the phaser and the rings under every interleaving loom finds",
         run: steps::loom,
     },
-    Step {
+    TestStep {
         name: "miri",
         about: "the same code in Miri, which sees data races and undefined behaviour",
         run: steps::miri,
     },
-    Step {
+    TestStep {
         name: "browser",
         about: "the HTML report in a real browser, offline",
         run: steps::browser,
     },
-    Step {
+    TestStep {
         name: "windows",
         about: "types for x86_64-pc-windows-gnu",
         run: steps::windows,
     },
-    Step {
+    TestStep {
         name: "macos",
         about: "types for aarch64-apple-darwin",
         run: steps::macos,
     },
-    Step {
+    TestStep {
         name: "firmware",
         about: "what firmware takes, without the standard library, for thumbv7m-none-eabi",
         run: steps::firmware,
     },
-    Step {
+    TestStep {
         name: "fuzz",
         about: "every fuzz target for a few seconds",
         run: steps::fuzz,

@@ -30,12 +30,12 @@ struct Circle {
     folder: String,
     modules: BTreeSet<String>,
     /// Every step of a shortest way from the first module back to it.
-    way: Vec<Step>,
+    way: Vec<ModuleUse>,
 }
 
 /// A use between two modules of one folder.
 #[derive(Clone)]
-struct Step {
+struct ModuleUse {
     from: String,
     to: String,
     place: String,
@@ -60,7 +60,7 @@ impl Circle {
 /// The circles of a crate that are not among single files of one folder.
 fn circles(sources: &str, files: &[SourceFile]) -> Vec<Circle> {
     let modules = Modules::of(sources, files);
-    let mut steps: BTreeMap<Name, Vec<Step>> = BTreeMap::new();
+    let mut steps: BTreeMap<Name, Vec<ModuleUse>> = BTreeMap::new();
     for (folder, step) in modules.uses().iter().filter_map(step) {
         steps.entry(folder).or_default().push(step);
     }
@@ -90,14 +90,14 @@ fn circles(sources: &str, files: &[SourceFile]) -> Vec<Circle> {
 
 /// The folder in which the ways to both modules part, and the step between its two modules; none
 /// where one of the modules is within the other.
-fn step(it: &Use) -> Option<(Name, Step)> {
+fn step(it: &Use) -> Option<(Name, ModuleUse)> {
     let shared = it
         .from
         .iter()
         .zip(&it.to)
         .take_while(|(a, b)| a == b)
         .count();
-    let step = Step {
+    let step = ModuleUse {
         from: it.from.get(shared)?.clone(),
         to: it.to.get(shared)?.clone(),
         place: it.place.clone(),
@@ -106,7 +106,7 @@ fn step(it: &Use) -> Option<(Name, Step)> {
 }
 
 /// Sets of two modules or more that all lead to each other.
-fn circles_among(steps: &[Step]) -> Vec<BTreeSet<String>> {
+fn circles_among(steps: &[ModuleUse]) -> Vec<BTreeSet<String>> {
     let names: BTreeSet<&str> = steps.iter().map(|it| it.from.as_str()).collect();
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         names.iter().map(|it| (*it, reached(it, steps))).collect();
@@ -125,7 +125,7 @@ fn circles_among(steps: &[Step]) -> Vec<BTreeSet<String>> {
     found
 }
 
-fn reached<'a>(start: &str, steps: &'a [Step]) -> BTreeSet<&'a str> {
+fn reached<'a>(start: &str, steps: &'a [ModuleUse]) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut next = vec![start];
     while let Some(name) = next.pop() {
@@ -139,11 +139,11 @@ fn reached<'a>(start: &str, steps: &'a [Step]) -> BTreeSet<&'a str> {
 }
 
 /// A shortest way through a circle, from its first module back to it.
-fn way_round(circle: &BTreeSet<String>, steps: &[Step]) -> Vec<Step> {
+fn way_round(circle: &BTreeSet<String>, steps: &[ModuleUse]) -> Vec<ModuleUse> {
     let Some(start) = circle.first() else {
         return Vec::new();
     };
-    let mut ways: Vec<Vec<Step>> = vec![Vec::new()];
+    let mut ways: Vec<Vec<ModuleUse>> = vec![Vec::new()];
     let mut seen = BTreeSet::new();
     let mut at = 0;
     while let Some(way) = ways.get(at).cloned() {
@@ -152,7 +152,7 @@ fn way_round(circle: &BTreeSet<String>, steps: &[Step]) -> Vec<Step> {
             .iter()
             .filter(|it| it.from == *end && circle.contains(&it.to))
         {
-            let longer: Vec<Step> = way.iter().chain([step]).cloned().collect();
+            let longer: Vec<ModuleUse> = way.iter().chain([step]).cloned().collect();
             if step.to == *start {
                 return longer;
             }

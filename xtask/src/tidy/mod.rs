@@ -105,7 +105,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "type-names",
-        about: "two public types of a crate do not share a name",
+        about: "two types of a crate do not share a name",
         check: names::check,
     },
     Rule {

@@ -1,4 +1,4 @@
-//! What public types are called.
+//! What types are called.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,17 @@ use super::{Finding, Workspace};
 use crate::repository::SourceFile;
 
 /// Files that stand for another one of their folder on systems that it is not made for.
-const STAND_INS: [&str; 2] = ["refused.rs", "portable.rs"];
+const STAND_INS: [&str; 6] = [
+    "refused.rs",
+    "portable.rs",
+    "pthread.rs",
+    "macos.rs",
+    "windows.rs",
+    "unknown.rs",
+];
+
+/// The arguments of a command, which each command of the program has.
+const OF_EACH_COMMAND: &str = "Options";
 
 /// Rule `type-names`.
 pub fn check(workspace: &Workspace) -> Vec<Finding> {
@@ -17,13 +27,13 @@ pub fn check(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// A finding for each public type whose name another one of the crate has.
+/// A finding for each type whose name another one of the crate has.
 fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|it| is_source(it, sources)) {
         let code = code_only(&file.text);
         for (number, line) in shipped(&file.path, &code).lines().enumerate() {
-            if let Some(name) = public_type(line) {
+            if let Some(name) = type_of(line).filter(|it| *it != OF_EACH_COMMAND) {
                 let place = format!("{}:{}", file.path, number + 1);
                 places.entry(name.to_owned()).or_default().push(place);
             }
@@ -33,9 +43,8 @@ fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
     shared
         .map(|(name, places)| {
             let others = places[1..].join(", ");
-            let text = format!(
-                "another public type is called `{name}`, too ({others}): say of each what it is"
-            );
+            let text =
+                format!("another type is called `{name}`, too ({others}): say of each what it is");
             Finding::error(&places[0], text)
         })
         .collect()
@@ -46,9 +55,15 @@ fn is_source(file: &SourceFile, sources: &str) -> bool {
     file.path.starts_with(sources) && name.ends_with(".rs") && !STAND_INS.contains(&name)
 }
 
-/// The name of the type that a line makes public, where it stands in no block.
-fn public_type(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("pub ")?;
+/// The name of the type that a line defines, where it stands in no block.
+fn type_of(line: &str) -> Option<&str> {
+    let rest = match line.strip_prefix("pub") {
+        Some(rest) => match rest.strip_prefix('(') {
+            Some(rest) => rest.split_once(") ")?.1,
+            None => rest.strip_prefix(' ')?,
+        },
+        None => line,
+    };
     let kinds = ["struct ", "enum ", "trait ", "union "];
     let rest = kinds.iter().find_map(|it| rest.strip_prefix(it))?;
     let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_');
@@ -61,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_public_types_of_a_crate_do_not_share_a_name() {
+    fn two_types_of_a_crate_do_not_share_a_name() {
         let files = [
-            file("a/src/door.rs", "pub struct Settings;\nstruct Inner;\n"),
+            file("a/src/door.rs", "pub struct Settings;\nstruct Options;\n"),
             file(
                 "a/src/window.rs",
-                "\npub enum Settings { One }\nstruct Inner;\n",
+                "\npub(in crate::wall) enum Settings { One }\nstruct Options;\n",
             ),
             file("a/src/linux.rs", "pub struct Program(u8);\n"),
             file("a/src/refused.rs", "pub struct Program;\n"),

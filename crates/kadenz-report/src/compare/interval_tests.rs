@@ -11,7 +11,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// How the level of a run changes besides its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noise {
+enum LevelNoise {
     Independent,
     /// AR(1) from second to second, correlated by 0.8.
     Autoregressive,
@@ -24,14 +24,14 @@ enum Noise {
 }
 
 /// Runs of `seconds`, of a level that `noise` changes.
-struct Source {
+struct LevelSource {
     random: Random,
-    noise: Noise,
+    noise: LevelNoise,
     bad: bool,
     level: f64,
 }
 
-impl Source {
+impl LevelSource {
     fn gaussian(random: &mut Random) -> f64 {
         (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
     }
@@ -43,7 +43,7 @@ impl Source {
         for _ in 0..seconds {
             let innovation = Self::gaussian(&mut self.random);
             state = match self.noise {
-                Noise::Drift => state + innovation,
+                LevelNoise::Drift => state + innovation,
                 _ => 0.8 * state + 0.6 * innovation,
             };
             let sample = |_| (50_000.0 * scale * self.value(state)) as i64;
@@ -60,14 +60,14 @@ impl Source {
         let once_in =
             |random: &mut Random, seconds: f64| random.unit() * seconds * (RATE as f64) < 1.0;
         let level = match self.noise {
-            Noise::Independent => 1.0,
-            Noise::Autoregressive | Noise::Drift => (0.1 * state).exp(),
-            Noise::Telegraph => {
+            LevelNoise::Independent => 1.0,
+            LevelNoise::Autoregressive | LevelNoise::Drift => (0.1 * state).exp(),
+            LevelNoise::Telegraph => {
                 let lasts = if self.bad { 1.0 } else { 3.0 };
                 self.bad ^= once_in(&mut self.random, lasts);
                 if self.bad { 2.0 } else { 1.0 }
             }
-            Noise::Levels => {
+            LevelNoise::Levels => {
                 if once_in(&mut self.random, 3.0) {
                     self.level = 0.8 + 0.4 * self.random.unit();
                 }
@@ -123,8 +123,8 @@ struct Seen {
     refused: u32,
 }
 
-fn seen(noise: Noise, seconds: usize, pairs: u64, shift: f64) -> Seen {
-    let mut source = Source {
+fn seen(noise: LevelNoise, seconds: usize, pairs: u64, shift: f64) -> Seen {
+    let mut source = LevelSource {
         random: Random::new(pairs, seconds as u64),
         noise,
         bad: false,
@@ -160,11 +160,11 @@ fn seen(noise: Noise, seconds: usize, pairs: u64, shift: f64) -> Seen {
     seen
 }
 
-const STEADY: [Noise; 4] = [
-    Noise::Independent,
-    Noise::Autoregressive,
-    Noise::Telegraph,
-    Noise::Levels,
+const STEADY: [LevelNoise; 4] = [
+    LevelNoise::Independent,
+    LevelNoise::Autoregressive,
+    LevelNoise::Telegraph,
+    LevelNoise::Levels,
 ];
 
 #[test]
@@ -181,13 +181,13 @@ fn runs_of_one_source_are_hardly_ever_marked() {
 
 #[test]
 fn a_shift_of_five_percent_is_found_in_a_minute() {
-    let seen = seen(Noise::Independent, 60, 20, 1.05);
+    let seen = seen(LevelNoise::Independent, 60, 20, 1.05);
     assert!(seen.marked * 10 >= seen.figures * 7, "{seen:?}");
 }
 
 #[test]
 fn what_drifts_through_the_whole_run_is_not_marked() {
-    let seen = seen(Noise::Drift, 60, 30, 1.0);
+    let seen = seen(LevelNoise::Drift, 60, 30, 1.0);
     assert!(seen.refused > seen.figures / 4, "{seen:?}");
     assert!(
         f64::from(seen.marked) <= 0.06 * f64::from(seen.figures),
@@ -219,7 +219,7 @@ fn table_of_how_often_runs_of_one_source_are_marked() {
         for (noise, shift) in STEADY
             .map(|noise| (noise, 1.0))
             .into_iter()
-            .chain([(Noise::Drift, 1.0), (Noise::Independent, 1.05)])
+            .chain([(LevelNoise::Drift, 1.0), (LevelNoise::Independent, 1.05)])
         {
             let seen = seen(noise, seconds, pairs, shift);
             let share = |part: u32| 100.0 * f64::from(part) / f64::from(seen.figures);

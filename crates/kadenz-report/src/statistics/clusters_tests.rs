@@ -5,9 +5,9 @@ use super::super::distribution::distribution;
 use super::*;
 
 /// xorshift64* (Vigna 2016): enough for test signals, the same on every machine.
-struct Noise(u64);
+struct Xorshift(u64);
 
-impl Noise {
+impl Xorshift {
     fn uniform(&mut self) -> f64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -31,7 +31,7 @@ fn clusters(values: impl IntoIterator<Item = f64>, interval_ns: u64) -> Vec<Clus
 
 /// Sticha's explanation of figure 4.2, played out: a one-shot timer, late by about 110 us
 /// each time, is set anew a millisecond shorter once a whole millisecond has been lost.
-fn ros_like_jitter(interval_ns: f64, noise: &mut Noise) -> Vec<f64> {
+fn ros_like_jitter(interval_ns: f64, noise: &mut Xorshift) -> Vec<f64> {
     let (mut intended, mut last) = (0.0, 0.0);
     let mut jitter = Vec::new();
     for _ in 0..50_000 {
@@ -49,7 +49,7 @@ fn ros_like_jitter(interval_ns: f64, noise: &mut Noise) -> Vec<f64> {
 #[test]
 fn the_ros_timer_is_found_at_any_frequency() {
     for interval in [1_000_000, 10_000_000, 100_000_000] {
-        let jitter = ros_like_jitter(interval as f64, &mut Noise(7));
+        let jitter = ros_like_jitter(interval as f64, &mut Xorshift(7));
         let found = clusters(jitter, interval);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!((found[0].share - 0.11).abs() < 0.02, "{found:?}");
@@ -63,7 +63,7 @@ fn the_ros_timer_is_found_at_any_frequency() {
 
 #[test]
 fn two_clusters_are_told_apart() {
-    let mut noise = Noise(3);
+    let mut noise = Xorshift(3);
     let found = clusters(
         (0..20_000).map(|i| 10_000.0 * noise.normal() - [0.0, 400e3, 0.0, 900e3, 0.0][i % 5]),
         1_000_000,
@@ -87,8 +87,8 @@ fn signals_of_two_values_are_seen() {
 
 #[test]
 fn clean_signals_are_silent() {
-    let mut noise = Noise(11);
-    let mut quiet = |name: &str, sample: &mut dyn FnMut(&mut Noise, usize) -> f64| {
+    let mut noise = Xorshift(11);
+    let mut quiet = |name: &str, sample: &mut dyn FnMut(&mut Xorshift, usize) -> f64| {
         let values: Vec<f64> = (0..50_000).map(|i| sample(&mut noise, i)).collect();
         assert_eq!(clusters(values, 1_000_000), [], "{name}");
     };

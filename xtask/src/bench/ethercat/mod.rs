@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::Wishes;
+use super::BenchOptions;
 use super::figure::Figure;
 use crate::process;
 use crate::repository::Repository;
@@ -25,7 +25,7 @@ const ROUNDS: u32 = 3;
 
 /// Who measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Contestant {
+struct BusContestant {
     name: &'static str,
     peer: &'static str,
     mode: &'static str,
@@ -34,8 +34,8 @@ struct Contestant {
 
 const MS: u32 = 1_000_000;
 
-const fn contestant(name: &'static str, peer: &'static str, mode: &'static str) -> Contestant {
-    Contestant {
+const fn contestant(name: &'static str, peer: &'static str, mode: &'static str) -> BusContestant {
+    BusContestant {
         name,
         peer,
         mode,
@@ -43,14 +43,14 @@ const fn contestant(name: &'static str, peer: &'static str, mode: &'static str) 
     }
 }
 
-const fn quicker(it: Contestant) -> Contestant {
-    Contestant {
+const fn quicker(it: BusContestant) -> BusContestant {
+    BusContestant {
         interval_ns: MS / 4,
         ..it
     }
 }
 
-const ALL: [Contestant; 9] = [
+const ALL: [BusContestant; 9] = [
     contestant("pipelined", peers::OURS, "pipelined"),
     contestant("blocking", peers::OURS, "blocking"),
     contestant("spinning", peers::OURS, "spinning"),
@@ -64,7 +64,7 @@ const ALL: [Contestant; 9] = [
 
 /// What one of them saw in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Seen {
+struct CycleCounts {
     cycles: u64,
     /// Cycles in which not every device took part.
     lost: u64,
@@ -78,7 +78,7 @@ struct Seen {
 }
 
 /// Where they measure.
-struct Arena<'a> {
+struct SegmentBench<'a> {
     repository: &'a Repository,
     peers: peers::Peers,
     is_fifo: bool,
@@ -86,18 +86,18 @@ struct Arena<'a> {
 }
 
 /// All as ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, false)
 }
 
 /// All at `SCHED_FIFO`, the segments too.
-pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, true)
 }
 
-fn take(repository: &Repository, wishes: &Wishes, is_fifo: bool) -> Result<Figure> {
+fn take(repository: &Repository, wishes: &BenchOptions, is_fifo: bool) -> Result<Figure> {
     let chosen = chosen(&wishes.only)?;
-    let arena = Arena {
+    let arena = SegmentBench {
         repository,
         peers: peers::Peers::build(repository, &chosen)?,
         is_fifo,
@@ -124,13 +124,13 @@ fn take(repository: &Repository, wishes: &Wishes, is_fifo: bool) -> Result<Figur
 }
 
 /// Those that `--only` names, or all.
-fn chosen(only: &[String]) -> Result<Vec<Contestant>> {
+fn chosen(only: &[String]) -> Result<Vec<BusContestant>> {
     let names = super::chosen(only, &ALL.map(|it| it.name))?;
-    let is_chosen = |it: &Contestant| names.contains(&it.name);
+    let is_chosen = |it: &BusContestant| names.contains(&it.name);
     Ok(ALL.into_iter().filter(is_chosen).collect())
 }
 
-fn play(arena: &Arena<'_>, contestant: Contestant) -> Result<Seen> {
+fn play(arena: &SegmentBench<'_>, contestant: BusContestant) -> Result<CycleCounts> {
     let program: PathBuf = arena.peers.program(contestant.peer)?;
     let beside = arena.peers.program(peers::BESIDE)?;
     let count = u64::from(arena.seconds) * 1_000_000_000 / u64::from(contestant.interval_ns);
@@ -145,12 +145,12 @@ fn play(arena: &Arena<'_>, contestant: Contestant) -> Result<Seen> {
     read(&serde_json::from_str(&said).context("it said no JSON")?)
 }
 
-fn read(said: &Value) -> Result<Seen> {
+fn read(said: &Value) -> Result<CycleCounts> {
     let number = |name: &str| {
         let value = said[name].as_u64();
         value.with_context(|| format!("it did not tell {name}"))
     };
-    Ok(Seen {
+    Ok(CycleCounts {
         cycles: number("count")?,
         lost: number("lost")?,
         late: number("late")?,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::Contestant;
+use super::BusContestant;
 use crate::process;
 use crate::repository::Repository;
 
@@ -26,7 +26,7 @@ pub struct Peers {
 
 impl Peers {
     /// Builds the segment and those that play; says of those that cannot be had how to get them.
-    pub fn build(repository: &Repository, contestants: &[Contestant]) -> Result<Self> {
+    pub fn build(repository: &Repository, contestants: &[BusContestant]) -> Result<Self> {
         let target = repository.target().join("peers");
         std::fs::create_dir_all(&target)
             .with_context(|| format!("cannot make {}", target.display()))?;

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Arena, Contestant, MS, Seen};
+use super::{BusContestant, CycleCounts, MS, SegmentBench};
 use crate::bench::figure::{Cells, Figure};
 use crate::bench::quantile::Spread;
 
-type Round = Vec<Option<Seen>>;
+type Round = Vec<Option<CycleCounts>>;
 /// A value of a round by its name.
-type View = (&'static str, fn(&Seen) -> u64);
+type View = (&'static str, fn(&CycleCounts) -> u64);
 
 const VIEWS: [View; 3] = [
     ("p50", |it| it.p50_ns),
@@ -24,7 +24,7 @@ const PAIRS: [(&str, &str); 5] = [
     ("blocking", "ethercrab-io-uring"),
 ];
 
-pub fn figure(arena: &Arena<'_>, chosen: &[Contestant], rounds: &[Round]) -> Figure {
+pub fn figure(arena: &SegmentBench<'_>, chosen: &[BusContestant], rounds: &[Round]) -> Figure {
     let fifo = if arena.is_fifo { ", FIFO 80" } else { "" };
     let mut cells: Cells = vec![(
         "rounds".to_owned(),
@@ -62,14 +62,14 @@ fn medians(rounds: &[Round], place: usize) -> String {
 }
 
 fn misses(rounds: &[Round], place: usize) -> String {
-    let seen: Vec<&Seen> = rounds.iter().filter_map(|it| it[place].as_ref()).collect();
-    let sum = |of: fn(&Seen) -> u64| seen.iter().map(|it| of(it)).sum::<u64>();
+    let seen: Vec<&CycleCounts> = rounds.iter().filter_map(|it| it[place].as_ref()).collect();
+    let sum = |of: fn(&CycleCounts) -> u64| seen.iter().map(|it| of(it)).sum::<u64>();
     let (late, lost, cycles) = (sum(|it| it.late), sum(|it| it.lost), sum(|it| it.cycles));
     let share = 100.0 * late as f64 / cycles.max(1) as f64;
     format!("{late} ({share:.3} %), {lost} of {cycles}")
 }
 
-fn ratios(chosen: &[Contestant], rounds: &[Round]) -> Vec<(String, Spread)> {
+fn ratios(chosen: &[BusContestant], rounds: &[Round]) -> Vec<(String, Spread)> {
     let place = |name| chosen.iter().position(|it| it.name == name);
     let mut all = Vec::new();
     for (ours, theirs) in PAIRS {
@@ -87,8 +87,8 @@ fn ratios(chosen: &[Contestant], rounds: &[Round]) -> Vec<(String, Spread)> {
     all
 }
 
-fn told(chosen: &[Contestant], round: &Round) -> Value {
-    let one = |(it, seen): (&Contestant, &Option<Seen>)| {
+fn told(chosen: &[BusContestant], round: &Round) -> Value {
+    let one = |(it, seen): (&BusContestant, &Option<CycleCounts>)| {
         let seen = (*seen)?;
         let value = json!({
             "cycles": seen.cycles, "lost": seen.lost, "late": seen.late, "p50_ns": seen.p50_ns,
@@ -99,7 +99,7 @@ fn told(chosen: &[Contestant], round: &Round) -> Value {
     Value::Object(chosen.iter().zip(round).filter_map(one).collect())
 }
 
-fn method(arena: &Arena<'_>) -> String {
+fn method(arena: &SegmentBench<'_>) -> String {
     let scheduling = match arena.is_fifo {
         false => "ordinary processes",
         true => "SCHED_FIFO 80 for MainDevices and segments",
@@ -120,14 +120,14 @@ fn method(arena: &Arena<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn seen(ns: u64) -> Option<Seen> {
-        Some(Seen {
+    fn seen(ns: u64) -> Option<CycleCounts> {
+        Some(CycleCounts {
             cycles: 100,
             late: 1,
             p50_ns: ns,
             p99_ns: 2 * ns,
             cpu_ns: ns,
-            ..Seen::default()
+            ..CycleCounts::default()
         })
     }
 

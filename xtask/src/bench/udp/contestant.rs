@@ -19,7 +19,7 @@ const WARM_UP: u32 = 40;
 
 /// What measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contestant {
+pub enum RoundTripContestant {
     /// One thread that waits for the answer in the kernel and spins until the next beat.
     Sockperf,
     /// The same, asking the socket again and again, on both sides.
@@ -50,7 +50,7 @@ pub enum Scheduling {
 }
 
 /// The table of a match.
-pub struct Arena<'a> {
+pub struct RoundTripBench<'a> {
     /// Commands run there.
     pub repository: &'a Repository,
     /// The release build.
@@ -65,7 +65,7 @@ pub struct Arena<'a> {
     pub seconds: u32,
 }
 
-impl Contestant {
+impl RoundTripContestant {
     /// All, in the order of the first round.
     pub const ALL: [Self; 9] = [
         Self::Sockperf,
@@ -128,7 +128,7 @@ impl Contestant {
     }
 
     /// Measures once.
-    pub fn play(self, arena: &Arena<'_>) -> Result<Percentiles> {
+    pub fn play(self, arena: &RoundTripBench<'_>) -> Result<Percentiles> {
         let round_trips = match self {
             Self::Sockperf => sockperf(arena, &[]),
             Self::SockperfNonblocked => sockperf(arena, &["--nonblocked"]),
@@ -174,8 +174,8 @@ impl Scheduling {
     }
 }
 
-fn sockperf(arena: &Arena<'_>, more: &[&str]) -> Result<Vec<u64>> {
-    let &Arena {
+fn sockperf(arena: &RoundTripBench<'_>, more: &[&str]) -> Result<Vec<u64>> {
+    let &RoundTripBench {
         repository, cable, ..
     } = arena;
     let server = ["sockperf", "server", "--ip", DEVICE];
@@ -205,8 +205,8 @@ fn sockperf(arena: &Arena<'_>, more: &[&str]) -> Result<Vec<u64>> {
     table::of_sockperf(&read(&log)?)
 }
 
-fn irtt(arena: &Arena<'_>) -> Result<Vec<u64>> {
-    let &Arena {
+fn irtt(arena: &RoundTripBench<'_>) -> Result<Vec<u64>> {
+    let &RoundTripBench {
         repository, cable, ..
     } = arena;
     let server = ["irtt", "server", "-i", "0", "-b", DEVICE];
@@ -227,8 +227,8 @@ fn irtt(arena: &Arena<'_>) -> Result<Vec<u64>> {
     table::of_irtt(&read(&log)?, WARM_UP as usize)
 }
 
-fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
-    let &Arena {
+fn ours(arena: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
+    let &RoundTripBench {
         repository, cable, ..
     } = arena;
     let listening = device_options(options);

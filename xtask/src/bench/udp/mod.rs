@@ -13,10 +13,10 @@ mod table;
 use anyhow::{Context, Result, bail};
 
 use super::figure::Figure;
-use super::{Wishes, release_program};
+use super::{BenchOptions, release_program};
 use crate::repository::Repository;
 use crate::tools;
-use contestant::{Arena, Contestant, Scheduling};
+use contestant::{RoundTripBench, RoundTripContestant, Scheduling};
 use namespaces::Cable;
 use table::Percentiles;
 
@@ -25,8 +25,8 @@ const SECONDS: u32 = 4;
 /// Rounds, unless something else is wished.
 const ROUNDS: u32 = 7;
 
-/// What all of [`Contestant::ALL`] measured in a round, in that order.
-struct Round {
+/// What all of [`RoundTripContestant::ALL`] measured in a round, in that order.
+struct RoundTripRound {
     /// `None` of one that could not measure: on a busy machine those that spin starve.
     seen: Vec<Option<Percentiles>>,
     /// Share of all CPUs' time that the hypervisor gave to others.
@@ -34,16 +34,16 @@ struct Round {
 }
 
 /// As ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, Scheduling::Ordinary)
 }
 
 /// All of them at `SCHED_FIFO`.
-pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     take(repository, wishes, Scheduling::Fifo)
 }
 
-fn take(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Result<Figure> {
+fn take(repository: &Repository, wishes: &BenchOptions, scheduling: Scheduling) -> Result<Figure> {
     let missing = missing_tools();
     if !missing.is_empty() {
         let missing = missing.join(" ");
@@ -54,7 +54,7 @@ fn take(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Res
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let cable = Cable::lay(repository)?;
-    let arena = Arena {
+    let arena = RoundTripBench {
         repository,
         program: &program,
         folder: &folder,
@@ -63,7 +63,7 @@ fn take(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Res
         seconds: wishes.seconds.unwrap_or(SECONDS),
     };
     let rounds = wishes.rounds.unwrap_or(ROUNDS);
-    let rounds: Vec<Round> = (0..rounds)
+    let rounds: Vec<RoundTripRound> = (0..rounds)
         .map(|round| {
             eprintln!("round {} of {rounds}", round + 1);
             play(round, |contestant| contestant.play(&arena))
@@ -86,8 +86,11 @@ fn missing_tools() -> Vec<&'static str> {
 }
 
 /// Lets all measure, each round beginning with another.
-fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> Round {
-    let all = Contestant::ALL;
+fn play(
+    round: u32,
+    mut run: impl FnMut(RoundTripContestant) -> Result<Percentiles>,
+) -> RoundTripRound {
+    let all = RoundTripContestant::ALL;
     let before = Times::now();
     let mut seen = vec![None; all.len()];
     for turn in 0..all.len() {
@@ -97,15 +100,17 @@ fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> R
             Err(error) => eprintln!("{error:#}"),
         }
     }
-    Round {
+    RoundTripRound {
         seen,
         steal: Times::now().stolen_since(before),
     }
 }
 
-impl Round {
-    fn of(&self, contestant: Contestant) -> Option<Percentiles> {
-        let place = Contestant::ALL.iter().position(|it| *it == contestant)?;
+impl RoundTripRound {
+    fn of(&self, contestant: RoundTripContestant) -> Option<Percentiles> {
+        let place = RoundTripContestant::ALL
+            .iter()
+            .position(|it| *it == contestant)?;
         self.seen.get(place).copied().flatten()
     }
 }
@@ -146,7 +151,7 @@ impl Times {
 mod tests {
     use super::*;
 
-    fn seen(contestant: Contestant) -> Percentiles {
+    fn seen(contestant: RoundTripContestant) -> Percentiles {
         Percentiles {
             p50_ns: contestant as u64,
             p99_ns: 0,
@@ -164,23 +169,26 @@ mod tests {
                 order.push(contestant);
                 Ok(seen(contestant))
             });
-            for contestant in Contestant::ALL {
+            for contestant in RoundTripContestant::ALL {
                 assert_eq!(played.of(contestant), Some(seen(contestant)));
             }
-            assert_eq!(order.len(), Contestant::ALL.len());
+            assert_eq!(order.len(), RoundTripContestant::ALL.len());
             first.push(order[0]);
         }
-        assert_eq!(first, Contestant::ALL[..3]);
+        assert_eq!(first, RoundTripContestant::ALL[..3]);
     }
 
     #[test]
     fn who_cannot_measure_leaves_the_others_their_places() {
         let played = play(0, |contestant| match contestant {
-            Contestant::Irtt => bail!("no server"),
+            RoundTripContestant::Irtt => bail!("no server"),
             other => Ok(seen(other)),
         });
-        assert_eq!(played.of(Contestant::Irtt), None);
-        assert_eq!(played.of(Contestant::Open), Some(seen(Contestant::Open)));
+        assert_eq!(played.of(RoundTripContestant::Irtt), None);
+        assert_eq!(
+            played.of(RoundTripContestant::Open),
+            Some(seen(RoundTripContestant::Open))
+        );
     }
 }
 

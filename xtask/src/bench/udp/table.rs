@@ -3,19 +3,31 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::Round;
-use super::contestant::{Contestant, RATE, Scheduling};
+use super::RoundTripRound;
+use super::contestant::{RATE, RoundTripContestant, Scheduling};
 use crate::bench::figure::Figure;
 use crate::bench::quantile::Spread;
 
 /// Ours, and what it is held against.
-const PAIRS: [(Contestant, Contestant); 6] = [
-    (Contestant::ClosedSpin, Contestant::Sockperf),
-    (Contestant::Closed, Contestant::Sockperf),
-    (Contestant::ClosedRehearsed, Contestant::Sockperf),
-    (Contestant::ClosedBusy, Contestant::SockperfNonblocked),
-    (Contestant::Open, Contestant::Irtt),
-    (Contestant::OpenRehearsed, Contestant::Irtt),
+const PAIRS: [(RoundTripContestant, RoundTripContestant); 6] = [
+    (
+        RoundTripContestant::ClosedSpin,
+        RoundTripContestant::Sockperf,
+    ),
+    (RoundTripContestant::Closed, RoundTripContestant::Sockperf),
+    (
+        RoundTripContestant::ClosedRehearsed,
+        RoundTripContestant::Sockperf,
+    ),
+    (
+        RoundTripContestant::ClosedBusy,
+        RoundTripContestant::SockperfNonblocked,
+    ),
+    (RoundTripContestant::Open, RoundTripContestant::Irtt),
+    (
+        RoundTripContestant::OpenRehearsed,
+        RoundTripContestant::Irtt,
+    ),
 ];
 
 /// A percentile, under its name.
@@ -28,7 +40,7 @@ const VIEWS: [View; 3] = [
 ];
 
 /// Puts the rounds into a figure.
-pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure {
+pub fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds: u32) -> Figure {
     let mut cells = vec![(
         "rounds".to_owned(),
         format!("{} x {seconds} s", rounds.len()),
@@ -37,7 +49,7 @@ pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure 
         let text = format!("{:.1} ({:.1} to {:.1})", steal.median, steal.min, steal.max);
         cells.push(("steal, %".to_owned(), text));
     }
-    for contestant in Contestant::ALL {
+    for contestant in RoundTripContestant::ALL {
         let name = format!("{} p50 / p99 / p99.9, us", contestant.name());
         cells.push((name, microseconds(rounds, contestant)));
     }
@@ -67,7 +79,7 @@ pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure 
 }
 
 /// Medians over the rounds.
-fn microseconds(rounds: &[Round], contestant: Contestant) -> String {
+fn microseconds(rounds: &[RoundTripRound], contestant: RoundTripContestant) -> String {
     let median = |value: fn(&Percentiles) -> Option<u64>| {
         let values = rounds.iter().filter_map(|it| value(&it.of(contestant)?));
         Spread::of(values.map(|ns| ns as f64 / 1e3))
@@ -78,8 +90,8 @@ fn microseconds(rounds: &[Round], contestant: Contestant) -> String {
     values.join(" / ")
 }
 
-fn round(round: &Round) -> Value {
-    let seen = |contestant: &Contestant| {
+fn round(round: &RoundTripRound) -> Value {
+    let seen = |contestant: &RoundTripContestant| {
         let it = round.of(*contestant)?;
         let value = json!({
             "p50_ns": it.p50_ns,
@@ -89,7 +101,8 @@ fn round(round: &Round) -> Value {
         });
         Some((contestant.name().to_owned(), value))
     };
-    let mut all: serde_json::Map<String, Value> = Contestant::ALL.iter().filter_map(seen).collect();
+    let mut all: serde_json::Map<String, Value> =
+        RoundTripContestant::ALL.iter().filter_map(seen).collect();
     all.insert("steal".to_owned(), round.steal.into());
     all.into()
 }
@@ -190,13 +203,13 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let made = |factor: u64| Round {
-            seen: Contestant::ALL
+        let made = |factor: u64| RoundTripRound {
+            seen: RoundTripContestant::ALL
                 .iter()
                 .map(|contestant| {
                     let ns = match contestant {
-                        Contestant::ClosedSpin => 9_000 * factor,
-                        Contestant::Irtt => 30_000 * factor,
+                        RoundTripContestant::ClosedSpin => 9_000 * factor,
+                        RoundTripContestant::Irtt => 30_000 * factor,
                         _ => 10_000 * factor,
                     };
                     Some(Percentiles {
