@@ -16,9 +16,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
 use super::link::{Arrived, Link, Ticket};
 use crate::port::Port;
-use place::{RequestSlot, SlotState};
+use slot::{RequestSlot, SlotState};
 
-mod place;
+mod slot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -63,13 +63,13 @@ impl AcyclicQueue {
     /// The loop's part before it sleeps: sends one question that waits, by turns of the supervisor's slot and
     /// of the others, each of these in turn. Neither allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
-        for place in self.turns() {
-            let Some(mut question) = self.slots[place].turn(SlotState::Asked) else {
+        for slot in self.turns() {
+            let Some(mut question) = self.slots[slot].turn(SlotState::Asked) else {
                 continue;
             };
-            self.was_own.store(place == OWN, Ordering::Relaxed);
-            if place != OWN {
-                self.first.store((place + 1) % SHARED, Ordering::Relaxed);
+            self.was_own.store(slot == OWN, Ordering::Relaxed);
+            if slot != OWN {
+                self.first.store((slot + 1) % SHARED, Ordering::Relaxed);
             }
             let until = link.now() + question.patience.answer;
             match link.send(question.frame.bytes_mut()) {
