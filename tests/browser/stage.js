@@ -108,14 +108,6 @@ const on = (browser, folder) => {
   return { folder, open };
 };
 
-/** Gives an open page another width; its charts follow. Opening it anew takes seconds. */
-export const widen = async (page, width) => {
-  await page.setViewportSize({ ...page.viewportSize(), width });
-  await page.waitForFunction(() =>
-    Kadenz.figures.every(({ plot, chart }) => [0, chart.getWidth()].includes(plot.clientWidth)));
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-};
-
 /** Saves a picture where KADENZ_SCREENSHOTS names a folder, for people to look at. */
 export const picture = async (page, name, options = { fullPage: true }) => {
   const folder = process.env.KADENZ_SCREENSHOTS;

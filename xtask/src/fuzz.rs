@@ -27,34 +27,6 @@ Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sa
 /// One unit a crate, as cargo-fuzz has it, leaves one CPU idle behind the largest crates.
 const CODEGEN_UNITS: &str = "--codegen-units=16";
 
-/// How the targets are built. Each has a folder of its own, or they would be built anew each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Build {
-    /// With AddressSanitizer.
-    Sanitized,
-    /// Without, to run long.
-    Bare,
-    /// Without, and mostly unoptimised, to run for seconds: most of the time of a short run is the build's.
-    Short,
-}
-
-impl Build {
-    fn apply(self, repository: &Repository, command: &mut Command) {
-        command.arg(CODEGEN_UNITS);
-        let folder = match self {
-            Self::Sanitized => return,
-            Self::Bare => "fuzz-bare",
-            Self::Short => "fuzz-short",
-        };
-        command.env("CARGO_TARGET_DIR", repository.target().join(folder));
-        command.args(["--sanitizer", "none"]);
-        if self == Self::Short {
-            // But what `fuzz/Cargo.toml` optimises by name.
-            command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
-        }
-    }
-}
-
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -96,28 +68,28 @@ struct FuzzOptions {
     all: bool,
     seconds: u32,
     longest: Option<u32>,
-    build: Build,
+    bare: bool,
 }
 
 impl FuzzOptions {
-    fn lasting(seconds: u32, build: Build) -> Self {
+    fn lasting(seconds: u32) -> Self {
         Self {
             names: Vec::new(),
             all: false,
             seconds,
             longest: None,
-            build,
+            bare: false,
         }
     }
 }
 
 fn read(options: &[String]) -> Result<FuzzOptions> {
-    let mut wishes = FuzzOptions::lasting(60, Build::Sanitized);
+    let mut wishes = FuzzOptions::lasting(60);
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
             "--all" => wishes.all = true,
-            "--no-sanitizer" => wishes.build = Build::Bare,
+            "--no-sanitizer" => wishes.bare = true,
             "--longest" => {
                 let number = options.next().and_then(|it| it.parse().ok());
                 wishes.longest = Some(number.context("--longest needs a number")?);
@@ -172,12 +144,9 @@ fn read_targets(package: &Value) -> Vec<Target> {
         .collect()
 }
 
-/// Builds all targets for [`run_all`], at once, which is faster than one after the other.
+/// Builds all targets at once, which is faster than one after the other.
 pub fn build(repository: &Repository) -> Result<bool> {
-    let mut command = cargo_fuzz(repository)?;
-    command.arg("build");
-    Build::Short.apply(repository, &mut command);
-    process::run(&mut command)
+    process::run(cargo_fuzz(repository)?.args(["build", CODEGEN_UNITS]))
 }
 
 /// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of
@@ -188,8 +157,7 @@ pub fn run_all(
     mut each: impl FnMut(bool),
 ) -> Result<Vec<String>> {
     let targets = targets(repository)?;
-    let wishes = FuzzOptions::lasting(seconds, Build::Short);
-    let next = AtomicUsize::new(0);
+    let (next, wishes) = (AtomicUsize::new(0), FuzzOptions::lasting(seconds));
     let worker = || -> Result<Vec<(String, bool)>> {
         let mut done = Vec::new();
         while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -227,7 +195,13 @@ fn command(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Re
         .with_context(|| format!("cannot make {}", corpus.display()))?;
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
-    wishes.build.apply(repository, &mut command);
+    if wishes.bare {
+        // Beside what is built with it, which would be built anew each time otherwise.
+        command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
+        command.args(["--sanitizer", "none"]);
+    } else {
+        command.arg(CODEGEN_UNITS);
+    }
     command.arg(&target.name).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
     let time = format!("-max_total_time={}", wishes.seconds);
@@ -291,7 +265,8 @@ mod tests {
             FuzzOptions {
                 names: vec!["hlog".to_owned()],
                 longest: Some(99),
-                ..FuzzOptions::lasting(5, Build::Bare)
+                bare: true,
+                ..FuzzOptions::lasting(5)
             }
         );
         assert!(read(&words("--longest")).is_err());

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 
-import { picture, widen } from "../stage.js";
+import { picture } from "../stage.js";
 
-/** Pages with every kind of section, and the widths that they are read on. */
+/** Pages with every kind of section, and the widths of a telephone, a tablet and a desk. */
 const READ = ["check", "missed", "compare", "trend", "network", "night", "matrix", "partial", "sparse", "hostile"];
-const [TELEPHONE, TABLET, DESK] = [390, 768, 1400];
+const WIDTHS = [390, 768, 1400];
 const MOST_HIGH = 6000;
 
 const plain = (text) => text.replaceAll("\u00a0", " ").trim();
@@ -74,17 +74,13 @@ export const tests = {
 
   "nothing is cut off on any width, open or folded, in light and dark": async ({ open }) => {
     for (const name of READ) {
-      for (const widths of [[TELEPHONE], [DESK, TABLET]]) {
-        const page = await open(name, { viewport: { width: widths[0], height: 900 } });
-        for (const fold of ["as it opens", "all open"]) {
-          if (fold === "all open") await openAll(page);
-          for (const width of widths) {
-            await page.emulateMedia({ colorScheme: width === TABLET ? "dark" : "light" });
-            await widen(page, width);
-            assert.deepEqual(await page.evaluate(cutOff), [], `${name} at ${width}, ${fold}`);
-            if (fold === "as it opens") await picture(page, `${name}-${width}`);
-          }
-        }
+      for (const width of WIDTHS) {
+        const colorScheme = width === 768 ? "dark" : "light";
+        const page = await open(name, { viewport: { width, height: 900 }, colorScheme });
+        assert.deepEqual(await page.evaluate(cutOff), [], `${name} at ${width}`);
+        await picture(page, `${name}-${width}`);
+        await openAll(page);
+        assert.deepEqual(await page.evaluate(cutOff), [], `${name} at ${width}, all open`);
         assert.deepEqual(page.complaints, [], name);
         await page.context().close();
       }
