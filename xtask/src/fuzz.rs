@@ -146,7 +146,14 @@ fn read_targets(package: &Value) -> Vec<Target> {
 
 /// Builds all targets at once, which is faster than one after the other.
 pub fn build(repository: &Repository) -> Result<bool> {
-    process::run(cargo_fuzz(repository)?.args(["build", CODEGEN_UNITS]))
+    process::run(&mut build_command(repository)?)
+}
+
+/// The command of [`build`].
+pub fn build_command(repository: &Repository) -> Result<Command> {
+    let mut command = cargo_fuzz(repository)?;
+    command.args(["build", CODEGEN_UNITS]);
+    Ok(command)
 }
 
 /// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of

@@ -52,6 +52,14 @@ pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result
     compile(repository, PROGRAM, target, tally)
 }
 
+/// The command of [`check`], where there is a standard library for it.
+pub fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
+    let library = library(target).into_iter();
+    library
+        .map(|it| command(repository, PROGRAM, target, it))
+        .collect()
+}
+
 /// Builds what firmware takes for a Cortex-M3, which has no operating system.
 pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     compile(repository, FIRMWARE, "thumbv7m-none-eabi", tally)

@@ -2,6 +2,7 @@
 
 mod cross;
 mod peers;
+mod prebuild;
 mod python;
 mod quick;
 mod steps;
@@ -11,6 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
+use prebuild::{Builds, Prebuilds};
 use tally::Tally;
 
 use crate::repository::Repository;
@@ -68,8 +70,11 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     if wishes.quick {
         quick::run(repository, wishes.since.as_deref(), &mut tally)?;
     }
-    for step in wishes.steps()? {
+    let steps = wishes.steps()?;
+    let prebuilds = Prebuilds::begin(repository, &steps);
+    for step in steps {
         timed(step.name, step.about, &mut tally, |tally| {
+            prebuilds.wait(step.name);
             (step.run)(repository, tally)
         })?;
     }
@@ -150,6 +155,8 @@ struct TestStep {
     pub name: &'static str,
     /// What it shows, in a line.
     pub about: &'static str,
+    /// What may be built before it begins.
+    pub prebuilds: Builds,
     /// Does it.
     pub run: fn(&Repository, &mut Tally) -> Result<Outcome>,
 }
@@ -194,61 +201,73 @@ const STEPS: &[TestStep] = &[
     TestStep {
         name: "workspace",
         about: "unit, integration and documentation tests of every crate",
+        prebuilds: prebuild::none,
         run: steps::workspace,
     },
     TestStep {
         name: "features",
         about: "what plain Kadenz leaves out: shared memory, Zenoh, DDS, ROS 2's SQLite bags",
+        prebuilds: prebuild::none,
         run: steps::features,
     },
     TestStep {
         name: "attack",
         about: "hostile files, datagrams, connections, kills and disks against the program",
+        prebuilds: prebuild::none,
         run: steps::attack,
     },
     TestStep {
         name: "peers",
         about: "ethercrab's own tests on our virtual segment",
+        prebuilds: prebuild::none,
         run: peers::ethercrab,
     },
     TestStep {
         name: "python",
         about: "the package for Python, from its wheel in a fresh environment",
+        prebuilds: prebuild::none,
         run: python::package,
     },
     TestStep {
         name: "loom",
         about: "the phaser and the rings under every interleaving loom finds",
+        prebuilds: steps::loom_builds,
         run: steps::loom,
     },
     TestStep {
         name: "miri",
         about: "the same code in Miri, which sees data races and undefined behaviour",
+        prebuilds: steps::miri_builds,
         run: steps::miri,
     },
     TestStep {
         name: "browser",
         about: "the HTML report in a real browser, offline",
+        prebuilds: prebuild::none,
         run: steps::browser,
     },
     TestStep {
         name: "windows",
         about: "types for x86_64-pc-windows-gnu",
+        prebuilds: steps::windows_builds,
         run: steps::windows,
     },
     TestStep {
         name: "macos",
         about: "types for aarch64-apple-darwin",
+        prebuilds: steps::macos_builds,
         run: steps::macos,
     },
     TestStep {
         name: "firmware",
         about: "what firmware takes, without the standard library, for thumbv7m-none-eabi",
+        prebuilds: prebuild::none,
         run: steps::firmware,
     },
     TestStep {
         name: "fuzz",
         about: "every fuzz target for a few seconds",
+        prebuilds: steps::fuzz_builds,
         run: steps::fuzz,
     },
 ];

@@ -119,27 +119,44 @@ pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if crates.is_empty() {
         return Ok(Outcome::skipped("no crate has loom tests", "write one"));
     }
-    let mut success = watch(
-        &mut loom_command(repository, &crates, &["--lib", "--", "loom"]),
-        tally,
-    )?;
-    if crates
-        .iter()
-        .any(|it| it.tests.iter().any(|test| test == "loom"))
-    {
-        success &= watch(
-            &mut loom_command(repository, &crates, &["--test=loom"]),
-            tally,
-        )?;
+    let mut success = true;
+    for what in loom_tests(&crates) {
+        let mut command = loom_command(repository, &crates);
+        command.arg(what);
+        if what == "--lib" {
+            command.args(["--", "loom"]);
+        }
+        success &= watch(&mut command, tally)?;
     }
     Ok(Outcome::of(success, "a loom test"))
+}
+
+/// The builds of [`loom`].
+pub fn loom_builds(repository: &Repository) -> Vec<Command> {
+    let crates = crates_that_say(repository, "cfg(loom)").unwrap_or_default();
+    let build = |what: &&str| {
+        let mut command = loom_command(repository, &crates);
+        command.args([what, "--no-run"]);
+        command
+    };
+    loom_tests(&crates).iter().map(build).collect()
+}
+
+/// What cargo is asked for: unit tests, and the file of tests where a crate has one.
+fn loom_tests(crates: &[Crate]) -> Vec<&'static str> {
+    let has_file = crates
+        .iter()
+        .any(|it| it.tests.iter().any(|test| test == "loom"));
+    let all = [("--lib", !crates.is_empty()), ("--test=loom", has_file)];
+    let wanted = all.iter().filter(|(_, wanted)| *wanted);
+    wanted.map(|(what, _)| *what).collect()
 }
 
 /// One command for all crates, so that what they share is built once.
 ///
 /// Models spend their time in loom, which alone is worth optimising: a crate's models are a few of its tests, and to
 /// optimise all of them takes longer than these run.
-fn loom_command(repository: &Repository, crates: &[Crate], arguments: &[&str]) -> Command {
+fn loom_command(repository: &Repository, crates: &[Crate]) -> Command {
     let mut command = repository.isolated("cargo", "loom");
     command.env("RUSTFLAGS", "--cfg loom");
     let levels = ["loom", "generator"].map(|it| (it, 2));
@@ -154,7 +171,6 @@ fn loom_command(repository: &Repository, crates: &[Crate], arguments: &[&str]) -
     }
     // What features bring, shared memory above all, has no loom model and takes half of the build.
     command.args(["--no-default-features", "--no-fail-fast"]);
-    command.args(arguments);
     command
 }
 
@@ -166,18 +182,33 @@ pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     }
     let mut success = true;
     for (package, modules) in SHARING_MODULES {
-        let mut command = repository.isolated("cargo", "miri");
-        // The crates have no unsafe code, so borrows hold by construction; what is looked for are
-        // races and orderings, and without the borrows Miri is twice as fast.
-        command.env(
-            "MIRIFLAGS",
-            "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
-        );
-        command.args(["+nightly", "miri", "test", "-p", package, "--lib", "--"]);
-        command.args(modules);
+        let mut command = miri_command(repository, package);
+        command.arg("--").args(modules);
         success &= watch(&mut command, tally)?;
     }
     Ok(Outcome::of(success, "a test in Miri"))
+}
+
+/// The builds of [`miri`].
+pub fn miri_builds(repository: &Repository) -> Vec<Command> {
+    let build = |(package, _): &(&str, &[&str])| {
+        let mut command = miri_command(repository, package);
+        command.arg("--no-run");
+        command
+    };
+    SHARING_MODULES.iter().map(build).collect()
+}
+
+fn miri_command(repository: &Repository, package: &str) -> Command {
+    let mut command = repository.isolated("cargo", "miri");
+    // The crates have no unsafe code, so borrows hold by construction; what is looked for are
+    // races and orderings, and without the borrows Miri is twice as fast.
+    command.env(
+        "MIRIFLAGS",
+        "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
+    );
+    command.args(["+nightly", "miri", "test", "-p", package, "--lib"]);
+    command
 }
 
 /// The report in a browser, by node's own test runner.
@@ -238,14 +269,32 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     ))
 }
 
+/// The builds of [`fuzz`].
+pub fn fuzz_builds(repository: &Repository) -> Vec<Command> {
+    fuzz::build_command(repository).into_iter().collect()
+}
+
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+const MACOS: &str = "aarch64-apple-darwin";
+
 /// Types for Windows.
 pub fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    cross::check(repository, "x86_64-pc-windows-gnu", tally)
+    cross::check(repository, WINDOWS, tally)
+}
+
+/// What [`windows`] does, which later finds it done.
+pub fn windows_builds(repository: &Repository) -> Vec<Command> {
+    cross::check_commands(repository, WINDOWS)
 }
 
 /// Types for macOS.
 pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
-    cross::check(repository, "aarch64-apple-darwin", tally)
+    cross::check(repository, MACOS, tally)
+}
+
+/// What [`macos`] does, which later finds it done.
+pub fn macos_builds(repository: &Repository) -> Vec<Command> {
+    cross::check_commands(repository, MACOS)
 }
 
 /// What firmware takes, for a processor without an operating system.

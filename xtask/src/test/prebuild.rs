@@ -1,0 +1,148 @@
+//! What later steps run is built beside the tests of earlier ones.
+//!
+//! Tests of the workspace wait more than they compute, for measurements to end and for other processes. Builds with
+//! flags of their own have a target folder of their own: one thread runs them at the lowest priority while tests run,
+//! and their steps find them done. A build that fails here is tried again, and reported, by its step.
+
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use super::TestStep;
+use crate::repository::Repository;
+
+/// Commands that build what a step runs, into a target folder that no other step uses.
+pub type Builds = fn(&Repository) -> Vec<Command>;
+
+/// For a step without such builds.
+pub fn none(_: &Repository) -> Vec<Command> {
+    Vec::new()
+}
+
+/// The builds of some steps, in their order.
+pub struct Prebuilds(Vec<(&'static str, Receiver<()>)>);
+
+impl Prebuilds {
+    /// Begins those of all steps after the first: beside one step alone there is nothing to build.
+    pub fn begin(repository: &Repository, steps: &[&'static TestStep]) -> Self {
+        let mut ends = Vec::new();
+        let mut waiting = Vec::new();
+        for step in steps.iter().skip(1) {
+            let (end, ended) = sync_channel(0);
+            ends.push(((step.prebuilds)(repository), end));
+            waiting.push((step.name, ended));
+        }
+        // A thread of its own accord: what it has started ends by itself, also when a step fails.
+        std::thread::spawn(move || {
+            for (builds, end) in ends {
+                builds.iter().for_each(run_politely);
+                drop(end);
+            }
+        });
+        Self(waiting)
+    }
+
+    /// Waits until what this step needs is built.
+    pub fn wait(&self, name: &str) {
+        if let Some((_, ended)) = self.0.iter().find(|(step, _)| *step == name) {
+            // The sender is dropped at the end and never sends.
+            let _ = ended.recv();
+        }
+    }
+}
+
+/// Runs a command at the lowest priority and without a word.
+fn run_politely(command: &Command) {
+    let mut polite = lowest_priority(command);
+    let _ = polite
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+}
+
+/// The same command behind `nice`, where there is one.
+fn lowest_priority(command: &Command) -> Command {
+    let mut polite = match cfg!(unix) {
+        true => {
+            let mut nice = Command::new("nice");
+            nice.args(["-n", "19"]).arg(command.get_program());
+            nice
+        }
+        false => Command::new(command.get_program()),
+    };
+    polite.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => polite.env(name, value),
+            None => polite.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        polite.current_dir(folder);
+    }
+    polite
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process;
+    use crate::test::{Outcome, STEPS};
+
+    fn step(name: &'static str, prebuilds: Builds) -> TestStep {
+        TestStep {
+            name,
+            about: "",
+            prebuilds,
+            run: |_, _| Ok(Outcome::Passed),
+        }
+    }
+
+    #[test]
+    fn each_prebuild_has_a_target_folder_of_its_own() {
+        let repository = Repository::of_this_build();
+        for build in STEPS.iter().flat_map(|it| (it.prebuilds)(&repository)) {
+            let folder = build
+                .get_envs()
+                .find(|(name, _)| *name == "CARGO_TARGET_DIR")
+                .and_then(|(_, value)| value);
+            let spelled = process::spelled(&build);
+            assert!(folder.is_some(), "it builds where tests run: {spelled}");
+            assert_ne!(folder, Some(repository.target().as_os_str()), "{spelled}");
+        }
+    }
+
+    #[test]
+    fn a_step_waits_for_its_builds_and_the_first_has_none() {
+        let marked = |repository: &Repository| {
+            let mut mark = repository.command("sh");
+            mark.args(["-c", "sleep 0.2; test -n \"$MARK\" && : > \"$MARK\""]);
+            mark.env("MARK", repository.target().join("prebuild-mark"));
+            vec![mark]
+        };
+        let steps: &[&'static TestStep] = &[
+            Box::leak(Box::new(step("first", |_| panic!("nobody waits for it")))),
+            Box::leak(Box::new(step("second", marked))),
+            Box::leak(Box::new(step("third", none))),
+        ];
+        let repository = Repository::of_this_build();
+        let mark = repository.target().join("prebuild-mark");
+        let _ = std::fs::remove_file(&mark);
+        let prebuilds = Prebuilds::begin(&repository, steps);
+        prebuilds.wait("first");
+        prebuilds.wait("second");
+        assert!(mark.exists(), "it did not wait");
+        prebuilds.wait("third");
+        std::fs::remove_file(&mark).expect("it was made");
+    }
+
+    #[test]
+    fn a_polite_command_keeps_its_folder_and_its_variables() {
+        let mut command = Command::new("cargo");
+        command.arg("build").env("A", "b").current_dir("/");
+        let polite = lowest_priority(&command);
+        assert!(process::spelled(&polite).ends_with("cargo build"));
+        assert!(process::spelled(&polite).starts_with("A=b "));
+        assert_eq!(polite.get_current_dir(), command.get_current_dir());
+    }
+}
