@@ -1,7 +1,7 @@
 //! The report as one HTML file that opens offline: verdict, tables, charts, machine, parameters.
 //!
 //! Text and tables are written here and need no script; the charts are drawn by Apache ECharts
-//! from the JSON in the page (`docs/decisions/0303-echarts.md`).
+//! from the JSON in the page (`docs/decisions/0303-the-report-draws-with-apache-echarts.md`).
 
 mod blocks;
 mod campaign;
