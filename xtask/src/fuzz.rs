@@ -37,14 +37,14 @@ pub struct Target {
 }
 
 /// Lists or runs.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    if options.iter().any(|it| it == "--help" || it == "-h") {
+pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+    if arguments.iter().any(|it| it == "--help" || it == "-h") {
         print!("{HELP}");
         return Ok(true);
     }
-    let wishes = read(options)?;
+    let options = read(arguments)?;
     let targets = targets(repository)?;
-    if let Some(stranger) = wishes
+    if let Some(stranger) = options
         .names
         .iter()
         .find(|name| targets.iter().all(|it| it.name != **name))
@@ -53,9 +53,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     }
     let mut well = true;
     for target in &targets {
-        if wishes.all || wishes.names.contains(&target.name) {
-            well &= run_as(repository, target, &wishes)?;
-        } else if wishes.names.is_empty() {
+        if options.all || options.names.contains(&target.name) {
+            well &= run_as(repository, target, &options)?;
+        } else if options.names.is_empty() {
             println!("{}", target.name);
         }
     }
@@ -83,26 +83,26 @@ impl FuzzOptions {
     }
 }
 
-fn read(options: &[String]) -> Result<FuzzOptions> {
-    let mut wishes = FuzzOptions::lasting(60);
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
+fn read(arguments: &[String]) -> Result<FuzzOptions> {
+    let mut options = FuzzOptions::lasting(60);
+    let mut arguments = arguments.iter();
+    while let Some(option) = arguments.next() {
         match option.as_str() {
-            "--all" => wishes.all = true,
-            "--no-sanitizer" => wishes.bare = true,
+            "--all" => options.all = true,
+            "--no-sanitizer" => options.bare = true,
             "--longest" => {
-                let number = options.next().and_then(|it| it.parse().ok());
-                wishes.longest = Some(number.context("--longest needs a number")?);
+                let number = arguments.next().and_then(|it| it.parse().ok());
+                options.longest = Some(number.context("--longest needs a number")?);
             }
             "--seconds" => {
-                let number = options.next().and_then(|it| it.parse().ok());
-                wishes.seconds = number.context("--seconds needs a number")?;
+                let number = arguments.next().and_then(|it| it.parse().ok());
+                options.seconds = number.context("--seconds needs a number")?;
             }
-            name if !name.starts_with('-') => wishes.names.push(name.to_owned()),
+            name if !name.starts_with('-') => options.names.push(name.to_owned()),
             other => bail!("fuzz knows no option {other:?}; `cargo xtask fuzz --help` lists them"),
         }
     }
-    Ok(wishes)
+    Ok(options)
 }
 
 /// The targets, read from the manifest; none if there is no fuzz folder.
@@ -164,11 +164,11 @@ pub fn run_all(
     mut each: impl FnMut(bool),
 ) -> Result<Vec<String>> {
     let targets = targets(repository)?;
-    let (next, wishes) = (AtomicUsize::new(0), FuzzOptions::lasting(seconds));
+    let (next, options) = (AtomicUsize::new(0), FuzzOptions::lasting(seconds));
     let worker = || -> Result<Vec<(String, bool)>> {
         let mut done = Vec::new();
         while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut command = command(repository, target, &wishes)?;
+            let mut command = command(repository, target, &options)?;
             done.push((target.name.clone(), process::run_beside(&mut command)?));
         }
         Ok(done)
@@ -192,17 +192,17 @@ pub fn run_all(
     Ok(crashed)
 }
 
-fn run_as(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Result<bool> {
-    process::run(&mut command(repository, target, wishes)?)
+fn run_as(repository: &Repository, target: &Target, options: &FuzzOptions) -> Result<bool> {
+    process::run(&mut command(repository, target, options)?)
 }
 
-fn command(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Result<Command> {
+fn command(repository: &Repository, target: &Target, options: &FuzzOptions) -> Result<Command> {
     let corpus = repository.path("fuzz/corpus").join(&target.name);
     std::fs::create_dir_all(&corpus)
         .with_context(|| format!("cannot make {}", corpus.display()))?;
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
-    if wishes.bare {
+    if options.bare {
         // Beside what is built with it, which would be built anew each time otherwise.
         command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
         command.args(["--sanitizer", "none"]);
@@ -211,9 +211,9 @@ fn command(repository: &Repository, target: &Target, wishes: &FuzzOptions) -> Re
     }
     command.arg(&target.name).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
-    let time = format!("-max_total_time={}", wishes.seconds);
+    let time = format!("-max_total_time={}", options.seconds);
     command.args(["--", &time, "-timeout=10", "-rss_limit_mb=1024"]);
-    command.args(wishes.longest.map(|it| format!("-max_len={it}")));
+    command.args(options.longest.map(|it| format!("-max_len={it}")));
     Ok(command)
 }
 
@@ -266,9 +266,9 @@ mod tests {
     #[test]
     fn options_are_understood_and_strangers_refused() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let wishes = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
+        let options = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
         assert_eq!(
-            wishes.expect("known options"),
+            options.expect("known options"),
             FuzzOptions {
                 names: vec!["hlog".to_owned()],
                 longest: Some(99),

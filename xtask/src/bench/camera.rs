@@ -75,27 +75,27 @@ impl Drop for Camera {
 }
 
 /// 1080p at 30 Hz.
-pub fn full_hd(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, "1080p")
+pub fn full_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, "1080p")
 }
 
 /// 4K at 30 Hz.
-pub fn ultra_hd(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, "4K")
+pub fn ultra_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, "4K")
 }
 
-fn take(repository: &Repository, wishes: &BenchOptions, size: &str) -> Result<Figure> {
+fn take(repository: &Repository, options: &BenchOptions, size: &str) -> Result<Figure> {
     let all: Vec<&str> = [OURS, ASLEEP]
         .into_iter()
         .chain(PEERS.map(|(name, _)| name))
         .collect();
-    let names = super::chosen(&wishes.only, &all)?;
+    let names = super::chosen(&options.only, &all)?;
     let program = program(repository)?;
     let python = python(repository)?;
     let camera = Camera::start(repository, &program, size)?;
-    let seconds = wishes.seconds.unwrap_or(SECONDS);
+    let seconds = options.seconds.unwrap_or(SECONDS);
     let programs = (program.as_str(), &*python);
-    let all = super::rounds(wishes.rounds.unwrap_or(ROUNDS), &names, |name| {
+    let all = super::rounds(options.rounds.unwrap_or(ROUNDS), &names, |name| {
         measure(repository, programs, name, &camera.url, seconds)
     });
     figure(&names, &all, size, seconds)
@@ -263,7 +263,7 @@ fn figure(
         result.push(json!({ "name": name, "p50_ms": p50.json(), "p99_ms": p99.json(), "ratio_of_ours": ratio }));
     }
     if result.is_empty() {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
     Ok(Figure {
         groups: Vec::new(),

@@ -50,9 +50,9 @@ struct LayoutProgram {
 }
 
 /// Builds what can be had and lets all measure.
-pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let contestants = contestants(repository)?;
-    let rounds = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let rounds = options.rounds.unwrap_or(ROUNDS) as usize;
     let mut all = Vec::new();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
@@ -190,7 +190,7 @@ fn figure(rounds: &[Times]) -> Result<Figure> {
         }
     }
     if result.is_empty() {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
     Ok(Figure {
         groups: Vec::new(),

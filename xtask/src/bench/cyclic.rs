@@ -74,16 +74,16 @@ const VIEWS: [View; 4] = [
 type Round = [LatenessQuantiles; 3];
 
 /// Runs the rounds with idle states held off.
-pub fn held_off(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, Idle::HeldOff)
+pub fn held_off(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, Idle::HeldOff)
 }
 
 /// Runs the rounds with idle states as the machine has them.
-pub fn left_alone(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, Idle::LeftAlone)
+pub fn left_alone(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, Idle::LeftAlone)
 }
 
-fn take(repository: &Repository, wishes: &BenchOptions, idle: Idle) -> Result<Figure> {
+fn take(repository: &Repository, options: &BenchOptions, idle: Idle) -> Result<Figure> {
     if tools::on_path(&["cyclictest"]).is_none() {
         bail!("cyclictest is missing: apt-get install rt-tests");
     }
@@ -91,11 +91,11 @@ fn take(repository: &Repository, wishes: &BenchOptions, idle: Idle) -> Result<Fi
     let folder = repository.target().join("bench/cyclic");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    let rounds = wishes.rounds.unwrap_or(7);
-    let seconds = wishes.seconds.unwrap_or(10);
+    let rounds = options.rounds.unwrap_or(7);
+    let seconds = options.seconds.unwrap_or(10);
     let rounds = (0..rounds)
         .map(|round| {
-            play(round, |it| {
+            run_round(round, |it| {
                 it.run(repository, &program, &folder, (seconds, idle))
             })
         })
@@ -104,7 +104,10 @@ fn take(repository: &Repository, wishes: &BenchOptions, idle: Idle) -> Result<Fi
 }
 
 /// Runs all three, backwards in every second round.
-fn play(round: u32, mut run: impl FnMut(Runner) -> Result<LatenessQuantiles>) -> Result<Round> {
+fn run_round(
+    round: u32,
+    mut run: impl FnMut(Runner) -> Result<LatenessQuantiles>,
+) -> Result<Round> {
     let backwards = round % 2 == 1;
     let order = if backwards { [2, 1, 0] } else { [0, 1, 2] };
     let mut seen = [None; 3];
@@ -263,7 +266,7 @@ mod tests {
     fn every_second_round_runs_backwards_and_nobody_changes_places() {
         let mut order = Vec::new();
         for round in 0..2 {
-            let result = play(round, |runner| {
+            let result = run_round(round, |runner| {
                 order.push(runner);
                 Ok(seen(f64::from(runner as u8), 0.0))
             });

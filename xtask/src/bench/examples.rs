@@ -19,13 +19,13 @@ pub fn modes(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
 }
 
 /// `modes_days found` of kadenz-report: one day of each noise, or `--rounds` of them.
-pub fn modes_found(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    modes_days(repository, "found", wishes.rounds.unwrap_or(1))
+pub fn modes_found(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    modes_days(repository, "found", options.rounds.unwrap_or(1))
 }
 
 /// `modes_days nothing` of kadenz-report: ten days of each noise, or `--rounds` of them.
-pub fn modes_nothing(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    modes_days(repository, "nothing", wishes.rounds.unwrap_or(10))
+pub fn modes_nothing(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    modes_days(repository, "nothing", options.rounds.unwrap_or(10))
 }
 
 /// `modes_days limits` of kadenz-report.
@@ -39,13 +39,13 @@ fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> 
 }
 
 /// `summary_cost` of kadenz-report.
-pub fn samples(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn samples(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let above = repository.target().join("bench");
     std::fs::create_dir_all(&above).with_context(|| format!("cannot make {}", above.display()))?;
     let folder = absent(&above.join("samples"))?;
     let arguments = [
         folder.to_string_lossy().into_owned(),
-        wishes.samples.to_string(),
+        options.samples.to_string(),
     ];
     let figure = run(
         repository,

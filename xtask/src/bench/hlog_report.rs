@@ -19,7 +19,7 @@ struct ReportRound {
 }
 
 /// Writes the log once, then imports and reports in rounds.
-pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let program = release_program(repository)?;
     let folder = repository.target().join("bench/hlog-report");
     std::fs::create_dir_all(&folder)
@@ -36,14 +36,19 @@ pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
         "--",
     ]);
     must(command.arg(&log))?;
-    let rounds = (0..wishes.rounds.unwrap_or(3))
-        .map(|_| play(repository, &program, &log, &folder))
+    let rounds = (0..options.rounds.unwrap_or(3))
+        .map(|_| measure(repository, &program, &log, &folder))
         .collect::<Result<Vec<_>>>()?;
     let log_bytes = std::fs::metadata(&log)?.len();
     figure(&rounds, log_bytes).context("no round was run")
 }
 
-fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Result<ReportRound> {
+fn measure(
+    repository: &Repository,
+    program: &str,
+    log: &Path,
+    folder: &Path,
+) -> Result<ReportRound> {
     let run = absent(&folder.join("run"))?;
     let page = folder.join("report.html");
     let mut direct = repository.command(program);

@@ -51,12 +51,12 @@ impl fmt::Display for Controller {
     }
 }
 
-pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    let parts = super::chosen(&wishes.only, &PARTS)?;
+pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    let parts = super::chosen(&options.only, &PARTS)?;
     let built = Built::new(repository)?;
-    let seconds = wishes.seconds.unwrap_or(SECONDS);
+    let seconds = options.seconds.unwrap_or(SECONDS);
     let of = |part: &str| match parts.contains(&part) {
-        true => wishes.rounds.unwrap_or(ROUNDS),
+        true => options.rounds.unwrap_or(ROUNDS),
         false => 0,
     };
     let all: Vec<Controller> = RATES
@@ -318,7 +318,7 @@ fn figure(
         }
     }
     if result.is_empty() {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
     Ok(Figure {
         groups: vec![("loops", cells)],

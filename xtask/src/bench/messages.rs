@@ -11,34 +11,34 @@ use super::{BenchOptions, absent, must};
 use crate::process;
 use crate::repository::Repository;
 
-/// Length of each measurement, unless something else is wished.
+/// Length of each measurement, by default.
 const SECONDS: u32 = 5;
-/// Rounds, unless something else is wished.
+/// Rounds, by default.
 const ROUNDS: u32 = 5;
 /// The features that our program is built with.
 const FEATURES: &str = "shm,zenoh,dds";
 
 /// 200 B at 1 kHz, as ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, &["--policies", "other"])
+pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, &["--policies", "other"])
 }
 
 /// 200 B at 1 kHz, all of them at `SCHED_FIFO` 80.
-pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, &["--policies", "fifo:80"])
+pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, &["--policies", "fifo:80"])
 }
 
 /// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless others are wished: what is lost.
-pub fn large(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn large(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let usual = ["kadenz-udpm".to_owned(), "lcm".to_owned()];
-    let only = match wishes.only.is_empty() {
+    let only = match options.only.is_empty() {
         true => &usual[..],
-        false => &wishes.only,
+        false => &options.only,
     };
     let mut all: Option<Figure> = None;
     for (size, rate) in [("1MB", "100Hz"), ("10MB", "10Hz")] {
         let load = ["--policies", "other", "--sizes", size, "--rates", rate];
-        let mut figure = take_of(repository, wishes, &load, only)?;
+        let mut figure = take_of(repository, options, &load, only)?;
         for (name, _) in &mut figure.cells {
             *name = format!("{size} at {rate}, {name}");
         }
@@ -50,13 +50,13 @@ pub fn large(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
     all.context("nothing was measured")
 }
 
-fn take(repository: &Repository, wishes: &BenchOptions, load: &[&str]) -> Result<Figure> {
-    take_of(repository, wishes, load, &wishes.only)
+fn take(repository: &Repository, options: &BenchOptions, load: &[&str]) -> Result<Figure> {
+    take_of(repository, options, load, &options.only)
 }
 
 fn take_of(
     repository: &Repository,
-    wishes: &BenchOptions,
+    options: &BenchOptions,
     load: &[&str],
     only: &[String],
 ) -> Result<Figure> {
@@ -71,8 +71,8 @@ fn take_of(
     ]);
     must(&mut build)?;
     let (seconds, rounds) = (
-        wishes.seconds.unwrap_or(SECONDS),
-        wishes.rounds.unwrap_or(ROUNDS),
+        options.seconds.unwrap_or(SECONDS),
+        options.rounds.unwrap_or(ROUNDS),
     );
     let out = absent(&repository.target().join("bench/messages"))?;
     let mut measure = repository.command(&program(repository).to_string_lossy());

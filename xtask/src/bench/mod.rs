@@ -114,13 +114,13 @@ fn chosen<'n>(only: &[String], names: &[&'n str]) -> Result<Vec<&'n str>> {
 }
 
 /// Takes the figure and prints it.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    let wishes = read(options)?;
-    if wishes.help {
+pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+    let options = read(arguments)?;
+    if options.help {
         print!("{HELP}");
         return Ok(true);
     }
-    let take: fn(&Repository, &BenchOptions) -> Result<Figure> = match wishes.name.as_str() {
+    let take: fn(&Repository, &BenchOptions) -> Result<Figure> = match options.name.as_str() {
         "record" => examples::record,
         "samples" => examples::samples,
         "modes" => examples::modes,
@@ -147,16 +147,16 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "build" => take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
     };
-    if !wishes.only.is_empty() && !WITH_CONTESTANTS.contains(&wishes.name.as_str()) {
-        bail!("{} has no contestants that --only could name", wishes.name);
+    if !options.only.is_empty() && !WITH_CONTESTANTS.contains(&options.name.as_str()) {
+        bail!("{} has no contestants that --only could name", options.name);
     }
     let machine = Machine::look(repository);
-    let figure = take(repository, &wishes)?;
-    println!("{:#}", figure.json(&wishes.name, &machine));
-    for (mark, cells) in figure.tables(&wishes.name) {
+    let figure = take(repository, &options)?;
+    println!("{:#}", figure.json(&options.name, &machine));
+    for (mark, cells) in figure.tables(&options.name) {
         let (head, row) = (figure::head(cells), figure::row(cells, &machine));
         println!("\n{mark}\n{head}\n{row}");
-        if wishes.append {
+        if options.append {
             append(repository, &mark, &head, &row)?;
         }
     }
@@ -171,20 +171,20 @@ fn append(repository: &Repository, mark: &str, head: &str, row: &str) -> Result<
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn read(options: &[String]) -> Result<BenchOptions> {
-    let mut wishes = BenchOptions {
+fn read(arguments: &[String]) -> Result<BenchOptions> {
+    let mut options = BenchOptions {
         name: String::new(),
         append: false,
-        help: options.is_empty(),
+        help: arguments.is_empty(),
         only: Vec::new(),
         rounds: None,
         seconds: None,
         samples: 184_000_000,
     };
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
+    let mut arguments = arguments.iter();
+    while let Some(option) = arguments.next() {
         let mut number = || -> Result<u64> {
-            let value = options
+            let value = arguments
                 .next()
                 .and_then(|it| it.replace('_', "").parse().ok());
             value
@@ -192,22 +192,22 @@ fn read(options: &[String]) -> Result<BenchOptions> {
                 .with_context(|| format!("{option} needs a number above 0"))
         };
         match option.as_str() {
-            "--append" => wishes.append = true,
+            "--append" => options.append = true,
             "--only" => {
-                let names = options.next().context("--only needs names")?;
-                wishes.only = names.split(',').map(str::to_owned).collect();
+                let names = arguments.next().context("--only needs names")?;
+                options.only = names.split(',').map(str::to_owned).collect();
             }
-            "--help" | "-h" => wishes.help = true,
-            "--rounds" => wishes.rounds = Some(u32::try_from(number()?)?),
-            "--seconds" => wishes.seconds = Some(u32::try_from(number()?)?),
-            "--samples" => wishes.samples = number()?,
-            name if wishes.name.is_empty() && !name.starts_with('-') => {
-                name.clone_into(&mut wishes.name);
+            "--help" | "-h" => options.help = true,
+            "--rounds" => options.rounds = Some(u32::try_from(number()?)?),
+            "--seconds" => options.seconds = Some(u32::try_from(number()?)?),
+            "--samples" => options.samples = number()?,
+            name if options.name.is_empty() && !name.starts_with('-') => {
+                name.clone_into(&mut options.name);
             }
             other => bail!("bench knows no {other:?}; `cargo xtask bench --help` says more"),
         }
     }
-    Ok(wishes)
+    Ok(options)
 }
 
 /// Lets all measure in so many rounds, each of which begins with another of them. In a round each has its place; there is
@@ -218,7 +218,7 @@ fn rounds<C: std::fmt::Display, M>(
     mut measure: impl FnMut(&C) -> Result<M>,
 ) -> Vec<Vec<Option<M>>> {
     let count = contestants.len();
-    let play = |round: usize| {
+    let measure_all = |round: usize| {
         eprintln!("round {} of {wanted}", round + 1);
         let mut found: Vec<Option<M>> = contestants.iter().map(|_| None).collect();
         for at in (0..count).map(|turn| (turn + round) % count) {
@@ -229,7 +229,7 @@ fn rounds<C: std::fmt::Display, M>(
         }
         found
     };
-    (0..wanted as usize).map(play).collect()
+    (0..wanted as usize).map(measure_all).collect()
 }
 
 /// Builds the program as users get it, and says where it is.
@@ -340,10 +340,11 @@ mod tests {
 
     #[test]
     fn options_are_understood_and_strangers_refused() {
-        let wishes = read(&words("cyclic --rounds 3 --seconds 5 --append")).expect("known options");
-        assert_eq!(wishes.name, "cyclic");
+        let options =
+            read(&words("cyclic --rounds 3 --seconds 5 --append")).expect("known options");
+        assert_eq!(options.name, "cyclic");
         assert_eq!(
-            (wishes.rounds, wishes.seconds, wishes.append),
+            (options.rounds, options.seconds, options.append),
             (Some(3), Some(5), true)
         );
         assert_eq!(

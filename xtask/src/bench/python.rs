@@ -52,11 +52,11 @@ struct Latency {
     lost: u64,
 }
 
-pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    let names = super::chosen(&wishes.only, &CONTESTANTS)?;
+pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    let names = super::chosen(&options.only, &CONTESTANTS)?;
     let python = environment(repository)?;
-    let seconds = wishes.seconds.unwrap_or(SECONDS);
-    let all = super::rounds(wishes.rounds.unwrap_or(ROUNDS), &names, |name| {
+    let seconds = options.seconds.unwrap_or(SECONDS);
+    let all = super::rounds(options.rounds.unwrap_or(ROUNDS), &names, |name| {
         measure(repository, &python, name, seconds)
     });
     figure(&names, &all, seconds)
@@ -125,7 +125,7 @@ fn figure(names: &[&str], rounds: &[Vec<Option<Latency>>], seconds: u32) -> Resu
         );
     }
     if result.is_empty() {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
     for (ours, peer) in PAIRS {
         let place = |name: &str| names.iter().position(|it| *it == name);

@@ -13,7 +13,7 @@ use crate::repository::Repository;
 
 const ROUNDS: u32 = 9;
 
-pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let home = absent(&repository.target().join("bench/record-c"))?;
     std::fs::create_dir_all(&home)?;
     let mut build = repository.command("cargo");
@@ -52,7 +52,7 @@ pub fn take(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
             .context("no figure")
     };
     let mut pairs = Vec::new();
-    for round in 0..wishes.rounds.unwrap_or(ROUNDS) {
+    for round in 0..options.rounds.unwrap_or(ROUNDS) {
         let of_rust = || cost(Command::new(&rust).arg(absent(&home.join("run"))?));
         let of_c = || cost(Command::new(&program).arg(absent(&home.join("run"))?));
         // Each round begins with the other of them.

@@ -25,10 +25,10 @@ const HEADER: usize = 25;
 /// Between two messages, in which the receiver reads.
 const PAUSE: Duration = Duration::from_millis(5);
 
-pub fn take(_: &Repository, wishes: &BenchOptions) -> Result<Figure> {
+pub fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
     let mut sender = sender()?;
     let mut memory = vec![0_u8; PAYLOAD + 2 * PAGE];
-    let rounds = (0..wishes.rounds.unwrap_or(ROUNDS)).map(|_| round(&mut sender, &mut memory));
+    let rounds = (0..options.rounds.unwrap_or(ROUNDS)).map(|_| round(&mut sender, &mut memory));
     let rounds: Vec<[f64; 2]> = rounds.collect::<Result<_>>()?;
     let spread = |of: fn(&[f64; 2]) -> f64| Spread::of(rounds.iter().map(of)).context("no round");
     let (plain, placed) = (spread(|it| it[0])?, spread(|it| it[1])?);

@@ -53,24 +53,24 @@ impl TestOptions {
 }
 
 /// Runs the steps; true if nothing failed.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
-    let mut wishes = read(options)?;
-    wishes.skip_nothing |= std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
-    if wishes.help {
+pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+    let mut options = read(arguments)?;
+    options.skip_nothing |= std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+    if options.help {
         print!("{HELP}");
         return Ok(true);
     }
-    if wishes.list {
+    if options.list {
         STEPS
             .iter()
             .for_each(|step| println!("{:<10} {}", step.name, step.about));
         return Ok(true);
     }
-    let mut tally = Tally::new(wishes.skip_nothing, not_to_be_had());
-    if wishes.quick {
-        quick::run(repository, wishes.since.as_deref(), &mut tally)?;
+    let mut tally = Tally::new(options.skip_nothing, not_to_be_had());
+    if options.quick {
+        quick::run(repository, options.since.as_deref(), &mut tally)?;
     }
-    let steps = wishes.steps()?;
+    let steps = options.steps()?;
     let prebuilds = Prebuilds::begin(repository, &steps);
     for step in steps {
         timed(step.name, step.about, &mut tally, |tally| {
@@ -96,33 +96,33 @@ fn timed(
     Ok(())
 }
 
-fn read(options: &[String]) -> Result<TestOptions> {
-    let mut wishes = TestOptions::default();
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
+fn read(arguments: &[String]) -> Result<TestOptions> {
+    let mut options = TestOptions::default();
+    let mut arguments = arguments.iter();
+    while let Some(option) = arguments.next() {
         match option.as_str() {
-            "--all" => wishes.skip_nothing = true,
-            "--quick" => wishes.quick = true,
-            "--since" => match options.next() {
-                Some(revision) => wishes.since = Some(revision.clone()),
+            "--all" => options.skip_nothing = true,
+            "--quick" => options.quick = true,
+            "--since" => match arguments.next() {
+                Some(revision) => options.since = Some(revision.clone()),
                 None => bail!("--since needs a revision, as HEAD~1"),
             },
-            "--list" => wishes.list = true,
-            "--help" | "-h" => wishes.help = true,
-            "--only" => match options.next() {
-                Some(names) => wishes.only.extend(names.split(',').map(str::to_owned)),
+            "--list" => options.list = true,
+            "--help" | "-h" => options.help = true,
+            "--only" => match arguments.next() {
+                Some(names) => options.only.extend(names.split(',').map(str::to_owned)),
                 None => bail!("--only needs the name of a step; --list names them"),
             },
             other => bail!("test knows no option {other:?}; `cargo xtask test --help` lists them"),
         }
     }
-    if wishes.quick && !wishes.only.is_empty() {
+    if options.quick && !options.only.is_empty() {
         bail!("--quick chooses by what changed; leave --only out");
     }
-    if wishes.since.is_some() && !wishes.quick {
+    if options.since.is_some() && !options.quick {
         bail!("--since belongs to --quick");
     }
-    Ok(wishes)
+    Ok(options)
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static TestStep>> {
@@ -282,12 +282,12 @@ mod tests {
 
     #[test]
     fn options_are_understood_and_strangers_refused() {
-        let wishes = read(&words("--all --only loom,miri --only fuzz")).expect("known options");
-        assert!(wishes.skip_nothing);
-        assert_eq!(wishes.only, ["loom", "miri", "fuzz"]);
-        let wishes = read(&words("--quick --since HEAD~2")).expect("known options");
-        assert_eq!(wishes.since.as_deref(), Some("HEAD~2"));
-        assert!(wishes.steps().expect("no step is named").is_empty());
+        let options = read(&words("--all --only loom,miri --only fuzz")).expect("known options");
+        assert!(options.skip_nothing);
+        assert_eq!(options.only, ["loom", "miri", "fuzz"]);
+        let options = read(&words("--quick --since HEAD~2")).expect("known options");
+        assert_eq!(options.since.as_deref(), Some("HEAD~2"));
+        assert!(options.steps().expect("no step is named").is_empty());
         for wrong in [
             "--fast",
             "--only",

@@ -19,7 +19,7 @@ use crate::repository::Repository;
 
 /// Devices of Yoon's humanoid.
 const DEVICES: &str = "59";
-/// Length of each measurement, and rounds, unless something else is wished.
+/// Length of each measurement, and rounds, by default.
 const SECONDS: u32 = 3;
 const ROUNDS: u32 = 3;
 
@@ -30,6 +30,12 @@ struct BusContestant {
     peer: &'static str,
     mode: &'static str,
     interval_ns: u32,
+}
+
+impl std::fmt::Display for BusContestant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 const MS: u32 = 1_000_000;
@@ -86,41 +92,30 @@ struct SegmentBench<'a> {
 }
 
 /// All as ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, false)
+pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, false)
 }
 
 /// All at `SCHED_FIFO`, the segments too.
-pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, true)
+pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, true)
 }
 
-fn take(repository: &Repository, wishes: &BenchOptions, is_fifo: bool) -> Result<Figure> {
-    let chosen = chosen(&wishes.only)?;
-    let arena = SegmentBench {
+fn take(repository: &Repository, options: &BenchOptions, is_fifo: bool) -> Result<Figure> {
+    let chosen = chosen(&options.only)?;
+    let bench = SegmentBench {
         repository,
         peers: peers::Peers::build(repository, &chosen)?,
         is_fifo,
-        seconds: wishes.seconds.unwrap_or(SECONDS),
+        seconds: options.seconds.unwrap_or(SECONDS),
     };
-    let number = wishes.rounds.unwrap_or(ROUNDS) as usize;
-    let mut rounds = Vec::new();
-    for round in 0..number {
-        eprintln!("round {} of {number}", round + 1);
-        let mut seen = vec![None; chosen.len()];
-        for turn in 0..chosen.len() {
-            let place = (turn + round) % chosen.len();
-            match play(&arena, chosen[place]) {
-                Ok(it) => seen[place] = Some(it),
-                Err(error) => eprintln!("{}: {error:#}", chosen[place].name),
-            }
-        }
-        rounds.push(seen);
-    }
+    let rounds = super::rounds(options.rounds.unwrap_or(ROUNDS), &chosen, |it| {
+        measure(&bench, *it)
+    });
     if rounds.iter().flatten().all(Option::is_none) {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
-    Ok(table::figure(&arena, &chosen, &rounds))
+    Ok(table::figure(&bench, &chosen, &rounds))
 }
 
 /// Those that `--only` names, or all.
@@ -130,13 +125,13 @@ fn chosen(only: &[String]) -> Result<Vec<BusContestant>> {
     Ok(ALL.into_iter().filter(is_chosen).collect())
 }
 
-fn play(arena: &SegmentBench<'_>, contestant: BusContestant) -> Result<CycleCounts> {
-    let program: PathBuf = arena.peers.program(contestant.peer)?;
-    let beside = arena.peers.program(peers::BESIDE)?;
-    let count = u64::from(arena.seconds) * 1_000_000_000 / u64::from(contestant.interval_ns);
-    let mut command = arena.repository.command("chrt");
-    let policy = if arena.is_fifo { "--fifo" } else { "--other" };
-    let priority = if arena.is_fifo { "80" } else { "0" };
+fn measure(bench: &SegmentBench<'_>, contestant: BusContestant) -> Result<CycleCounts> {
+    let program: PathBuf = bench.peers.program(contestant.peer)?;
+    let beside = bench.peers.program(peers::BESIDE)?;
+    let count = u64::from(bench.seconds) * 1_000_000_000 / u64::from(contestant.interval_ns);
+    let mut command = bench.repository.command("chrt");
+    let policy = if bench.is_fifo { "--fifo" } else { "--other" };
+    let priority = if bench.is_fifo { "80" } else { "0" };
     command.args([policy, priority]).arg(beside).arg(DEVICES);
     command.arg(program).arg("ec0");
     command.args([count.to_string(), contestant.interval_ns.to_string()]);

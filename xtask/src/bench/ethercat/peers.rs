@@ -25,7 +25,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Builds the segment and those that play; says of those that cannot be had how to get them.
+    /// Builds the segment and the contestants' programs; prints how to get what is missing.
     pub fn build(repository: &Repository, contestants: &[BusContestant]) -> Result<Self> {
         let target = repository.target().join("peers");
         std::fs::create_dir_all(&target)
@@ -33,14 +33,14 @@ impl Peers {
         let programs = in_rust(repository, &target, OURS)?;
         let mut built = vec![(BESIDE, programs.join(BESIDE))];
         built.push((OURS, programs.join(format!("peer-{OURS}"))));
-        let plays = |peer| contestants.iter().any(|it| it.peer == peer);
-        if plays(ETHERCRAB) {
+        let is_chosen = |peer| contestants.iter().any(|it| it.peer == peer);
+        if is_chosen(ETHERCRAB) {
             match in_rust(repository, &target, ETHERCRAB) {
                 Ok(programs) => built.push((ETHERCRAB, programs.join("peer-ethercrab"))),
                 Err(error) => eprintln!("left out: ethercrab: {error:#} (cargo fetches it)"),
             }
         }
-        if plays(SOEM) {
+        if is_chosen(SOEM) {
             match soem(repository, &target.join("soem")) {
                 Ok(program) => built.push((SOEM, program)),
                 Err(error) => eprintln!("left out: SOEM: {error:#} (pip download {PYSOEM})"),

@@ -15,7 +15,7 @@ const VIEWS: [View; 3] = [
     ("p99", |it| it.p99_ns),
     ("CPU", |it| it.cpu_ns),
 ];
-/// Ours, and whom they are held against.
+/// Ours, and the peers that they are compared with.
 const PAIRS: [(&str, &str); 5] = [
     ("pipelined", "soem"),
     ("spinning", "soem"),
@@ -24,11 +24,11 @@ const PAIRS: [(&str, &str); 5] = [
     ("blocking", "ethercrab-io-uring"),
 ];
 
-pub fn figure(arena: &SegmentBench<'_>, chosen: &[BusContestant], rounds: &[Round]) -> Figure {
-    let fifo = if arena.is_fifo { ", FIFO 80" } else { "" };
+pub fn figure(bench: &SegmentBench<'_>, chosen: &[BusContestant], rounds: &[Round]) -> Figure {
+    let fifo = if bench.is_fifo { ", FIFO 80" } else { "" };
     let mut cells: Cells = vec![(
         "rounds".to_owned(),
-        format!("{} x {} s{fifo}", rounds.len(), arena.seconds),
+        format!("{} x {} s{fifo}", rounds.len(), bench.seconds),
     )];
     for (place, it) in chosen.iter().enumerate() {
         let head = format!("{}: p50 / p99 / CPU, us", it.name);
@@ -42,7 +42,7 @@ pub fn figure(arena: &SegmentBench<'_>, chosen: &[BusContestant], rounds: &[Roun
     cells.extend(ratios.iter().map(|(name, it)| (name.clone(), it.cell())));
     let ratios = ratios.into_iter().map(|(name, it)| (name, it.json()));
     Figure {
-        method: method(arena),
+        method: method(bench),
         result: json!({
             "ratios": ratios.collect::<serde_json::Map<_, _>>(),
             "rounds": rounds.iter().map(|it| told(chosen, it)).collect::<Value>(),
@@ -99,8 +99,8 @@ fn told(chosen: &[BusContestant], round: &Round) -> Value {
     Value::Object(chosen.iter().zip(round).filter_map(one).collect())
 }
 
-fn method(arena: &SegmentBench<'_>) -> String {
-    let scheduling = match arena.is_fifo {
+fn method(bench: &SegmentBench<'_>) -> String {
+    let scheduling = match bench.is_fifo {
         false => "ordinary processes",
         true => "SCHED_FIFO 80 for MainDevices and segments",
     };
@@ -112,7 +112,7 @@ fn method(arena: &SegmentBench<'_>) -> String {
          process took a cycle; besides, ours reads all states by one datagram, ethercrab by one of each \
          device, SOEM none; every round begins with another; ratios within a round, median (smallest to \
          largest)",
-        arena.seconds
+        bench.seconds
     )
 }
 

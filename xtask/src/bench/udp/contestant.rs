@@ -1,4 +1,4 @@
-//! Who plays: server and client of each tool, told to do the same.
+//! The contestants: server and client of each tool, with the same load.
 
 use std::path::Path;
 
@@ -128,12 +128,12 @@ impl RoundTripContestant {
     }
 
     /// Measures once.
-    pub fn play(self, arena: &RoundTripBench<'_>) -> Result<Percentiles> {
+    pub fn measure(self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
         let round_trips = match self {
-            Self::Sockperf => sockperf(arena, &[]),
-            Self::SockperfNonblocked => sockperf(arena, &["--nonblocked"]),
-            Self::Irtt => irtt(arena),
-            _ => ours(arena, self.options()),
+            Self::Sockperf => sockperf(bench, &[]),
+            Self::SockperfNonblocked => sockperf(bench, &["--nonblocked"]),
+            Self::Irtt => irtt(bench),
+            _ => ours(bench, self.options()),
         };
         let percentiles = round_trips.and_then(Percentiles::of);
         percentiles.with_context(|| format!("{} could not measure", self.name()))
@@ -174,15 +174,15 @@ impl Scheduling {
     }
 }
 
-fn sockperf(arena: &RoundTripBench<'_>, more: &[&str]) -> Result<Vec<u64>> {
+fn sockperf(bench: &RoundTripBench<'_>, more: &[&str]) -> Result<Vec<u64>> {
     let &RoundTripBench {
         repository, cable, ..
-    } = arena;
+    } = bench;
     let server = ["sockperf", "server", "--ip", DEVICE];
-    let server = [arena.scheduling.device(), &server, more].concat();
+    let server = [bench.scheduling.device(), &server, more].concat();
     let _server = cable.device.serve(repository, &server)?;
-    let log = arena.folder.join("sockperf.csv");
-    let seconds = arena.seconds.to_string();
+    let log = bench.folder.join("sockperf.csv");
+    let seconds = bench.seconds.to_string();
     let pace = format!("--mps={RATE}");
     let client = [
         "sockperf",
@@ -199,47 +199,47 @@ fn sockperf(arena: &RoundTripBench<'_>, more: &[&str]) -> Result<Vec<u64>> {
     ];
     let mut client = cable.controller.command(
         repository,
-        &[arena.scheduling.controller(), &client].concat(),
+        &[bench.scheduling.controller(), &client].concat(),
     );
     process::output(client.arg(&log).args(more))?;
     table::of_sockperf(&read(&log)?)
 }
 
-fn irtt(arena: &RoundTripBench<'_>) -> Result<Vec<u64>> {
+fn irtt(bench: &RoundTripBench<'_>) -> Result<Vec<u64>> {
     let &RoundTripBench {
         repository, cable, ..
-    } = arena;
+    } = bench;
     let server = ["irtt", "server", "-i", "0", "-b", DEVICE];
-    let server = [arena.scheduling.device(), &server].concat();
+    let server = [bench.scheduling.device(), &server].concat();
     let _server = cable.device.serve(repository, &server)?;
-    let log = arena.folder.join("irtt.json");
+    let log = bench.folder.join("irtt.json");
     let interval = format!("{}us", 1_000_000 / RATE);
-    let packets = RATE * arena.seconds + WARM_UP;
+    let packets = RATE * bench.seconds + WARM_UP;
     let length = format!("{}ms", packets * 1000 / RATE);
     let client = [
         "irtt", "client", "-Q", "-i", &interval, "-d", &length, "-l", BYTES, "-o",
     ];
     let mut client = cable.controller.command(
         repository,
-        &[arena.scheduling.controller(), &client].concat(),
+        &[bench.scheduling.controller(), &client].concat(),
     );
     process::output(client.arg(&log).arg(DEVICE))?;
     table::of_irtt(&read(&log)?, WARM_UP as usize)
 }
 
-fn ours(arena: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
+fn ours(bench: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
     let &RoundTripBench {
         repository, cable, ..
-    } = arena;
+    } = bench;
     let listening = device_options(options);
-    let server = [arena.program, "udp", "echo", "--bind", DEVICE];
-    let server = [&server, arena.scheduling.our_device(), listening].concat();
+    let server = [bench.program, "udp", "echo", "--bind", DEVICE];
+    let server = [&server, bench.scheduling.our_device(), listening].concat();
     let _server = cable.device.serve(repository, &server)?;
-    let run = absent(&arena.folder.join("run"))?;
+    let run = absent(&bench.folder.join("run"))?;
     let (rate, payload) = (format!("{RATE}Hz"), format!("{BYTES}B"));
-    let (count, warm_up) = ((RATE * arena.seconds).to_string(), WARM_UP.to_string());
+    let (count, warm_up) = ((RATE * bench.seconds).to_string(), WARM_UP.to_string());
     let client = [
-        arena.program,
+        bench.program,
         "udp",
         "send",
         "--to",
@@ -259,10 +259,10 @@ fn ours(arena: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
     client
         .arg(&run)
         .args(options)
-        .args(arena.scheduling.our_controller());
+        .args(bench.scheduling.our_controller());
     process::output(&mut client)?;
-    let csv = arena.folder.join("rtt.csv");
-    let mut export = repository.command(arena.program);
+    let csv = bench.folder.join("rtt.csv");
+    let mut export = repository.command(bench.program);
     export.arg("export").arg(&run);
     export.args(["--series", "rtt", "--format", "csv", "--out"]);
     process::output(export.arg(&csv))?;

@@ -20,9 +20,9 @@ use contestant::{RoundTripBench, RoundTripContestant, Scheduling};
 use namespaces::Cable;
 use table::Percentiles;
 
-/// Length of each measurement, unless something else is wished.
+/// Length of each measurement, by default.
 const SECONDS: u32 = 4;
-/// Rounds, unless something else is wished.
+/// Rounds, by default.
 const ROUNDS: u32 = 7;
 
 /// What all of [`RoundTripContestant::ALL`] measured in a round, in that order.
@@ -34,16 +34,16 @@ struct RoundTripRound {
 }
 
 /// As ordinary processes.
-pub fn ordinary(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, Scheduling::Ordinary)
+pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, Scheduling::Ordinary)
 }
 
 /// All of them at `SCHED_FIFO`.
-pub fn fifo(repository: &Repository, wishes: &BenchOptions) -> Result<Figure> {
-    take(repository, wishes, Scheduling::Fifo)
+pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+    take(repository, options, Scheduling::Fifo)
 }
 
-fn take(repository: &Repository, wishes: &BenchOptions, scheduling: Scheduling) -> Result<Figure> {
+fn take(repository: &Repository, options: &BenchOptions, scheduling: Scheduling) -> Result<Figure> {
     let missing = missing_tools();
     if !missing.is_empty() {
         let missing = missing.join(" ");
@@ -54,28 +54,28 @@ fn take(repository: &Repository, wishes: &BenchOptions, scheduling: Scheduling) 
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let cable = Cable::lay(repository)?;
-    let arena = RoundTripBench {
+    let bench = RoundTripBench {
         repository,
         program: &program,
         folder: &folder,
         cable: &cable,
         scheduling,
-        seconds: wishes.seconds.unwrap_or(SECONDS),
+        seconds: options.seconds.unwrap_or(SECONDS),
     };
-    let rounds = wishes.rounds.unwrap_or(ROUNDS);
+    let rounds = options.rounds.unwrap_or(ROUNDS);
     let rounds: Vec<RoundTripRound> = (0..rounds)
         .map(|round| {
             eprintln!("round {} of {rounds}", round + 1);
-            play(round, |contestant| contestant.play(&arena))
+            measure_round(round, |contestant| contestant.measure(&bench))
         })
         .collect();
     if rounds
         .iter()
         .all(|round| round.seen.iter().all(Option::is_none))
     {
-        bail!("nobody could measure anything; what they said stands above");
+        bail!("no contestant could measure; their messages stand above");
     }
-    Ok(table::figure(&rounds, scheduling, arena.seconds))
+    Ok(table::figure(&rounds, scheduling, bench.seconds))
 }
 
 fn missing_tools() -> Vec<&'static str> {
@@ -86,7 +86,7 @@ fn missing_tools() -> Vec<&'static str> {
 }
 
 /// Lets all measure, each round beginning with another.
-fn play(
+fn measure_round(
     round: u32,
     mut run: impl FnMut(RoundTripContestant) -> Result<Percentiles>,
 ) -> RoundTripRound {
@@ -165,12 +165,12 @@ mod tests {
         let mut first = Vec::new();
         for round in 0..3 {
             let mut order = Vec::new();
-            let played = play(round, |contestant| {
+            let measured = measure_round(round, |contestant| {
                 order.push(contestant);
                 Ok(seen(contestant))
             });
             for contestant in RoundTripContestant::ALL {
-                assert_eq!(played.of(contestant), Some(seen(contestant)));
+                assert_eq!(measured.of(contestant), Some(seen(contestant)));
             }
             assert_eq!(order.len(), RoundTripContestant::ALL.len());
             first.push(order[0]);
@@ -180,13 +180,13 @@ mod tests {
 
     #[test]
     fn who_cannot_measure_leaves_the_others_their_places() {
-        let played = play(0, |contestant| match contestant {
+        let measured = measure_round(0, |contestant| match contestant {
             RoundTripContestant::Irtt => bail!("no server"),
             other => Ok(seen(other)),
         });
-        assert_eq!(played.of(RoundTripContestant::Irtt), None);
+        assert_eq!(measured.of(RoundTripContestant::Irtt), None);
         assert_eq!(
-            played.of(RoundTripContestant::Open),
+            measured.of(RoundTripContestant::Open),
             Some(seen(RoundTripContestant::Open))
         );
     }
