@@ -77,7 +77,7 @@ fn a_frame_is_valid_until_the_writer_comes_round() {
     publish(&mut ring, 2);
     publish(&mut ring, 3);
     assert!(frame.is_valid());
-    // What is given up has been written over all the same.
+    // A frame that the writer gives up overwrites its slot nevertheless.
     assert!(ring.publish(|_| None).is_none());
     assert!(!frame.is_valid());
     assert_eq!(frame.to_vec(), Err(Overwritten));
