@@ -46,7 +46,7 @@ enum Scheme {
     },
 }
 
-/// What a server asked for, and how often it was answered.
+/// The server's challenge, and how often the client answered it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Challenge {
     scheme: Scheme,

@@ -38,7 +38,7 @@ pub enum RtspError {
         /// The status code.
         status: u16,
     },
-    /// It does not send over what was asked for.
+    /// The camera does not send over the requested transport.
     #[error("the camera does not send over {0}")]
     Transport(Transport),
     /// It describes nothing that can be received.

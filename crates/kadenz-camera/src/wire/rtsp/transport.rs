@@ -42,7 +42,7 @@ impl fmt::Display for Transport {
 pub struct GrantedTransport {
     /// How it sends.
     pub transport: Transport,
-    /// The channels of RTP and RTCP over TCP. Cameras take others than were asked for.
+    /// The channels of RTP and RTCP over TCP. Cameras take others than the client requested.
     pub channels: (u8, u8),
     /// The camera's ports of RTP and RTCP over UDP, where it names them.
     pub server_ports: Option<(u16, u16)>,
@@ -51,8 +51,8 @@ pub struct GrantedTransport {
 }
 
 impl GrantedTransport {
-    /// Reads the answer; what is missing is as it was asked for. `None` where the camera takes another transport
-    /// than was asked for, and it is not TCP.
+    /// Reads the answer; a missing part is as the client requested it. `None` where the camera takes another transport
+    /// than the requested one, and it is not TCP.
     pub(super) fn of_answer(value: Option<&str>, asked: Transport) -> Option<Self> {
         let value = value.unwrap_or_default();
         let first = value
