@@ -67,7 +67,7 @@ pub enum OpenCameraError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// The newest frame is older than the caller allows.
-    #[error("the newest frame is {age:?} old, asked for was {max_age:?} at most; {why}")]
+    #[error("the newest frame is {age:?} old, and {max_age:?} is allowed; {why}")]
     Stale {
         /// The frame's age.
         age: Duration,
