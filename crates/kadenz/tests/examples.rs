@@ -164,7 +164,7 @@ fn usual(at: u64) -> i64 {
 }
 
 #[test]
-fn what_is_slower_beyond_chance_is_told_and_nothing_else() {
+fn a_slowdown_beyond_chance_is_reported_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     write_run(&folder.path().join("before"), usual);
     write_run(&folder.path().join("after"), |at| 2 * usual(at));

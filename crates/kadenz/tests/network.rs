@@ -362,7 +362,7 @@ mod control_socket {
     }
 
     #[test]
-    fn a_stop_at_the_socket_ends_a_bring_up_and_says_who_asked() {
+    fn a_stop_at_the_socket_ends_a_bring_up_and_names_the_client() {
         let folder = tempfile::tempdir().unwrap();
         let (plan, expected) = without_the_last(folder.path());
         let name = name("bring-up");

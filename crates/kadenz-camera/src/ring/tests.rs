@@ -108,7 +108,7 @@ fn readers_learn_what_became_of_the_ring() {
 }
 
 #[test]
-fn who_waits_is_woken_by_a_frame_and_by_the_end() {
+fn a_waiting_reader_is_woken_by_a_frame_and_by_the_end() {
     let name = name("wait");
     let mut ring = create(&name);
     let reader = RingReader::open(&name).unwrap();

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_whose_keys_cannot_be_told_is_decoded_all_the_same() {
+    fn a_stream_with_unrecognised_keys_is_decoded_anyway() {
         let mut queue = UnitQueue::default();
         for number in 0..450 {
             push(&mut queue, number, false);

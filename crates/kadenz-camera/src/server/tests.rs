@@ -126,7 +126,7 @@ fn a_server_ends_also_while_its_camera_is_being_opened() {
 }
 
 #[test]
-fn the_status_of_a_camera_that_says_much_is_still_told() {
+fn the_status_of_a_camera_with_long_texts_can_be_read() {
     let open: OpenSource = Box::new(|| {
         Err(SourceError {
             cause: "\u{1b}\u{10ffff}".repeat(10_000),
@@ -147,7 +147,7 @@ fn the_status_of_a_camera_that_says_much_is_still_told() {
 }
 
 #[test]
-fn layouts_are_published_while_somebody_wants_them() {
+fn layouts_are_published_while_a_client_wants_them() {
     let name = name("wanted");
     let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
     let server = CameraServer::start(open, &quick(&name)).unwrap();

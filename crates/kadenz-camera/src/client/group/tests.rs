@@ -198,7 +198,7 @@ fn a_stale_or_mismatched_set_is_an_error_that_says_why() {
 }
 
 #[test]
-fn who_waits_is_woken_by_the_frame_that_completes_the_set() {
+fn a_waiting_reader_is_woken_by_the_frame_that_completes_the_set() {
     let (mut left, mut right, mut group) = pair("woken", 5 * MS);
     let now = clock::now();
     right.publish(now, 1);

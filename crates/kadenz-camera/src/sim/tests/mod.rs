@@ -131,7 +131,7 @@ fn bad_requests_and_excess_clients_are_refused() {
 }
 
 #[test]
-fn who_says_nothing_keeps_nobody_out() {
+fn a_silent_client_keeps_no_other_out() {
     let camera = CameraSim::start(Options {
         max_clients: 2,
         ..options(Protocol::Http)

@@ -330,7 +330,7 @@ fn a_stall_ends_in_a_burst_and_what_is_too_old_is_left_out() {
 }
 
 #[test]
-fn who_does_not_know_the_password_gets_no_picture() {
+fn a_client_without_the_password_gets_no_picture() {
     let credentials = Some(("user".to_owned(), "secret".to_owned()));
     let camera = CameraSim::start(Options {
         credentials,

@@ -144,7 +144,7 @@ fn a_camera_that_falls_silent_is_given_up() {
 }
 
 #[test]
-fn bytes_that_never_end_a_picture_keep_nobody_waiting() {
+fn bytes_that_never_end_a_picture_keep_no_caller_waiting() {
     let (place, server) = serve(vec![|_| b"HTTP/1.1 200 OK\r\n\r\n".to_vec()]);
     let mut source = MjpegSource::open(&format!("http://{place}"), &options()).unwrap();
     let mut stream = server.join().unwrap().remove(0);

@@ -227,7 +227,7 @@ fn a_camera_that_falls_silent_is_told_apart_from_one_that_only_waits() {
 }
 
 #[test]
-fn packets_that_never_end_a_picture_keep_nobody_waiting() {
+fn packets_that_never_end_a_picture_keep_no_caller_waiting() {
     let (url, camera) = Camera::start(|accept| {
         let mut camera = accept();
         camera.set_up("RTP/AVP/TCP;interleaved=0-1");

@@ -105,7 +105,7 @@ fn an_answer_to_another_question_is_ignored_and_one_without_number_is_not() {
 }
 
 #[test]
-fn a_password_is_told_once_and_never_shown() {
+fn a_password_is_sent_once_and_never_shown() {
     let asks = "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n";
     let mut without = client("rtsp://h/cam", None);
     assert_eq!(

@@ -113,7 +113,7 @@ fn tables_come_with_pictures_or_are_remembered() {
 }
 
 #[test]
-fn restart_markers_are_told_in_the_headers() {
+fn restart_markers_are_in_the_headers() {
     let mut assembler = JpegAssembler::default();
     let payload = [&[0, 0, 0, 0, 65, 80, 40, 30, 0, 7, 0xff, 0xff][..], DATA].concat();
     let pictures = push(&mut assembler, 1, true, 0, &payload);
@@ -127,7 +127,7 @@ fn restart_markers_are_told_in_the_headers() {
 }
 
 #[test]
-fn what_is_lost_is_told() {
+fn a_loss_is_marked() {
     let mut assembler = JpegAssembler::default();
     push(&mut assembler, 1, true, 0, &fragment(0, 80, &[DATA]));
     push(&mut assembler, 2, true, 0, &fragment(0, 80, &[DATA]));

@@ -267,7 +267,7 @@ fn a_lost_fragment_damages_its_picture_and_no_other() {
 }
 
 #[test]
-fn pictures_between_which_packets_are_lost_are_told() {
+fn pictures_between_which_packets_are_lost_are_marked() {
     let mut stream = Stream::h264(&[SPS, PPS]);
     let told = |stream: &mut Stream| {
         let pictures = stream.take();
