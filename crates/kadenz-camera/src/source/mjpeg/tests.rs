@@ -9,7 +9,7 @@ use super::*;
 
 const PICTURE: &[u8] = &[0xff, 0xd8, 0xff, 0xda, 0, 2, 1, 2, 0xff, 0, 3, 0xff, 0xd9];
 
-/// A server that answers one connection after another: each answer by what the request is.
+/// A server that answers one connection after another, each by a function of the request.
 fn serve(answers: Vec<fn(&str) -> Vec<u8>>) -> (String, JoinHandle<Vec<TcpStream>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = listener.local_addr().unwrap().to_string();

@@ -180,11 +180,11 @@ fn signs_of_life_are_sent_by_what_the_camera_knows() {
     answer(&mut client, 200, "Public: OPTIONS, GET_PARAMETER\r\n", "").unwrap();
     client.time(after(20)).unwrap();
     assert!(output(&mut client).starts_with("GET_PARAMETER "));
-    // A camera that refuses it after all.
+    // A camera that refuses it later.
     answer(&mut client, 501, "", "").unwrap();
     client.time(after(30)).unwrap();
     assert!(output(&mut client).starts_with("OPTIONS "));
-    // One that does not answer is asked again.
+    // A camera that does not answer gets the request again.
     client.time(after(39)).unwrap();
     assert_eq!(output(&mut client), "");
     client.time(after(40)).unwrap();
