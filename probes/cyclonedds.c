@@ -1,11 +1,11 @@
-/* Cyclone DDS: reliable, keep last, heard by a listener, which is its quickest way. URL: dds://DOMAIN; the channel is
+/* Cyclone DDS: reliable, keep last, received by a listener, which is its quickest way. URL: dds://DOMAIN; the channel is
    the topic. `idlc -l c cyclonedds_type.idl` writes the type. */
 #include "kadenz_probe.h"
 #include "cyclonedds_type.c"
 #include <dds/dds.h>
 #include <dds/version.h>
 
-/* Nothing leaves this host, unless CYCLONEDDS_URI says otherwise. */
+/* No packet leaves this host, unless CYCLONEDDS_URI says otherwise. */
 #define LOOPBACK \
     "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name='lo' multicast='true'/></Interfaces>" \
     "</General></Domain></CycloneDDS>"
@@ -24,7 +24,7 @@ static void came(dds_entity_t reader, void *probe) {
         dds_return_loan(reader, samples, 1);
         samples[0] = NULL;
     }
-    kadenz_probe_waits((kadenz_probe *)probe); /* told by this thread alone */
+    kadenz_probe_waits((kadenz_probe *)probe); /* this thread alone writes lines */
 }
 
 static void publish(kadenz_probe *probe, dds_entity_t writer) {
@@ -41,7 +41,7 @@ static void receive(kadenz_probe *probe, dds_entity_t reader) {
     kadenz_probe_ready(probe);
     must(probe, dds_set_listener(reader, listener));
     while (!kadenz_probe_ended(probe)) usleep(10000);
-    dds_set_listener(reader, NULL); /* waits until none is called any more */
+    dds_set_listener(reader, NULL); /* waits until no listener runs any more */
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Fast DDS: reliable, keep last, heard by a listener, over its shared memory. URL: dds://DOMAIN; the channel is the
+/* Fast DDS: reliable, keep last, received by a listener, over its shared memory. URL: dds://DOMAIN; the channel is the
    topic. */
 #include "kadenz_probe.h"
 #include <fastdds/dds/domain/DomainParticipant.hpp>
@@ -17,7 +17,7 @@
 using namespace eprosima::fastdds::dds;
 using Payload = eprosima::fastrtps::rtps::SerializedPayload_t;
 
-/* Bytes of one length, behind DDS's four that say how they are encoded. */
+/* Bytes of one length, behind the four bytes of DDS that name the encoding. */
 struct Bytes : TopicDataType {
     explicit Bytes(size_t bytes) {
         setName("kadenz_probe::Bytes");
@@ -51,7 +51,7 @@ struct Listener : DataReaderListener {
         void *data = kadenz_probe_message(probe);
         while (reader->take_next_sample(data, &info) == ReturnCode_t::RETCODE_OK)
             if (info.valid_data) kadenz_probe_received(probe, data, kadenz_probe_bytes(probe));
-        kadenz_probe_waits(probe); /* told by this thread alone */
+        kadenz_probe_waits(probe); /* this thread alone writes lines */
     }
 };
 
@@ -95,7 +95,7 @@ static void receive(kadenz_probe *probe, DomainParticipant *participant, Topic *
     participant->delete_contained_entities(); /* no thread calls the listener any more */
 }
 
-/* Shared memory, with room for what may wait, and UDP on loopback alone. */
+/* Shared memory, with room for the waiting messages, and UDP on loopback alone. */
 static DomainParticipantQos on_this_host(const kadenz_probe *probe) {
     using namespace eprosima::fastdds::rtps;
     DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;

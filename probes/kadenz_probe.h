@@ -1,6 +1,6 @@
-/* A probe of `kadenz msg latency` and `kadenz timer`, in one header: a program that publishes, subscribes or sets timers by
-   a library of its own. It reads what to do from its standard input, keeps the beat, stamps each message, and tells what came
-   and when on its standard output. C99 and C++, Linux; link with -pthread.
+/* A probe of `kadenz msg latency` and `kadenz timer`, in one header: a program that publishes, subscribes or sets timers
+   by another library. It reads its task from its standard input, keeps the beat, stamps each message, and writes what
+   came and when to its standard output. C99 and C++, Linux; link with -pthread.
 
        #include "kadenz_probe.h"
 
@@ -18,10 +18,10 @@
            return kadenz_probe_close(probe);
        }
 
-   The message is LCM's encoding of kadenz.latency_probe_t, whose times are of CLOCK_MONOTONIC, so that a probe may
-   stand on one side and Kadenz on the other where both speak one wire. Whatever else the program or its libraries
-   print to standard output goes to standard error. After kadenz_probe_ready nothing allocates. The lines themselves
-   are described in docs/messages-probes.md. */
+   The message is LCM's encoding of kadenz.latency_probe_t, with times of CLOCK_MONOTONIC, so that a probe may be one
+   side and Kadenz the other where both use one protocol. All other output of the program and its libraries to standard
+   output goes to standard error. After kadenz_probe_ready nothing allocates. docs/messages-probes.md describes the
+   lines. */
 #ifndef KADENZ_PROBE_H
 #define KADENZ_PROBE_H
 
@@ -42,27 +42,27 @@
 /* Bytes of a message without padding. */
 #define KADENZ_PROBE_MIN 52
 #define KADENZ_PROBE_FINGERPRINT UINT64_C(0xbd30f24f6a0ea620)
-/* A greeting's number, and the time between two. */
+/* A greeting's number, and the time between two greetings. */
 #define KADENZ_PROBE_GREETING (-1)
 #define KADENZ_PROBE_GREETING_NS 5000000
-/* From being told to begin until the first beat. */
+/* From the order to begin to the first beat. */
 #define KADENZ_PROBE_HEAD_START_NS 50000000
-/* What came is told in blocks, at the latest after this time. */
+/* Lines on received messages are written in blocks, at the latest after this time. */
 #define KADENZ_PROBE_TELL_NS 1000000000
 
 typedef struct {
-    /* What the first line says. */
+    /* The content of the first line. */
     char role[16], url[512], channel[128];
     int64_t run, interval_ns, warm_up, count, bytes, queue;
-    /* Set by the thread that reads orders. */
+    /* The thread that reads orders sets these. */
     int begun, ended;
-    /* Where lines go: what was standard output. */
+    /* The former standard output, for lines. */
     int output;
     const char *name;
-    /* The publisher's message, and where it stands. */
+    /* The publisher's message, and its state. */
     unsigned char *message;
     int64_t sequence, beat_ns, sent_ns, before_ns, published, refused;
-    /* The subscriber's lines that are not told yet. */
+    /* The subscriber's lines that are not written yet. */
     int has_heard, has_received;
     int64_t told_ns;
     size_t length;
@@ -75,7 +75,7 @@ static inline int64_t kadenz_probe_now(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Tells what is held back. Where nobody reads, the measurement is over. */
+/* Writes the lines that are held back. Where the reader is gone, the measurement is over. */
 static inline void kadenz_probe_flush(kadenz_probe *probe) {
     for (size_t done = 0; done < probe->length;) {
         ssize_t wrote = write(probe->output, probe->lines + done, probe->length - done);
@@ -87,7 +87,7 @@ static inline void kadenz_probe_flush(kadenz_probe *probe) {
     probe->told_ns = kadenz_probe_now();
 }
 
-/* Adds a line, without telling it yet. */
+/* Adds a line, without writing it yet. */
 __attribute__((format(printf, 2, 3))) static inline void
 kadenz_probe_line(kadenz_probe *probe, const char *format, ...) {
     if (probe->length + 1024 > sizeof probe->lines) kadenz_probe_flush(probe);
@@ -100,14 +100,14 @@ kadenz_probe_line(kadenz_probe *probe, const char *format, ...) {
     probe->lines[probe->length++] = '\n';
 }
 
-/* Says why the probe cannot do its work, and ends the program with code 2. */
+/* Reports why the probe cannot work, and ends the program with code 2. */
 static inline void kadenz_probe_fail(kadenz_probe *probe, const char *why) {
     kadenz_probe_line(probe, "error %.900s", why);
     kadenz_probe_flush(probe);
     exit(2);
 }
 
-/* Says something that belongs into the run as a warning. */
+/* Reports a warning for the run. */
 static inline void kadenz_probe_note(kadenz_probe *probe, const char *text) {
     kadenz_probe_line(probe, "note %.900s", text);
     kadenz_probe_flush(probe);
@@ -148,7 +148,7 @@ static inline void kadenz_probe_set(kadenz_probe *probe, const char *name, const
     if (!strcmp(name, "queue")) probe->queue = number;
 }
 
-/* Reads what to do. `name` is the middleware and its version, as reports show it. */
+/* Reads the task. `name` is the middleware and its version, as reports show it. */
 static inline kadenz_probe *kadenz_probe_open(const char *name) {
     kadenz_probe *probe = (kadenz_probe *)calloc(1, sizeof *probe);
     char line[2048], *rest = line, *word;
@@ -157,7 +157,7 @@ static inline kadenz_probe *kadenz_probe_open(const char *name) {
         fprintf(stderr, "this is a probe: let `kadenz msg latency --with` start it\n");
         exit(2);
     }
-    /* Libraries print to standard output as they like. */
+    /* Libraries may print to standard output. */
     fflush(stdout);
     probe->output = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -182,7 +182,7 @@ static inline const char *kadenz_probe_channel(const kadenz_probe *probe) { retu
 static inline size_t kadenz_probe_bytes(const kadenz_probe *probe) { return (size_t)probe->bytes; }
 static inline void *kadenz_probe_message(const kadenz_probe *probe) { return probe->message; }
 
-/* Everything is open, and what comes will be received. */
+/* Call this when all is open, so that each message that comes is received. */
 static inline void kadenz_probe_ready(kadenz_probe *probe) {
     kadenz_probe_line(probe, "ready %s", probe->name);
     kadenz_probe_flush(probe);
@@ -203,7 +203,7 @@ static inline void kadenz_probe_sleep_until(int64_t ns) {
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
 }
 
-/* Writes the next message; its time of publishing is taken first, as encoding counts. */
+/* Encodes the next message; takes the time of publishing first, since encoding counts. */
 static inline void kadenz_probe_encode(kadenz_probe *probe, int64_t sequence, int64_t intended_ns) {
     unsigned char *to = probe->message;
     uint32_t padding = (uint32_t)(probe->bytes - KADENZ_PROBE_MIN);
@@ -218,8 +218,8 @@ static inline void kadenz_probe_encode(kadenz_probe *probe, int64_t sequence, in
     memset(to + KADENZ_PROBE_MIN, (int)(sequence & 0xff), padding);
 }
 
-/* Waits until the next message is to be published, and writes it; 0 when there is none any more. Before it is told to
-   begin, a publisher greets every 5 ms. A beat that comes late is published late, with its own intended time. */
+/* Waits until the next message is due, and encodes it; 0 when there is none any more. Before the order to begin, a
+   publisher sends a greeting every 5 ms. A message that is late keeps its own intended time. */
 static inline int kadenz_probe_next(kadenz_probe *probe) {
     if (!probe->beat_ns) {
         probe->before_ns = -1;
@@ -242,17 +242,17 @@ static inline int kadenz_probe_next(kadenz_probe *probe) {
     return 1;
 }
 
-/* The message was handed over, or `taken` is 0 and it was refused. */
+/* Call this after a message was handed over, or refused, with `taken` 0. */
 static inline void kadenz_probe_sent(kadenz_probe *probe, int taken) {
     probe->before_ns = kadenz_probe_now() - probe->sent_ns;
     if (probe->beat_ns && probe->sequence >= 0) probe->refused += !taken;
 }
 
-/* Whether nothing more is wanted. Any thread may ask: the main one, where a library calls back on its own. */
+/* Whether the order to end came. Any thread may ask: the main one, where a library calls back on its own thread. */
 static inline int kadenz_probe_ended(const kadenz_probe *probe) { return __atomic_load_n(&probe->ended, __ATOMIC_ACQUIRE); }
 
-/* Whether more is to be received: until it is told to end, and nothing came since it was asked last. No system call but once a second, where lines wait to be told: call it in the loop,
-   with a wait of 100 ms at most between two calls. */
+/* Whether more is to be received: until the order to end came, and no message since the last call. It makes no system
+   call but one a second, where lines wait: call it in the loop, with a wait of 100 ms at most between two calls. */
 static inline int kadenz_probe_waits(kadenz_probe *probe) {
     if (probe->length && kadenz_probe_now() - probe->told_ns > KADENZ_PROBE_TELL_NS) kadenz_probe_flush(probe);
     int has_received = probe->has_received;
@@ -260,7 +260,7 @@ static inline int kadenz_probe_waits(kadenz_probe *probe) {
     return has_received || !kadenz_probe_ended(probe);
 }
 
-/* Takes a message that came: reads it, then stamps it, as decoding counts. */
+/* Takes a received message: decodes it, then takes the time, since decoding counts. */
 static inline void kadenz_probe_received(kadenz_probe *probe, const void *data, size_t length) {
     const unsigned char *from = (const unsigned char *)data;
     int is_probe = length >= KADENZ_PROBE_MIN && kadenz_probe_get(from) == (int64_t)KADENZ_PROBE_FINGERPRINT;
@@ -291,12 +291,12 @@ static inline void kadenz_probe_wait_for_begin(kadenz_probe *probe) {
         kadenz_probe_sleep_until(kadenz_probe_now() + 1000000);
 }
 
-/* A one-shot timer was set at `start_ns`, called back at `end_ns`, and says that it was so late. */
+/* A one-shot timer was set at `start_ns`, called back at `end_ns`, and reports so much lateness. */
 static inline void kadenz_probe_timer(kadenz_probe *probe, int64_t start_ns, int64_t end_ns, int64_t reported_ns) {
     kadenz_probe_line(probe, "timer %" PRId64 " %" PRId64 " %" PRId64, start_ns, end_ns, reported_ns);
 }
 
-/* It was set at `start_ns`, and had not called back when it was given up, which is now. */
+/* A timer was set at `start_ns`, and had not called back by now, when it is given up. */
 static inline void kadenz_probe_ignored(kadenz_probe *probe, int64_t start_ns) {
     kadenz_probe_line(probe, "ignored %" PRId64 " %" PRId64, start_ns, kadenz_probe_now());
 }
@@ -309,7 +309,7 @@ static inline void kadenz_probe_woke(kadenz_probe *probe) {
     kadenz_probe_line(probe, "woke %" PRId64, kadenz_probe_now());
 }
 
-/* Tells what is left. The program's exit code. Libraries with threads of their own may be left as they are. */
+/* Writes the rest of the lines. Returns the program's exit code. Libraries with threads of their own may keep running. */
 static inline int kadenz_probe_close(kadenz_probe *probe) {
     if (kadenz_probe_publishes(probe))
         kadenz_probe_line(probe, "published %" PRId64 " %" PRId64, probe->published, probe->refused);

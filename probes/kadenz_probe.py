@@ -36,20 +36,20 @@ BLOCK = 1 << 16
 
 
 def open(name):
-    """Reads what to do. `name` is the middleware and its version, as reports show it."""
+    """Reads the task. `name` is the middleware and its version, as reports show it."""
     return Probe(name)
 
 
 class Probe:
-    """What to do: `publishes`, `url`, `channel`, `bytes` of a message, `queue`; and what was done."""
+    """The task: `publishes`, `url`, `channel`, `bytes` of a message, `queue`; and the counts."""
 
     def __init__(self, name):
-        # Unbuffered, as a thread that waits in a buffered reader lets no program end.
+        # Unbuffered: a thread that waits in a buffered reader keeps the program from ending.
         self._orders = io.FileIO(0, closefd=False)
         words = self._orders.readline().decode().split()
         if words[:2] != ["kadenz-probe", "version=1"]:
             sys.exit("this is a probe: let `kadenz msg latency --with` start it")
-        # Libraries print to standard output as they like.
+        # Libraries may print to standard output.
         sys.stdout.flush()
         self._output = os.dup(1)
         os.dup2(2, 1)
@@ -88,23 +88,23 @@ class Probe:
         self._lines, self._length, self._told_at = [], 0, time.monotonic_ns()
 
     def fail(self, why):
-        """Says why the probe cannot do its work, and ends the program with code 2."""
+        """Reports why the probe cannot work, and ends the program with code 2."""
         self._line(f"error {' '.join(str(why).split())[:200]}")
         self._flush()
         os._exit(2)
 
     def note(self, text):
-        """Says something that belongs into the run as a warning."""
+        """Reports a warning for the run."""
         self._line(f"note {' '.join(text.split())[:200]}")
         self._flush()
 
     def ready(self):
-        """Everything is open, and what comes will be received."""
+        """Call this when all is open, so that each message that comes is received."""
         self._line(f"ready {self.name}")
         self._flush()
 
     def _encode(self, sequence, intended):
-        # The time of publishing is taken first, as encoding counts.
+        # The time of publishing is taken first, since encoding counts.
         self._sent_at = time.monotonic_ns()
         MESSAGE.pack_into(self._message, 0, FINGERPRINT, self._run, sequence, intended or self._sent_at, self._sent_at,
                           self._before, self._padding)
@@ -112,8 +112,8 @@ class Probe:
         return self._message
 
     def messages(self):
-        """Each message when it is to be published. Until it is told to begin, a publisher greets every 5 ms. A beat that
-        comes late is published late, with its own intended time."""
+        """Yields each message when it is due. Before the order to begin, a publisher sends a greeting every 5 ms. A late
+        message keeps its own intended time."""
         while not self._begun and not self._ended:
             time.sleep(GREETING_S)
             self._before = -1
@@ -130,7 +130,7 @@ class Probe:
             self._beat += self._interval
 
     def sent(self, taken=True):
-        """The message was handed over, or `taken` is false and it was refused."""
+        """Call this after a message was handed over, or refused, with `taken` false."""
         self._before = time.monotonic_ns() - self._sent_at
         self._refused += bool(self._beat and self._sequence >= 0 and not taken)
 
@@ -142,7 +142,7 @@ class Probe:
         return has_received or not self._ended
 
     def received(self, data):
-        """Takes a message that came: reads it, then stamps it, as decoding counts."""
+        """Takes a received message: decodes it, then takes the time, since decoding counts."""
         self._has_received = True
         is_probe = len(data) >= MESSAGE.size
         read = MESSAGE.unpack_from(data) if is_probe else (0,) * 7
@@ -161,7 +161,7 @@ class Probe:
             self._flush()
 
     def close(self):
-        """Tells what is left."""
+        """Writes the rest of the lines."""
         if self.publishes:
             self._line(f"published {self._published} {self._refused}")
         self._flush()

@@ -1,4 +1,4 @@
-//! A probe of `kadenz msg latency`, in one module: the twin of `kadenz_probe.h`, which says what a probe is.
+//! A probe of `kadenz msg latency`, in one module: the twin of `kadenz_probe.h`, which describes probes.
 //!
 //! ```ignore
 //! #[path = "../../kadenz_probe.rs"]
@@ -47,20 +47,20 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// Bytes of a message without padding.
 const MIN: usize = 52;
 const FINGERPRINT: u64 = 0xbd30_f24f_6a0e_a620;
-/// A greeting's number, and the time between two.
+/// A greeting's number, and the time between two greetings.
 const GREETING: i64 = -1;
 const GREETING_NS: i64 = 5_000_000;
-/// From being told to begin until the first beat.
+/// From the order to begin to the first beat.
 const HEAD_START_NS: i64 = 50_000_000;
-/// What came is told in blocks, at the latest after this time.
+/// Lines on received messages are written in blocks, at the latest after this time.
 const TELL_NS: i64 = 1_000_000_000;
 const BLOCK: usize = 1 << 16;
-/// A line is not longer.
+/// The longest line.
 const MAX_LINE: usize = 1024;
-/// How long a wait for a message lasts at most.
+/// The longest wait for a message.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What Kadenz has said since the first line. A thread that does not receive may ask, too.
+/// The orders of Kadenz since the first line. A thread that does not receive may read them, too.
 #[derive(Default)]
 pub struct Orders {
     begun: AtomicBool,
@@ -97,9 +97,9 @@ pub struct Probe {
     warm_up: i64,
     count: i64,
     name: String,
-    /// What was standard output.
+    /// The former standard output.
     output: Option<File>,
-    /// The publisher's message, and where it stands.
+    /// The publisher's message, and its state.
     message: Vec<u8>,
     sequence: i64,
     beat_ns: i64,
@@ -107,11 +107,11 @@ pub struct Probe {
     before_ns: i64,
     published: i64,
     refused: i64,
-    /// The subscriber's lines that are not told yet.
+    /// The subscriber's lines that are not written yet.
     lines: String,
     told_ns: i64,
     has_heard: bool,
-    /// Since it was asked last whether more is to come.
+    /// Whether a message came since the last call of [`Probe::waits`].
     has_received: bool,
 }
 
@@ -128,7 +128,7 @@ fn sleep_until(ns: i64) {
     while clock_nanosleep_absolute(Sleeping::Monotonic, &until).is_err() {}
 }
 
-/// The version of a crate, by the text of the `Cargo.lock` that it was built with.
+/// The version of a crate in the text of the probe's `Cargo.lock`.
 pub fn version<'a>(lock: &'a str, name: &str) -> &'a str {
     let (_, after) = lock
         .split_once(&format!("name = \"{name}\"\nversion = \""))
@@ -137,7 +137,7 @@ pub fn version<'a>(lock: &'a str, name: &str) -> &'a str {
 }
 
 impl Probe {
-    /// Reads what to do. `name` is the middleware and its version, as reports show it.
+    /// Reads the task. `name` is the middleware and its version, as reports show it.
     pub fn open(name: &str) -> Self {
         let mut line = String::with_capacity(MAX_LINE);
         let read = std::io::stdin().read_line(&mut line);
@@ -149,7 +149,7 @@ impl Probe {
             name: name.to_owned(),
             ..Self::default()
         };
-        // Libraries print to standard output as they like.
+        // Libraries may print to standard output.
         let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3);
         probe.output = output.ok().map(File::from);
         let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
@@ -182,7 +182,7 @@ impl Probe {
         }
     }
 
-    /// Tells what is held back. Where nobody reads, the measurement is over.
+    /// Writes the lines that are held back. Where the reader is gone, the measurement is over.
     fn flush(&mut self) {
         let told = self
             .output
@@ -195,13 +195,13 @@ impl Probe {
         self.told_ns = now();
     }
 
-    /// Says why the probe cannot do its work, and ends the program with code 2.
+    /// Reports why the probe cannot work, and ends the program with code 2.
     pub fn fail(&mut self, why: impl Display) -> ! {
         self.say("error", &why.to_string());
         std::process::exit(2)
     }
 
-    /// Says something that belongs into the run as a warning.
+    /// Reports a warning for the run.
     pub fn note(&mut self, text: &str) {
         self.say("note", text);
     }
@@ -218,12 +218,12 @@ impl Probe {
         self.flush();
     }
 
-    /// What a library gave, or the end of the program with its error.
+    /// The value of a result; an error ends the program with its text.
     pub fn must<T, E: Display>(&mut self, given: Result<T, E>) -> T {
         given.unwrap_or_else(|error| self.fail(error))
     }
 
-    /// Everything is open, and what comes will be received.
+    /// Call this when all is open, so that each message that comes is received.
     pub fn ready(&mut self) {
         self.say("ready", &self.name.clone());
     }
@@ -232,7 +232,7 @@ impl Probe {
         &self.message
     }
 
-    /// Writes the next message; its time of publishing is taken first, as encoding counts.
+    /// Encodes the next message; takes the time of publishing first, since encoding counts.
     fn encode(&mut self, sequence: i64, intended_ns: Option<i64>) {
         self.sent_ns = now();
         let times = [
@@ -251,9 +251,8 @@ impl Probe {
         self.message[MIN..].fill(sequence as u8);
     }
 
-    /// Waits until the next message is to be published, and writes it; false when there is none any more. Before it
-    /// is told to begin, a publisher greets every 5 ms. A beat that comes late is published late, with its own
-    /// intended time.
+    /// Waits until the next message is due, and encodes it; false when there is none any more. Before the order to
+    /// begin, a publisher sends a greeting every 5 ms. A message that is late keeps its own intended time.
     pub fn next_beat(&mut self) -> bool {
         if self.beat_ns == 0 {
             self.before_ns = -1;
@@ -280,14 +279,14 @@ impl Probe {
         true
     }
 
-    /// The message was handed over, or `taken` is false and it was refused.
+    /// Call this after a message was handed over, or refused, with `taken` false.
     pub fn sent(&mut self, taken: bool) {
         self.before_ns = now() - self.sent_ns;
         self.refused += i64::from(self.beat_ns != 0 && self.sequence >= 0 && !taken);
     }
 
-    /// Whether more is to be received. No system call but once a second, where lines wait to be told: call it in
-    /// the loop, with a wait of [`PATIENCE`] at most between two calls.
+    /// Whether more is to be received. It makes no system call but one a second, where lines wait: call it in the loop,
+    /// with a wait of [`PATIENCE`] at most between two calls.
     pub fn waits(&mut self) -> bool {
         if !self.lines.is_empty() && now() - self.told_ns > TELL_NS {
             self.flush();
@@ -295,7 +294,7 @@ impl Probe {
         std::mem::take(&mut self.has_received) || !self.orders.ended()
     }
 
-    /// Takes a message that came: reads it, then stamps it, as decoding counts.
+    /// Takes a received message: decodes it, then takes the time, since decoding counts.
     pub fn received(&mut self, data: &[u8]) {
         self.has_received = true;
         let word = |at: usize| {
@@ -333,7 +332,7 @@ impl Probe {
         }
     }
 
-    /// Tells what is left.
+    /// Writes the rest of the lines.
     pub fn close(&mut self) {
         if self.publishes {
             let _ = writeln!(self.lines, "published {} {}", self.published, self.refused);

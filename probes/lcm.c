@@ -7,7 +7,7 @@ static void came(const lcm_recv_buf_t *buffer, const char *channel, void *probe)
     kadenz_probe_received((kadenz_probe *)probe, buffer->data, buffer->data_size);
 }
 
-/* Without a server, a message that is not published is one that the kernel did not take. */
+/* Without a server, publishing fails where the kernel refuses the message. */
 static void publish(kadenz_probe *probe, lcm_t *lcm, const char *channel) {
     int has_server = !strncmp(kadenz_probe_url(probe), "tcpq:", 5);
     while (kadenz_probe_next(probe)) {

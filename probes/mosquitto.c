@@ -26,7 +26,7 @@ static void connected(struct mosquitto *it, void *probe, int refused) {
     is_connected = 1;
 }
 
-/* Without a loop of its own the library writes at once; what the kernel did not take is written here. */
+/* Without a loop of its own the library writes at once; bytes that the kernel refused are written here. */
 static int publish(struct mosquitto *it, kadenz_probe *probe) {
     int error = mosquitto_publish(it, NULL, kadenz_probe_channel(probe), (int)kadenz_probe_bytes(probe),
                                   kadenz_probe_message(probe), 0, false);

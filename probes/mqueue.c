@@ -1,5 +1,5 @@
-/* POSIX message queues, one for each subscriber. A subscriber makes it, the publisher opens it while it greets, and
-   takes its name away, which the next subscriber then has. URL: mqueue://NAME */
+/* POSIX message queues, one for each subscriber. A subscriber creates its queue; the publisher, while it greets, opens
+   it and removes its name, which the next subscriber then uses. URL: mqueue://NAME */
 #include "kadenz_probe.h"
 #include <fcntl.h>
 #include <mqueue.h>
@@ -48,7 +48,7 @@ int main(void) {
     int is_publisher = kadenz_probe_publishes(probe);
     if (sscanf(kadenz_probe_url(probe), "mqueue://%254[^/]", name + 1) != 1) kadenz_probe_fail(probe, "the URL is mqueue://NAME");
     name[0] = '/';
-    if (is_publisher) mq_unlink(name); /* of a run that was killed */
+    if (is_publisher) mq_unlink(name); /* left by a killed run */
     mqd_t end = is_publisher ? (mqd_t)-1 : subscribe(probe, name);
     kadenz_probe_ready(probe);
     if (is_publisher) publish(probe, name);

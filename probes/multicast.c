@@ -1,4 +1,4 @@
-/* UDP multicast that stays on loopback: the floor of LCM, and of DDS to many. URL: udp://239.255.76.80:7682 */
+/* UDP multicast that stays on loopback: the floor of LCM, and of DDS to several readers. URL: udp://239.255.76.80:7682 */
 #include "kadenz_probe.h"
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -12,7 +12,7 @@ static void lost(kadenz_probe *probe, natsStatus status) {
     kadenz_probe_fail(probe, why);
 }
 
-/* A connection that is lost stays so, as the options say. */
+/* The options disable reconnecting. */
 static void publish(kadenz_probe *probe, natsConnection *it) {
     while (kadenz_probe_next(probe)) {
         natsStatus status = natsConnection_Publish(it, kadenz_probe_channel(probe), kadenz_probe_message(probe),

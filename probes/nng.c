@@ -16,7 +16,7 @@ static void publish(kadenz_probe *probe) {
     kadenz_probe_ready(probe);
     while (kadenz_probe_next(probe))
         kadenz_probe_sent(probe, !nng_send(end, kadenz_probe_message(probe), kadenz_probe_bytes(probe), NNG_FLAG_NONBLOCK));
-    usleep(300000); /* closing drops what lies there, and nothing tells when it is gone */
+    usleep(300000); /* closing drops waiting messages, and the library does not report when they are sent */
     nng_close(end);
 }
 

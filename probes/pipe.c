@@ -1,5 +1,5 @@
-/* Named pipes, one for each subscriber. A subscriber makes it, the publisher opens it while it greets, and takes its
-   name away, which the next subscriber then has. Both know how long a message is. URL: fifo:///tmp/FILE */
+/* Named pipes, one for each subscriber. A subscriber creates its pipe; the publisher, while it greets, opens it and
+   removes its name, which the next subscriber then uses. Both know the length of a message. URL: fifo:///tmp/FILE */
 #include "kadenz_probe.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ static void publish(kadenz_probe *probe, const char *path) {
     int ends[64], count = 0, taken;
     signal(SIGPIPE, SIG_IGN);
     while (kadenz_probe_next(probe)) {
-        /* It opens only where a subscriber reads. */
+        /* The pipe opens only where a subscriber reads. */
         while (!probe->beat_ns && count < 64 && (ends[count] = open(path, O_WRONLY | O_NONBLOCK)) >= 0) {
             fcntl(ends[count], F_SETPIPE_SZ, 1 << 20);
             fcntl(ends[count++], F_SETFL, 0);
@@ -52,10 +52,10 @@ int main(void) {
     const char *path = kadenz_probe_url(probe) + 7;
     int end = -1, is_publisher = kadenz_probe_publishes(probe);
     if (strncmp(kadenz_probe_url(probe), "fifo:///", 8)) kadenz_probe_fail(probe, "the URL is fifo:///PATH");
-    if (is_publisher) unlink(path); /* of a run that was killed */
+    if (is_publisher) unlink(path); /* left by a killed run */
     for (int tries = 0; !is_publisher && mkfifo(path, 0600); tries++, usleep(10000))
         if (tries == 500 || errno != EEXIST) kadenz_probe_fail(probe, strerror(errno));
-    /* For both, so that the end of the publisher is no end of the pipe. */
+    /* Opened for both directions, so that the pipe does not end with the publisher. */
     if (!is_publisher && (end = open(path, O_RDWR)) < 0) kadenz_probe_fail(probe, strerror(errno));
     kadenz_probe_ready(probe);
     if (is_publisher) publish(probe, path);

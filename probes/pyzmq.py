@@ -28,5 +28,5 @@ else:
         except zmq.Again:
             pass
 end.close()
-context.term()  # hands over what lies there
+context.term()  # sends the waiting messages
 probe.close()

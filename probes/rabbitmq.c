@@ -19,7 +19,7 @@ static amqp_connection_state_t connect_to(kadenz_probe *probe) {
     amqp_connection_state_t it = amqp_new_connection();
     amqp_socket_t *end = amqp_tcp_socket_new(it);
     if (amqp_parse_url(probe->url, &at)) kadenz_probe_fail(probe, "the URL is amqp://USER:PASSWORD@HOST:PORT/");
-    if (!end || amqp_socket_open(end, at.host, at.port)) kadenz_probe_fail(probe, "nobody answers there");
+    if (!end || amqp_socket_open(end, at.host, at.port)) kadenz_probe_fail(probe, "no server answers at that address");
     must(probe, amqp_login(it, *at.vhost ? at.vhost : "/", 0, AMQP_DEFAULT_FRAME_SIZE, 0, AMQP_SASL_METHOD_PLAIN, at.user, at.password),
          "the server refuses to let it in");
     amqp_channel_open(it, 1);
@@ -55,7 +55,7 @@ static void receive(kadenz_probe *probe, amqp_connection_state_t it) {
         amqp_maybe_release_buffers(it);
         amqp_rpc_reply_t reply = amqp_consume_message(it, &envelope, &patience, 0);
         if (reply.reply_type != AMQP_RESPONSE_NORMAL) {
-            /* Another frame than a message is one that closes. */
+            /* Any frame other than a message closes the connection. */
             if (reply.library_error != AMQP_STATUS_TIMEOUT) lost(probe, reply.library_error);
             continue;
         }

@@ -1,5 +1,6 @@
-/* A ring in shared memory with a futex: the floor of all that share memory and wake each other. One writes, any number
-   read, each from its own place; who falls behind by the whole ring loses the oldest. URL: shm://NAME */
+/* A ring in shared memory with a futex: the floor of all middleware that shares memory and wakes readers. One process
+   writes, any number read, each from its own place; a reader that falls behind by the whole ring loses the oldest
+   messages. URL: shm://NAME */
 #include "kadenz_probe.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -8,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* `written` counts messages, and is what readers sleep on. Message n lies in slot n % slots, whose first word is n + 1
-   while it is whole. */
+/* `written` counts messages; readers sleep on it. Message n lies in slot n % slots, and the slot's first word is n + 1
+   while it is complete. */
 typedef struct {
     uint32_t magic, written;
     char slots[] __attribute__((aligned(64)));
@@ -21,11 +22,11 @@ static uint32_t *slot_of(ring_t *ring, const kadenz_probe *probe, uint32_t messa
     return (uint32_t *)(ring->slots + slot_bytes(probe) * (message % (uint32_t)probe->queue));
 }
 
-/* The publisher makes it; a subscriber waits for it for 5 s. */
+/* The publisher makes the ring; a subscriber waits for it for 5 s. */
 static ring_t *open_ring(kadenz_probe *probe, const char *name) {
     size_t bytes = sizeof(ring_t) + slot_bytes(probe) * (size_t)probe->queue;
     int is_publisher = kadenz_probe_publishes(probe);
-    if (is_publisher) shm_unlink(name); /* of a run that was killed */
+    if (is_publisher) shm_unlink(name); /* left by a killed run */
     for (int tries = 0; tries < 500; tries++, usleep(10000)) {
         struct stat found = {.st_size = 0};
         int end = shm_open(name, is_publisher ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);

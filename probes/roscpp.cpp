@@ -15,7 +15,7 @@ static void publish(kadenz_probe *probe, ros::NodeHandle &node) {
         publisher.publish(message);
         kadenz_probe_sent(probe, 1);
     }
-    usleep(300000); /* what lies in its queues; nothing tells when it is gone */
+    usleep(300000); /* for the messages in its queues; the library does not report when they are sent */
 }
 
 static void receive(kadenz_probe *probe, ros::NodeHandle &node) {

@@ -19,7 +19,7 @@ static void came(const ros::TimerEvent &event) {
     fired.notify_one();
 }
 
-/* One timer, set again and again; it may be ignored, which is noticed after a second more. */
+/* One timer, set again and again; roscpp may ignore it, which is noticed after one second more. */
 static void set_again_and_again(kadenz_probe *probe, ros::NodeHandle &node) {
     ros::Duration timeout;
     timeout.fromNSec(probe->interval_ns);

@@ -1,4 +1,4 @@
-/* What tcp.c and unix.c share: the publisher listens, and sends each message behind its length to all who came. */
+/* Shared by tcp.c and unix.c: the publisher listens, and sends each message behind its length to all subscribers. */
 #include "kadenz_probe.h"
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ static int stream_send(int end, const void *message, uint32_t length) {
     return 1;
 }
 
-/* Takes in those who connect while it greets; one that has gone is let go. */
+/* Accepts new connections while the publisher greets; closes one whose subscriber has gone. */
 static void stream_publish(kadenz_probe *probe, int listener) {
     int ends[64], count = 0, taken;
     while (kadenz_probe_next(probe)) {

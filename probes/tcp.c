@@ -1,4 +1,4 @@
-/* TCP without delay: the floor of all that go by connections over the network. URL: tcp://127.0.0.1:7681 */
+/* TCP without delay: the floor of all middleware that uses network connections. URL: tcp://127.0.0.1:7681 */
 #include "stream.h"
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -12,7 +12,7 @@ int main(void) {
         kadenz_probe_fail(probe, "the URL is tcp://ADDRESS:PORT");
     address.sin_port = htons((uint16_t)port);
     setsockopt(end, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* what is accepted inherits it */
+    setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* accepted connections inherit it */
     stream_open(probe, end, &address, sizeof address);
     kadenz_probe_ready(probe);
     if (kadenz_probe_publishes(probe)) stream_publish(probe, end);

@@ -1,4 +1,4 @@
-/* UDP over loopback: the floor of all that go by the network. URL: udp://127.0.0.1:7680 */
+/* UDP over loopback: the floor of all middleware that uses the network. URL: udp://127.0.0.1:7680 */
 #include "kadenz_probe.h"
 #include <arpa/inet.h>
 #include <sys/socket.h>

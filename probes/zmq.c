@@ -30,6 +30,6 @@ int main(void) {
             kadenz_probe_received(probe, zmq_msg_data(&message), zmq_msg_size(&message));
     zmq_msg_close(&message);
     zmq_close(end);
-    zmq_ctx_term(context); /* hands over what lies there */
+    zmq_ctx_term(context); /* sends the waiting messages */
     return kadenz_probe_close(probe);
 }

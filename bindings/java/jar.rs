@@ -1,13 +1,13 @@
-// How the jar is made: by `cargo xtask java`, and by the tests of the package.
+// Builds the jar, for `cargo xtask java` and for the tests of the package.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles the classes under `sources` for Java 8, and puts them into `into/kadenz.jar` with this library of the
-/// platform, and with those of other platforms that were put into `into` before.
+/// Compiles the classes under `sources` for Java 8, and puts them into `into/kadenz.jar` with the given library of this
+/// platform, and with those of other platforms that are already in `into`.
 ///
 /// # Errors
-/// Where a program is missing or fails, or a file cannot be written; as a sentence with what it said.
+/// Where a program is missing or fails, or a file cannot be written; a sentence with the program's error text.
 pub(crate) fn build(
     sources: &Path,
     platform: &str,
@@ -44,7 +44,7 @@ pub(crate) fn build(
 /// The sources in a folder.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Where the folder cannot be read.
 pub(crate) fn java_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -57,10 +57,10 @@ pub(crate) fn java_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Runs a program of Java's kit; what it wrote where it succeeded.
+/// Runs a program of the Java development kit; returns its output where it succeeds.
 ///
 /// # Errors
-/// A sentence with what it said.
+/// A sentence with the program's error text.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {

@@ -1,4 +1,4 @@
-"""Puts the program into a wheel, where pip installs it beside Python's own: add_program.py WHEEL PROGRAM."""
+"""Puts the program into a wheel, so that pip installs it beside Python: add_program.py WHEEL PROGRAM."""
 
 import base64
 import hashlib

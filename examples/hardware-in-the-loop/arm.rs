@@ -1,5 +1,5 @@
-//! A simulated arm that tells its position and is told a torque, for a controller in any language, and measures the loop
-//! through it: `cargo run --release -p kadenz --example hardware_in_the_loop -- RUN [URL [RATE [SECONDS]]]`.
+//! A simulated arm that sends its position and receives a torque, for a controller in any language, and measures the
+//! loop through it: `cargo run --release -p kadenz --example hardware_in_the_loop -- RUN [URL [RATE [SECONDS]]]`.
 use kadenz::rt::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Arm {
     }
 }
 
-/// Moves the arm and tells where it is, for so long from the first answer on; how often it told.
+/// Moves the arm and sends its position, for so long from the first answer on; returns how often it sent it.
 fn drive(
     arm: &mut Arm,
     bus: &kadenz::Bus,

@@ -1,4 +1,4 @@
-// What the tests of the languages share: the arm, types of its messages, and a controller that must hold it.
+// Helpers of the languages' tests: the arm, types of its messages, and a controller that must hold it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,7 +33,7 @@ pub(crate) fn types(language: Language, into: &Path) {
     generate(&example().join("arm.lcm"), language, into);
 }
 
-/// What `kadenz msg gen` writes for a language.
+/// Runs `kadenz msg gen` for a language.
 pub(crate) fn generate(described: &Path, language: Language, into: &Path) {
     let types = library::msg::types::Types::from_files([described]).unwrap();
     for file in generate::generate(&types, language).unwrap().files {
@@ -43,8 +43,8 @@ pub(crate) fn generate(described: &Path, language: Language, into: &Path) {
     }
 }
 
-/// Lets a controller hold the arm for some seconds: the arm stands where it should, and both runs say what it took. The controller is
-/// started with the URL of a bus that no other test has.
+/// Lets a controller hold the arm for some seconds: the arm stands where it should, and both runs hold the latencies.
+/// The controller is started with the URL of a bus that no other test has.
 pub(crate) fn hold(controllers_run: &Path, controller: impl FnOnce(&str) -> Command) {
     static TESTS: AtomicU32 = AtomicU32::new(0);
     let port = 20_000 + (16 * std::process::id() + TESTS.fetch_add(1, Ordering::Relaxed)) % 40_000;

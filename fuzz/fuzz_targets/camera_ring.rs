@@ -1,4 +1,4 @@
-//! The header of a ring of frames, whatever stands in it.
+//! The header of a ring of frames, with any content.
 #![no_main]
 
 use kadenz_camera::ring::RingReader;

@@ -1,4 +1,4 @@
-//! Packets of RTP on their way to pictures: H.264, H.265 and JPEG.
+//! RTP packets to pictures: H.264, H.265 and JPEG.
 #![no_main]
 
 use kadenz_camera::wire::rtp::{ReorderLimits, Reorder, rtcp};

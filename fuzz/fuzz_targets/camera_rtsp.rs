@@ -1,4 +1,4 @@
-//! RTSP's messages as a camera's client hears them: whatever the stream, split anywhere, gives the same.
+//! RTSP's messages as a camera's client receives them: a stream gives the same wherever it is split.
 #![no_main]
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(heard(bytes, usize::from(*piece) + 1), whole);
 });
 
-/// What a client makes of a stream that comes in pieces, and what it sends.
+/// The state and the output of a client for a stream that comes in pieces.
 fn heard(bytes: &[u8], piece: usize) -> String {
     let now = MonotonicTime::from_ns(0);
     let url = CameraUrl::parse("rtsp://user:password@camera/stream").expect("is valid");
@@ -42,7 +42,7 @@ fn heard(bytes: &[u8], piece: usize) -> String {
                         client.response(status, &head, body, now)
                     }
                     Ok(Some(Message::Request(head))) => Ok(client.request(&head)),
-                    // How much was read before a head is too long depends on the pieces.
+                    // The pieces determine how much was read before the client refuses a long head.
                     Err(error) => return format!("{error}"),
                 };
                 said += &format!("{event:?} {}\n", String::from_utf8_lossy(&client.output()));

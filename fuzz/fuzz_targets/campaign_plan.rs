@@ -1,5 +1,4 @@
-//! A plan from anywhere: understood or refused with words, never beyond its limits, and what was understood has
-//! runs that are all different.
+//! Any text as a plan of a campaign: a plan within its limits, whose runs all differ, or an error text.
 #![no_main]
 
 use std::collections::HashSet;

@@ -1,5 +1,5 @@
-//! A SubDevice that answers anything, with frames lost and working counters as they come: what asks it for
-//! objects, for what there are and for what is mapped comes to an end, and keeps no more than it says.
+//! A SubDevice that answers anything, with frames lost and any working counters: reading objects, their list and the
+//! PDO mapping ends, and keeps no more bytes than the answers hold.
 #![no_main]
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 const MAILBOX: u16 = 32;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut way = Anybody { bytes, now: 0 };
+    let mut way = AnyAnswers { bytes, now: 0 };
     let mut registers = Registers::by(&mut way);
     let mut device = device();
     for complete in [false, true] {
@@ -38,13 +38,13 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(device.emergencies.len() <= 64);
 });
 
-/// Answers by the bytes, as long as there are some.
-struct Anybody<'b> {
+/// Answers with the fuzzer's bytes, until they are used up.
+struct AnyAnswers<'b> {
     bytes: &'b [u8],
     now: u64,
 }
 
-impl Exchange for Anybody<'_> {
+impl Exchange for AnyAnswers<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         match self.exchange_once(frame)? {
             true => Ok(()),

@@ -1,5 +1,5 @@
-//! A vendor's XML of anybody: an error, or devices whose SII image, where it fits into the memory, says
-//! who they are, whose objects can be listed, and as whom a MainDevice could configure them.
+//! Any XML as a vendor's ESI file: an error, or devices whose SII image, where it fits into the memory, gives their
+//! identity, whose objects can be listed, and which a MainDevice could configure.
 #![no_main]
 
 use kadenz_ethercat::esi::{Esi, decode};
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     for device in esi.devices.iter().take(4) {
         let identity = device.fixed.identity;
         let Some(described) = descriptions.find(&identity) else {
-            // Another of its identity stands behind it that cannot be read.
+            // Another device of the same identity behind it cannot be read.
             let mut faulty = esi.faulty().iter().filter_map(|it| it.identity);
             assert!(
                 faulty.any(|it| (it.product, it.revision) == (identity.product, identity.revision))

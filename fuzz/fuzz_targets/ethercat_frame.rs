@@ -1,5 +1,5 @@
-//! Hostile frames into a segment of several devices: whatever they ask, the segment answers or says why
-//! not, in bounded time, and a datagram's shape is as it was sent.
+//! Hostile frames into a segment of several devices: the segment answers or gives an error, in bounded time, and a
+//! datagram keeps the shape in which it was sent.
 #![no_main]
 
 use kadenz_ethercat::description::Hardware;
@@ -9,7 +9,7 @@ use kadenz_ethercat::sim::{
 use kadenz_ethercat::wire::{Datagrams, MAX_FRAME};
 use libfuzzer_sys::fuzz_target;
 
-/// Answers every message with itself, and gives its outputs back as inputs.
+/// Answers every message with the same message, and returns its outputs as inputs.
 struct Mirror;
 
 impl Application for Mirror {
@@ -39,8 +39,8 @@ fn model(application: impl Application) -> Model {
     }
 }
 
-/// Frames are behind each other, each with its length in two bytes; the header that makes them EtherCAT's
-/// is put before those that do not begin with one.
+/// Frames follow one another, each with its length in two bytes; those that do not begin with EtherCAT's header get it
+/// in front.
 fn next<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk::<2>()?;
     let length = usize::from(u16::from_le_bytes(*length)) % MAX_FRAME;
@@ -61,7 +61,7 @@ fn frame_of(part: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Of each datagram what no device may change.
+/// The parts of each datagram that no device may change.
 fn shape(frame: &[u8]) -> Vec<(u8, u8, usize)> {
     let datagrams = Datagrams::of(frame).into_iter().flatten().flatten();
     datagrams

@@ -1,5 +1,5 @@
-//! Mailbox messages of anybody, one behind the other as long as each says, at a drive's object dictionary:
-//! answers fit into the mailbox and make sense, and messages that were read are written again as they were.
+//! Any mailbox messages, one behind the other by their lengths, at a drive's object dictionary: answers fit into the
+//! mailbox and can be parsed, and a parsed message is written again as it was.
 #![no_main]
 
 use kadenz_ethercat::sim::coe::CoeServer;
@@ -47,7 +47,7 @@ fn same_again(data: &[u8]) {
         Message::Pdo(..) => return,
     };
     let length = length.expect("there is room");
-    // An abort that came as an answer goes out as a request.
+    // An abort that came as an answer is written as a request.
     match (Message::read(&written[..length]), message) {
         (Ok(Message::Request(_)), Message::Response(_)) => {}
         (again, before) => assert_eq!(again, Ok(before)),

@@ -1,4 +1,4 @@
-//! A motion file of anybody: an error that names a line of it, or a plan whose points are finite at any time.
+//! Any text as a motion file: an error that names its line, or a plan with finite points at any time.
 #![no_main]
 
 use kadenz_ethercat::motion::file;

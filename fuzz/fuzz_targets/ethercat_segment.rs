@@ -1,5 +1,5 @@
-//! A segment's file of anybody: an error that names a line of it, or a plan that can be built, and that is
-//! the same when it was printed and read again.
+//! Any text as a segment's file: an error that names its line, or a plan that can be built, and that is the same after
+//! it was printed and read again.
 #![no_main]
 
 use kadenz_ethercat::sim::file::{FileError, SegmentPlan};

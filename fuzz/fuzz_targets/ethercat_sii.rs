@@ -1,5 +1,5 @@
-//! A SubDevice's memory of anybody: reading comes to an end, what an image says of its fixed part is written
-//! again as it was, and one that nothing speaks against is read whole.
+//! Any bytes as a SubDevice's memory (SII): reading ends, the fixed part of an image is written again as it was, and an
+//! image without an error is read as a whole.
 #![no_main]
 
 use kadenz_ethercat::wire::sii::{Direction, Image, ImageWriter, doubts};

@@ -1,5 +1,4 @@
-//! An event log from anywhere: read to its end, every byte accounted for, and the same when written
-//! and read again.
+//! Any bytes as an event log: read to its end, with every byte accounted for, and the same when written and read again.
 #![no_main]
 
 use std::io::Cursor;
@@ -39,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     writer.finish().expect("there is room");
     let (again, skipped) = all(disk.contents());
     assert_eq!((again.len(), skipped), (fit.len(), 0));
-    // Times beyond the year 2262 are cut there, to a nanosecond that no microsecond has.
+    // Times beyond the year 2262 are clamped there, to a nanosecond that is not a whole microsecond.
     let us = |entry: &Entry| entry.log_time.as_unix_ns().div_euclid(1000);
     for (one, other) in again.iter().zip(&fit) {
         assert_eq!((&one.channel, &one.payload), (&other.channel, &other.payload));

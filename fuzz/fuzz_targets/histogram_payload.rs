@@ -1,5 +1,5 @@
-//! One histogram from anywhere, as it is or, after an odd byte, as the content of a sound zlib
-//! stream: what can be decoded can be encoded and decoded again unchanged.
+//! Any bytes as one histogram, or, after an odd byte, as the content of a valid zlib stream: a histogram that can be
+//! decoded can be encoded and decoded again unchanged.
 #![no_main]
 
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! Interval logs from anywhere: whatever can be read can be written and read again unchanged, and a
-//! log that is cut off loses its last line only.
+//! Any text as an interval log: a log that can be read can be written and read again unchanged, and a truncated log
+//! loses its last line only.
 #![no_main]
 
 use kadenz_record::histogram::Histogram;
@@ -7,9 +7,9 @@ use kadenz_record::hlog::reader::{Interval, IntervalLog};
 use kadenz_record::hlog::writer::LineEncoder;
 use libfuzzer_sys::fuzz_target;
 
-/// A few lines say as much as a day of them, and are tried a hundred times as often.
+/// A few lines find as much as the log of a day, and run a hundred times as often.
 const MAX_BYTES: usize = 4096;
-/// What large layouts need is bounded, but not small.
+/// The memory of large layouts is bounded, but not small.
 const MAX_COUNTERS: usize = 1 << 20;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
         .take_while(Result::is_ok)
         .flatten();
     let again: Vec<Interval> = sound.take(20).collect();
-    // The last of them may have been cut short by its padding or by a field that can be shorter.
+    // The last line may have been cut in its padding or in a field that can be shorter.
     let sure = again.len().saturating_sub(1);
     assert_eq!(again[..sure], whole[..sure]);
 });

@@ -1,4 +1,4 @@
-//! Imports: logs of ros_realtime_tests from anywhere become a run whose counts agree with its histograms, or an error.
+//! Import: any text as a log of ros_realtime_tests gives a run whose counts agree with its histograms, or an error.
 #![no_main]
 
 use kadenz_report::import::{Collected, ImportFormat};

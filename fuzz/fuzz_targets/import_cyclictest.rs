@@ -1,4 +1,4 @@
-//! Imports: what cyclictest prints from anywhere become a run whose counts agree with its histograms, or an error.
+//! Import: any text as output of cyclictest gives a run whose counts agree with its histograms, or an error.
 #![no_main]
 
 use kadenz_report::import::{Collected, ImportFormat};

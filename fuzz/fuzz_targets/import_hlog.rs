@@ -1,10 +1,10 @@
-//! Imports: interval logs from anywhere become a run whose counts agree with its histograms, or an error.
+//! Import: any text as interval logs gives a run whose counts agree with its histograms, or an error.
 #![no_main]
 
 use kadenz_report::import::{Collected, ImportFormat};
 use libfuzzer_sys::fuzz_target;
 
-/// A few lines say as much as a day of them, and are tried more often.
+/// A few lines find as much as the log of a day, and run more often.
 const MAX_BYTES: usize = 4096;
 
 fuzz_target!(|bytes: &[u8]| {

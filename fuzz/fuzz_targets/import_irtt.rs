@@ -1,4 +1,4 @@
-//! Imports: JSON of irtt from anywhere become a run whose counts agree with its histograms, or an error.
+//! Import: any text as JSON of irtt gives a run whose counts agree with its histograms, or an error.
 #![no_main]
 
 use kadenz_report::import::{Collected, ImportFormat};

@@ -1,5 +1,5 @@
-//! A message from anywhere, decoded by several types: refused, or what was decoded is encoded, in bytes
-//! and through JSON, to what decodes to the same.
+//! Any bytes as a message, decoded by several types: an error, or a message that can be encoded, in bytes and through
+//! JSON, and then decodes to the same.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ static TYPES: LazyLock<Types> = LazyLock::new(|| {
     .expect("our own")
 });
 
-// The first byte chooses the type, what follows is the message behind its fingerprint.
+// The first byte chooses the type; the message behind its fingerprint follows.
 fuzz_target!(|bytes: &[u8]| {
     let types = &*TYPES;
     let Some((choice, body)) = bytes.split_first() else {
@@ -51,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let again = types.decode_as(&name, &encoded).expect("our own");
     assert_eq!(types.encode(&again).expect("our own"), encoded);
-    // A boolean that was sent as 2 is sent on as 1; what is no UTF-8 is replaced.
+    // A boolean of 2 is encoded as 1; bytes that are not UTF-8 are replaced.
     if encoded.len() == message.len() && !name.ends_with("all") {
         let text = message.iter().all(u8::is_ascii) || !name.ends_with("leaf");
         assert!(!text || encoded == message);

@@ -1,5 +1,5 @@
-//! A description from anywhere: understood or refused with words, and what was understood can be printed,
-//! says the same when it is read again, and becomes Rust or a name that meets another.
+//! Any text as a type description: an error text, or a description that can be printed and reads the same again, and
+//! becomes Rust code or an error about a name that is taken.
 #![no_main]
 
 use kadenz_msg::generate::rust;

@@ -1,5 +1,5 @@
-//! What a stranger says to LCM's TCP server, cut anywhere: memory is bounded by what came, and frames do
-//! not depend on the cuts.
+//! Any bytes of a client to LCM's TCP server, cut anywhere: memory is bounded by the bytes that came, and frames do not
+//! depend on the cuts.
 #![no_main]
 
 use kadenz_msg::wire::tcpq::{Decoder, Frame, MAGIC_CLIENT, Peer, greeting};
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 const MAX: usize = 10_000;
 
 fuzz_target!(|bytes: &[u8]| {
-    // The last byte chooses the cuts, so that what a client says as a whole is a seed.
+    // The last byte chooses the cuts, so that a client's whole stream is a seed.
     let Some(cut) = bytes.last() else {
         return;
     };
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(frames(bytes, usize::MAX), frames(bytes, cut));
 });
 
-/// What is said, and whether it ended in what is no LCM.
+/// The parsed frames, and whether the stream ended in bytes that are not LCM's protocol.
 fn frames(mut bytes: &[u8], most: usize) -> (Vec<String>, bool) {
     let mut decoder = Decoder::new(Peer::Client, MAX);
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! Datagrams of anybody, one after the other, each behind its length: memory stays bounded, a message that
-//! becomes whole is what its fragments say, and what was read is written again as it was.
+//! Any datagrams, one after the other, each behind its length: memory stays bounded, a complete message is the
+//! concatenation of its fragments, and a parsed datagram is written again as it was.
 #![no_main]
 
 use kadenz_msg::arrival::SenderId;
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut reassembly = Reassembly::new(LIMITS);
     let mut rest = bytes;
     let mut now = MonotonicTime::from_ns(0);
-    // As conformance/lcm-wire: a length of 32 bits, of which the upper ones say who and when.
+    // As in conformance/lcm-wire: a length of 32 bits; its upper bits give the sender and the time.
     while let Some((head, behind)) = rest.split_first_chunk::<4>() {
         let head = u32::from_be_bytes(*head);
         let length = (head as usize & 0x1_ffff).min(behind.len());

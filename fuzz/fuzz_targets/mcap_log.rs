@@ -1,5 +1,4 @@
-//! An MCAP file from anywhere: read to its end by its index and without, and what was read is the same
-//! when written and read again.
+//! Any bytes as an MCAP file: read to its end with its index and without, and the same when written and read again.
 #![no_main]
 
 use std::io::Cursor;
@@ -15,7 +14,7 @@ fn all(reader: &mut dyn LogReader) -> Vec<Entry> {
     while all.len() < 10_000 {
         match reader.read(&mut entry) {
             Ok(true) => all.push(entry.clone()),
-            // More than its length allows, made by a chunk of zeros for instance.
+            // More bytes than the limit, for instance from a compressed chunk of zeros.
             Ok(false) | Err(LogError::Expands { .. }) => break,
             Err(error) => panic!("memory can be read: {error}"),
         }
@@ -39,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(all(&mut reader).iter().all(|it| it.log_time >= middle.log_time));
     }
     let disk = SmallDisk::with_room(u64::MAX);
-    // Compressing costs a hundred times what the others cost.
+    // Compression takes a hundred times as long as the rest.
     let compression = match bytes.len() % 32 {
         0 => Compression::Lz4,
         1 => Compression::Zstd,

@@ -1,5 +1,4 @@
-//! The kernel's counters from anywhere: text that is something else is refused or left out, and a
-//! difference never exceeds what was counted.
+//! Any text as the kernel's counters: other text is refused or left out, and a difference never exceeds the counts.
 #![no_main]
 
 use std::net::IpAddr;

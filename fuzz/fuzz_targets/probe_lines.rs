@@ -1,5 +1,5 @@
-//! What a probe writes, in pieces of any length: lines or words of refusal, the same however it is cut, and no
-//! line that is longer than the protocol allows.
+//! Any output of a probe, in pieces of any length: lines or an error text, the same however it is cut, and no line
+//! longer than the protocol allows.
 #![no_main]
 
 use kadenz_lab::probes::protocol::{BadLine, Line, Lines, MAX_LINE};

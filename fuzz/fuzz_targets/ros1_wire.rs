@@ -1,4 +1,4 @@
-//! TCPROS, as a subscriber and a publisher hear it.
+//! TCPROS, as a subscriber and a publisher receive it.
 #![no_main]
 
 use kadenz_msg::provider::fuzzing;

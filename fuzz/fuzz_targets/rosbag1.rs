@@ -1,4 +1,4 @@
-//! A bag of ROS 1 from anywhere: read to its end, and sought in.
+//! Any bytes as a bag of ROS 1: reading to its end, and seeking.
 #![no_main]
 
 use std::io::Cursor;
@@ -13,7 +13,7 @@ fn all(reader: &mut dyn LogReader) -> Vec<Entry> {
     while all.len() < 10_000 {
         match reader.read(&mut entry) {
             Ok(true) => all.push(entry.clone()),
-            // More than its length allows, made by a chunk of zeros for instance.
+            // More bytes than the limit, for instance from a compressed chunk of zeros.
             Ok(false) | Err(LogError::Expands { .. }) => break,
             Err(error) => panic!("memory can be read: {error}"),
         }

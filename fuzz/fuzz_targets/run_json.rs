@@ -1,4 +1,4 @@
-//! `run.json` from anywhere: what can be read is written and read again unchanged.
+//! Any text as `run.json`: one that can be read is written and read again unchanged.
 #![no_main]
 
 use kadenz_record::run::model::Run;

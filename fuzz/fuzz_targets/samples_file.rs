@@ -1,5 +1,5 @@
-//! A samples file from anywhere: both ways of reading agree, nothing is read that the file has no
-//! room for, and what was read is written and read again unchanged.
+//! Any bytes as a samples file: both ways of reading agree, no sample is read that does not fit into the file, and
+//! samples that were read are written and read again unchanged.
 #![no_main]
 
 use std::io::Cursor;

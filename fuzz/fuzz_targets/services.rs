@@ -1,5 +1,5 @@
-//! What strangers say to the services on top of the bus: requests, parameters, beats, stamps of clocks,
-//! and types. The first byte chooses to whom.
+//! Any bytes to the services on top of the bus: requests, parameters, beats, stamps of clocks, and types. The first
+//! byte chooses the service.
 #![no_main]
 
 use kadenz_msg::service::fuzzing;

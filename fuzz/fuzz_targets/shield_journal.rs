@@ -1,5 +1,5 @@
-//! The shield's journal from anywhere: it is executed as root, so nothing it says leads out of the
-//! few files that a shield changes, and what was understood can be written and understood again.
+//! Any text as the shield's journal: the shield executes it as root, so that it must lead only to the few files that a
+//! shield changes; a valid journal can be written and read again.
 #![no_main]
 
 use kadenz_rt::shield::is_permitted;

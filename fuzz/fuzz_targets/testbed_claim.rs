@@ -1,5 +1,5 @@
-//! A testbed's claim from anywhere: it names processes that are killed as root, so what was understood
-//! is what was written, and can be written and understood again.
+//! Any text as a testbed's claim, which names processes that are killed as root: a parsed claim can be written and
+//! reads the same again, also with a truncated line behind it.
 #![no_main]
 
 use kadenz_rt::net::claim::{Record, VERSION};

@@ -1,5 +1,5 @@
-//! A topology from anywhere: understood or refused with words, never beyond its limits, and what was
-//! understood can be put to work: one frame from each host comes to rest.
+//! Any text as a topology: an error text, or a topology within its limits that can be run: one frame from each host
+//! comes to rest.
 #![no_main]
 
 use kadenz_lab::testbed::Picos;

@@ -1,5 +1,5 @@
-//! What an echo answers to anything: never more than it was asked, never an answer to an answer, and
-//! nothing to a stranger.
+//! The echo's answers to anything: never longer than the question, never an answer to an answer, and none to a sender
+//! without the token.
 #![no_main]
 
 use kadenz_udp::device::{Answer, Echo, Policy, Why};
@@ -17,10 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
         token: Some(token),
         ..open.clone()
     };
-    let mut stranger = bytes.to_vec();
-    let refused = Echo::new(closed).on_datagram(5, &mut stranger);
+    let mut without_token = bytes.to_vec();
+    let refused = Echo::new(closed).on_datagram(5, &mut without_token);
     assert!(matches!(refused, Answer::Silent(_)));
-    assert_eq!(stranger, bytes, "what is not answered stays as it is");
+    assert_eq!(without_token, bytes, "what is not answered stays as it is");
 
     let question = Packet::parse(bytes).ok().map(|packet| packet.kind());
     let mut datagram = bytes.to_vec();

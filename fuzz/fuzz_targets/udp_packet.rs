@@ -1,5 +1,5 @@
-//! A datagram from anywhere: its parts stay within its bytes, a name that was read can be told again, and
-//! nobody makes a tag without the token.
+//! Any bytes as a datagram: its parts stay within its bytes, a name that was read can be written again, and a tag
+//! cannot be made without the token.
 #![no_main]
 
 use kadenz_udp::device::{Answer, Echo, Policy};
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The name, told by a device to who asks with the same header.
+/// The name, in a device's answer to a request with the same header.
 fn told(name: Name, packet: &Packet<'_>) -> Name {
     let question = Discover {
         run: packet.run(),

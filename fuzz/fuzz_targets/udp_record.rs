@@ -1,5 +1,5 @@
-//! A batch from anywhere: what is read of it can be packed again, into the same bytes; and no answer to
-//! anything is longer than its question.
+//! Any bytes as a batch: the samples read from it can be packed again, into the same bytes; and no answer is longer
+//! than its question.
 #![no_main]
 
 use kadenz_udp::controller::{Arrival, TrackWord};

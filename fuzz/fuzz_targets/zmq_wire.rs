@@ -1,4 +1,4 @@
-//! ZeroMQ's frames, as a subscriber and a publisher hear them.
+//! ZeroMQ's frames, as a subscriber and a publisher receive them.
 #![no_main]
 
 use kadenz_msg::provider::fuzzing;

@@ -1,5 +1,5 @@
 /* ROS 2 by rclcpp: reliable, keep last, on this host alone, called back on the thread that waits; the channel is the topic.
-   URL: ros2://DOMAIN. Which middleware is below it (RMW_IMPLEMENTATION) stands in its name. */
+   URL: ros2://DOMAIN. Its name holds the middleware below it (RMW_IMPLEMENTATION). */
 #include "../kadenz_probe.h"
 #include <chrono>
 #include <memory>

@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace.
+//! The workspace's data from cargo.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Crate {
     pub folder: String,
     /// What it depends on.
     pub dependencies: Vec<Dependency>,
-    /// Whether it is a library; else it is a program and no more.
+    /// Whether it is a library; else it is only a program.
     pub library: bool,
     /// Names of its integration tests.
     pub tests: Vec<String>,
@@ -58,10 +58,10 @@ pub fn crates(repository: &Repository) -> Result<Vec<Crate>> {
         .collect())
 }
 
-/// The program, built as the tests of the workspace build it, which is beside each test that runs it.
+/// Builds the program as the tests of the workspace build it; it lies beside each test that runs it.
 ///
-/// cargo chooses the features of what crates share by the packages that a command names, and by whether it needs what
-/// only tests and examples depend on: another command would build much of it a second time.
+/// cargo chooses the features of shared crates by the packages that a command names, and by whether it needs the
+/// dependencies of tests and examples: another command would build many crates a second time.
 pub fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
     build(
         repository,

@@ -21,10 +21,10 @@ Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sa
   --seconds N     how long each runs [default: 60]
   --longest N     inputs have at most so many bytes [default: as the longest seed]
   --no-sanitizer  without AddressSanitizer, ten times as fast and more: panics, endless loops and
-                  memory without bound are found all the same, and there is no `unsafe` in parsers
+                  memory without bound are found nevertheless, and parsers have no `unsafe`
 ";
 
-/// One unit a crate, as cargo-fuzz has it, leaves one CPU idle behind the largest crates.
+/// cargo-fuzz's one unit for each crate would leave one CPU idle behind the largest crates.
 const CODEGEN_UNITS: &str = "--codegen-units=16";
 
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
@@ -36,7 +36,7 @@ pub struct Target {
     pub seeds: Option<PathBuf>,
 }
 
-/// Lists or runs.
+/// Lists the targets, or runs them.
 pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     if arguments.iter().any(|it| it == "--help" || it == "-h") {
         print!("{HELP}");
@@ -44,12 +44,12 @@ pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     }
     let options = read(arguments)?;
     let targets = targets(repository)?;
-    if let Some(stranger) = options
+    if let Some(unknown) = options
         .names
         .iter()
         .find(|name| targets.iter().all(|it| it.name != **name))
     {
-        bail!("there is no fuzz target {stranger:?}; `cargo xtask fuzz` lists them");
+        bail!("there is no fuzz target {unknown:?}; `cargo xtask fuzz` lists them");
     }
     let mut well = true;
     for target in &targets {
@@ -105,7 +105,7 @@ fn read(arguments: &[String]) -> Result<FuzzOptions> {
     Ok(options)
 }
 
-/// The targets, read from the manifest; none if there is no fuzz folder.
+/// The targets in the manifest; empty if there is no fuzz folder.
 pub fn targets(repository: &Repository) -> Result<Vec<Target>> {
     let manifest = repository.path("fuzz/Cargo.toml");
     if !manifest.is_file() {
@@ -156,8 +156,9 @@ pub fn build_command(repository: &Repository) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Gives the names of
-/// those that found something, which then lies in `fuzz/artifacts`; `each` hears of every one whether it found nothing.
+/// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Returns the names of
+/// those with a finding, which then lies in `fuzz/artifacts`; calls `each` with every target and whether it found
+/// nothing.
 pub fn run_all(
     repository: &Repository,
     seconds: u32,
@@ -203,7 +204,7 @@ fn command(repository: &Repository, target: &Target, options: &FuzzOptions) -> R
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
     if options.bare {
-        // Beside what is built with it, which would be built anew each time otherwise.
+        // In a target folder of its own; the crates of another build would be built anew each time otherwise.
         command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
         command.args(["--sanitizer", "none"]);
     } else {
@@ -226,8 +227,8 @@ fn cargo_fuzz(repository: &Repository) -> Result<Command> {
     Ok(command)
 }
 
-/// The fuzz workspace has its own lock file, which is not committed: it starts from the main one,
-/// so that what is fuzzed is what is shipped.
+/// The fuzz workspace has its own lock file, which is not committed: it starts from the main one, so that fuzzing tests
+/// the versions that are released.
 fn take_over_versions(repository: &Repository) -> Result<()> {
     let own = repository.path("fuzz/Cargo.lock");
     if own.is_file() {
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_understood_and_strangers_refused() {
+    fn options_are_understood_and_unknown_ones_refused() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let options = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `cargo xtask install-c`: the library for C and C++ where compilers, pkg-config and CMake find it.
+//! `cargo xtask install-c`: installs the library for C and C++ where compilers, pkg-config and CMake find it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn install(repository: &Repository, prefix: &Path, library: &Path) -> Result<()>
     };
     let copy = |from: &Path, name: &str| -> Result<()> {
         let to = place(name)?;
-        // A program that runs keeps the file that it has mapped.
+        // A running program keeps the file that it has mapped.
         let _ = fs::remove_file(&to);
         fs::copy(from, &to)
             .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;

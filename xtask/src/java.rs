@@ -45,7 +45,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let sources = repository.path("bindings/java/java/kadenz");
     let home = repository.target().join("java");
     if is_first {
-        // What earlier builds left of other platforms may not fit the classes any more.
+        // The libraries of other platforms from earlier builds may not fit the classes any more.
         let _ = std::fs::remove_dir_all(home.join("libraries"));
     }
     let built = jar::build(&sources, &platform, &library, &home);

@@ -1,6 +1,6 @@
 //! Tasks of the workspace: `cargo xtask test | tidy | bench | docs | book | java | fuzz | attack | install-c | wheel | size`.
 //!
-//! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
+//! The program is for developers of Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a task. `Ok(false)` is a task that did its work and found something wrong.
+/// Runs a task. `Ok(false)` means that the task ran and found a fault.
 fn dispatch(arguments: &[String]) -> Result<bool> {
     let Some((task, options)) = arguments.split_first() else {
         print!("{HELP}");

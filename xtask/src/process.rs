@@ -1,4 +1,4 @@
-//! Commands that a task starts: echoed first, so that anyone can repeat them by hand.
+//! Commands that a task starts: echoed first, so that a developer can repeat them by hand.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, bail};
 
-/// Where a line of a child came from.
+/// The stream of a line of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -16,7 +16,7 @@ pub enum Stream {
     Err,
 }
 
-/// The command as a shell would take it: set variables, program, arguments.
+/// The command in the shell's syntax: set variables, program, arguments.
 pub fn spelled(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         let value = value?;
@@ -39,7 +39,7 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// Runs a command with our own output streams; true if it ended with 0.
+/// Runs a command with this program's output streams; true if it ended with 0.
 pub fn run(command: &mut Command) -> Result<bool> {
     eprintln!("$ {}", spelled(command));
     let status = command
@@ -49,7 +49,7 @@ pub fn run(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// As [`run`], for a command beside which others run: what it says is shown in one piece, when it has ended.
+/// As [`run`], for a command beside which others run: its output is shown in one piece, when it has ended.
 pub fn run_beside(command: &mut Command) -> Result<bool> {
     let spelled = spelled(command);
     let result = command
@@ -61,7 +61,7 @@ pub fn run_beside(command: &mut Command) -> Result<bool> {
     Ok(result.status.success())
 }
 
-/// Runs a command silently and returns its standard output; an error holds what it said.
+/// Runs a command silently and returns its standard output; an error holds its error text.
 pub fn output(command: &mut Command) -> Result<String> {
     let result = command
         .stdin(Stdio::null())
@@ -93,7 +93,7 @@ pub fn answer(command: &mut Command) -> Result<String> {
     }
 }
 
-/// Whether a command starts and ends with 0, with all it says thrown away.
+/// Whether a command starts and ends with 0; discards its output.
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -103,7 +103,7 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Runs a command and hands every line of both its streams to `on_line`, in the order of arrival.
+/// Runs a command and calls `on_line` with every line of both its streams, in the order of arrival.
 pub fn tee(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) -> Result<ExitStatus> {
     eprintln!("$ {}", spelled(command));
     let mut child = command

@@ -1,4 +1,4 @@
-//! The repository: where it stands, and the files that belong to it.
+//! The repository: its path, and its files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,15 +46,15 @@ impl Repository {
         self.root.join(below)
     }
 
-    /// Where cargo puts what it builds. Tools with flags of their own get a folder each in it.
+    /// The folder of cargo's builds. Tools with flags of their own get a folder each in it.
     pub fn target(&self) -> PathBuf {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.path("target"), PathBuf::from)
     }
 
     /// A command that runs in the root.
     ///
-    /// What `cargo xtask` says of the package xtask is hidden from it: build scripts that look at such
-    /// variables would run again, and all that stands on them be built again, by turns.
+    /// Hides the variables that `cargo xtask` sets for the package xtask: build scripts that read such variables would
+    /// run again, and cargo would rebuild all that depends on them, by turns.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
@@ -67,7 +67,7 @@ impl Repository {
         command
     }
 
-    /// A command whose artifacts stand apart, because its flags would make cargo build all anew.
+    /// A command with a target folder of its own, because its flags would make cargo rebuild everything.
     pub fn isolated(&self, program: &str, name: &str) -> Command {
         let mut command = self.command(program);
         command.env_remove("CARGO_BUILD_BUILD_DIR");
@@ -75,7 +75,7 @@ impl Repository {
         command
     }
 
-    /// Every file that is committed or about to be; what .gitignore names is not among them.
+    /// Every file that is committed or about to be, without those that .gitignore names.
     ///
     /// # Errors
     /// Where there is no git, or no clone.
@@ -93,8 +93,8 @@ impl Repository {
         Ok(self.read_all(names.split('\0')))
     }
 
-    /// As [`Repository::committed`]; where git cannot tell, every file but those in folders that hold
-    /// no source. For tests, which need not be run in a clone.
+    /// As [`Repository::committed`]; without git, every file except those in folders without sources. For tests, which
+    /// need not run in a clone.
     pub fn files(&self) -> Result<Vec<SourceFile>> {
         if let Ok(files) = self.committed() {
             return Ok(files);

@@ -1,7 +1,7 @@
 //! `cargo xtask size`: how much code there is, by crate or folder.
 //!
-//! A line of code is what is left without comments, blank lines and tests: the count by which the tree is
-//! kept small. Generated code and golden data do not count.
+//! A line of code is one outside of comments, blank lines and tests: the count by which the tree is kept small.
+//! Generated code and golden data do not count.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ Tests are counted beside it.
 /// A source file with fewer lines of code than this is small.
 const SMALL: usize = 60;
 
-/// What a crate or a folder holds.
+/// The counts of a crate or a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     files: usize,
-    /// Of these, with fewer than [`SMALL`] lines of code.
+    /// Number of files with fewer than [`SMALL`] lines of code.
     small: usize,
     code: usize,
     tests: usize,
-    /// Items that other crates may name: `pub`, without what is `pub` in a part of the crate.
+    /// Items that other crates can name: `pub`, without those that are `pub` only within the crate.
     public: usize,
 }
 
@@ -88,7 +88,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// By crate or folder, and the sum under `all`, which sorts last.
+/// The sizes by crate or folder, and the sum under `all`, which sorts last.
 fn parts(files: &[SourceFile]) -> Vec<(String, Size)> {
     let mut parts = BTreeMap::<String, Size>::new();
     let mut all = Size::default();
@@ -100,7 +100,7 @@ fn parts(files: &[SourceFile]) -> Vec<(String, Size)> {
     parts.into_iter().chain([("all".to_owned(), all)]).collect()
 }
 
-/// A crate, or the first folder; what stands beside them is of the root.
+/// A crate, or the first folder; files beside them belong to the root.
 fn part(path: &str) -> String {
     let mut parts = path.split('/');
     match (parts.next(), parts.next(), parts.next()) {
@@ -127,7 +127,7 @@ fn is_public(line: &str) -> bool {
     })
 }
 
-/// Whole lines of comment go; what stands behind code does not make it less.
+/// The text without lines that are only comment.
 fn without_comments(file: &SourceFile) -> String {
     let marks: &[&str] = match file.is("py") || file.is("sh") {
         true => &["#"],

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::process;
 
-/// Version of the Java library that our interval logs are held against.
+/// Version of the Java library that Kadenz's interval logs are compared with.
 pub const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
 
 /// The first of these programs that is on the path.
@@ -18,7 +18,7 @@ pub fn on_path(names: &[&str]) -> Option<PathBuf> {
         .find(|it| it.is_file())
 }
 
-/// Where tools that no package manager places are kept: `~/.cache/kadenz`.
+/// The folder for tools that no package manager installs: `~/.cache/kadenz`.
 pub fn cache() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -48,7 +48,7 @@ pub fn python_with_libraries() -> Option<PathBuf> {
     python_that("import lcm, pyarrow").or_else(|| python_that("import pyarrow"))
 }
 
-/// A Python that this works in.
+/// A Python that can run these imports.
 pub fn python_that(imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let cached = cache().map(|it| it.join("python/bin/python"));
@@ -72,7 +72,7 @@ fn first_file(places: impl IntoIterator<Item = Option<PathBuf>>) -> Option<PathB
     places.into_iter().flatten().find(|place| place.is_file())
 }
 
-/// Whether `cargo <arguments>` ends with 0: is this subcommand, this toolchain there?
+/// Whether `cargo <arguments>` ends with 0, which shows whether a subcommand or toolchain is installed.
 pub fn cargo_has(arguments: &[&str]) -> bool {
     process::succeeds(Command::new("cargo").args(arguments))
 }

@@ -20,7 +20,7 @@ Usage: cargo xtask wheel [--out DIR]
 Example: cargo xtask wheel && pip install target/wheels/kadenz-*.whl && kadenz check
 ";
 
-/// What is packed: as users get it, or as the tests of the workspace were built.
+/// The build that is packed: as for users, or that of the workspace's tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// Optimised.
@@ -49,7 +49,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// Builds the program and the wheel around it; where the wheel is.
+/// Builds the program and the wheel around it; returns the wheel's path.
 pub fn build(
     repository: &Repository,
     python: &Path,

@@ -16,7 +16,7 @@
 
 namespace kadenz {
 
-/* What Kadenz could not do; its text names the cause and the remedy. */
+/* An error of Kadenz; its text names the cause and the remedy. */
 struct error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -46,10 +46,10 @@ inline int done(int outcome)
 inline const char *text_or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
 } // namespace detail
 
-/* How long something takes, as a series of a run. One thread uses it. Real-time safe. */
+/* A series of durations of a run. One thread uses it. Real-time safe. */
 class series {
 public:
-    /* Records from its making to the end of its block. */
+    /* Records the time from its construction to the end of its block. */
     class timer {
     public:
         explicit timer(series &into) : into_(into), begin_(kadenz_now_ns()) {}
@@ -70,7 +70,7 @@ private:
     detail::owned<kadenz_series, kadenz_series_free> handle_;
 };
 
-/* A run while it is written, in a new or empty folder. It is finished at the latest when it is destroyed. */
+/* A run that is being written, in a new or empty folder. Its destructor finishes it where finish() did not. */
 class recording {
 public:
     explicit recording(const std::string &folder) : handle_(detail::made(kadenz_recording_create(folder.c_str()))) {}
@@ -84,7 +84,7 @@ public:
     {
         return kadenz::series(kadenz_series_create(handle_.get(), name.c_str(), std::uint64_t(deadline.count())));
     }
-    /* Ends the run; a few lines that say what was measured. */
+    /* Ends the run; returns its summary, a few lines. */
     std::string finish()
     {
         std::string summary(16384, '\0');
@@ -100,7 +100,7 @@ private:
     bool finished_ = false;
 };
 
-/* What a loop asks of the machine; what is refused it does without, and its run says so. */
+/* The tuning that a loop requests. It runs without a setting that the machine refuses, and its run has a warning. */
 struct loop_options {
     std::string deadline;          /* "400us"; none where empty */
     std::uint8_t priority = 0;     /* SCHED_FIFO, 1 to 99; 0 for none */
@@ -110,7 +110,7 @@ struct loop_options {
     std::string series = "lateness";
 };
 
-/* A periodic loop: `for (auto tick : kadenz::periodic("1kHz"))` never ends by itself. Of one thread. */
+/* A periodic loop: `for (auto tick : kadenz::periodic("1kHz"))` never ends by itself. One thread uses it. */
 class periodic {
 public:
     explicit periodic(const std::string &rate, const loop_options &options = {})
@@ -140,7 +140,7 @@ private:
     detail::owned<kadenz_periodic, kadenz_periodic_free> handle_;
 };
 
-/* A message, lent until the next call for its subscription. */
+/* A message, valid until the next call for its subscription. */
 struct message {
     std::string_view channel;
     const std::uint8_t *data;
@@ -152,7 +152,7 @@ struct message {
 class subscription {
 public:
     explicit subscription(kadenz_subscription *handle) : handle_(detail::made(handle)) {}
-    /* Waits for a message; none after the timeout. Negative waits for ever, 0 does not wait. */
+    /* Waits for a message; none after the timeout. A negative timeout is no limit, 0 does not wait. */
     std::optional<message> receive(nanoseconds timeout)
     {
         kadenz_message it;
@@ -164,7 +164,7 @@ private:
     detail::owned<kadenz_subscription, kadenz_subscription_free> handle_;
 };
 
-/* A bus, which any number of threads may use. Without a URL it is what LCM_DEFAULT_URL says. */
+/* A bus, which any number of threads may use. Without a URL it takes that of LCM_DEFAULT_URL. */
 class bus {
 public:
     explicit bus(const std::string &url = "") : handle_(detail::made(kadenz_bus_open(detail::text_or_null(url)))) {}
@@ -185,7 +185,7 @@ private:
 class log {
 public:
     explicit log(const std::string &path) : handle_(detail::made(kadenz_log_open(path.c_str()))) {}
-    /* The next message, lent until the next call; none at the end. `taken_ns` counts from 1970. */
+    /* The next message, valid until the next call; none at the end. `taken_ns` counts from 1970. */
     std::optional<message> next()
     {
         kadenz_message it;
@@ -222,13 +222,13 @@ private:
     bool finished_ = false;
 };
 
-/* A run that was written. */
+/* A finished run. */
 class run {
 public:
     explicit run(const std::string &path) : handle_(detail::made(kadenz_run_open(path.c_str()))) {}
-    /* What is known of it, as JSON. */
+    /* Its content, as JSON. */
     std::string json() const { return kadenz_run_json(handle_.get()); }
-    /* The buckets of a series that hold something. */
+    /* The non-empty buckets of a series. */
     std::vector<kadenz_bucket> histogram(const std::string &series) const
     {
         return all<kadenz_bucket>(series, kadenz_run_histogram);
@@ -237,7 +237,7 @@ public:
     {
         return all<kadenz_interval>(series, kadenz_run_intervals);
     }
-    /* What differs between a baseline and this run beyond chance, a sentence a line. */
+    /* The differences between a baseline and this run beyond chance, a sentence a line. */
     std::string differs_from(const run &baseline) const
     {
         std::string text(std::size_t(compare(baseline, nullptr, 0)), '\0');
@@ -266,7 +266,7 @@ private:
     detail::owned<kadenz_run, kadenz_run_free> handle_;
 };
 
-/* What a network asks of the machine. */
+/* The options of a network. */
 struct network_options {
     std::string cycle = "1kHz";
     std::string deadline;       /* "400us"; none where empty */
@@ -278,7 +278,7 @@ struct network_options {
 /* EtherCAT: a loop in the background, cached inputs and outputs. `segment` is "eth1", "sim:59" or "sim:robot.toml". */
 class network {
 public:
-    /* An object that a device tells or is told. Any thread may use it while its network lives. Real-time safe. */
+    /* An input or output object of a device. Any thread may use it while its network lives. Real-time safe. */
     class value {
     public:
         double get() const
@@ -331,7 +331,7 @@ public:
         detail::done(kadenz_network_get_state(handle_.get(), &state));
         return state;
     }
-    /* Ends the loop; a line of what came of it. */
+    /* Ends the loop; returns its report, a line. */
     std::string stop()
     {
         std::string summary(1024, '\0');
@@ -353,14 +353,14 @@ public:
         : handle_(detail::made(kadenz_camera_open(name_or_url.c_str(), layout.c_str(), timeout.count())))
     {
     }
-    /* The newest frame where it lies; throws where it is older. */
+    /* The newest frame in shared memory; throws where it is older. */
     kadenz_frame latest(nanoseconds max_age)
     {
         kadenz_frame frame;
         detail::done(kadenz_camera_latest(handle_.get(), max_age.count(), &frame));
         return frame;
     }
-    /* The newest frame that was not given yet; none after the timeout. */
+    /* The newest frame that was not returned yet; none after the timeout. */
     std::optional<kadenz_frame> next(nanoseconds timeout)
     {
         kadenz_frame frame;

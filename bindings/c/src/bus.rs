@@ -11,31 +11,32 @@ use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, tol
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_bus(Bus);
 
-/// What receives from some channels.
+/// A subscription to one or more channels.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_subscription {
     aggregator: Aggregator,
-    /// Of the last message, with a zero behind it.
+    /// The channel of the last message, with a zero behind it.
     channel: CString,
 }
 
-/// A message, lent until the next call for its subscription.
+/// A message, valid until the next call for its subscription.
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_message {
-    /// The channel, which ends with a zero.
+    /// The channel, as a text that ends with a zero.
     pub channel: *const c_char,
     /// The encoded message.
     pub payload: *const u8,
-    /// Its bytes.
+    /// Its length in bytes.
     pub length: usize,
-    /// When it was whole in this process.
+    /// When it was complete in this process.
     pub taken_ns: u64,
-    /// When the kernel had it; 0 where it did not say.
+    /// When the kernel received it; 0 where unknown.
     pub kernel_ns: u64,
 }
 
-/// Opens the bus that a URL names, as "udpm://239.255.76.67:7667?ttl=0"; NULL is what LCM_DEFAULT_URL says. NULL where that fails.
+/// Opens the bus of a URL, as "udpm://239.255.76.67:7667?ttl=0"; NULL takes the URL of LCM_DEFAULT_URL. Returns NULL
+/// where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus {
     answer(std::ptr::null_mut(), || {
@@ -48,15 +49,15 @@ pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus 
     })
 }
 
-/// Closes a bus; its subscriptions go on.
+/// Closes a bus; its subscriptions stay open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_bus_free(bus: *mut kadenz_bus) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(bus) };
 }
 
-/// Publishes bytes. 0, or -1 where that fails. After the first message to a channel it allocates nothing; it takes a
-/// priority-inheriting lock.
+/// Publishes bytes. Returns 0, or -1 where that fails. After the first message to a channel it allocates nothing; it
+/// takes a priority-inheriting lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_publish(
     bus: *const kadenz_bus,
@@ -68,15 +69,15 @@ pub unsafe extern "C" fn kadenz_publish(
         // SAFETY: the caller passes a handle and a text.
         let (bus, channel) = unsafe { (bus.as_ref(), text(channel, "channel")?) };
         let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
-        // SAFETY: the caller says that so many bytes lie there.
+        // SAFETY: the caller promises so many bytes there.
         let payload = unsafe { bytes(payload, length) }?;
         bus.0.publish_bytes(channel, payload).map_err(told)?;
         Ok(0)
     })
 }
 
-/// Subscribes to the channels whose whole name a regular expression matches; `queue` messages wait, 0 for 30, and then the oldest
-/// goes. NULL where that fails.
+/// Subscribes to the channels whose whole name a regular expression matches. At most `queue` messages wait, 30 for 0;
+/// then a new one displaces the oldest. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_subscribe(
     bus: *const kadenz_bus,
@@ -99,8 +100,8 @@ pub unsafe extern "C" fn kadenz_subscribe(
     })
 }
 
-/// Waits so many nanoseconds for a message, for ever where they are negative; 0 does not wait. 1 with a message, which is lent until the
-/// next call, 0 without one, -1 where it failed.
+/// Waits so many nanoseconds for a message, without limit where they are negative; 0 does not wait. Returns 1 with a
+/// message, which is valid until the next call, 0 without one, -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_receive(
     subscription: *mut kadenz_subscription,
@@ -132,17 +133,17 @@ pub unsafe extern "C" fn kadenz_receive(
     })
 }
 
-/// Frees a subscription, and what it lent.
+/// Frees a subscription, and its last message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_subscription_free(subscription: *mut kadenz_subscription) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(subscription) };
 }
 
-/// Bytes of C.
+/// A slice of memory of C.
 ///
 /// # Safety
-/// So many must lie there, and stay as they are for as long as the answer lives.
+/// The memory must have that length, and stay unchanged for as long as the slice lives.
 pub(crate) unsafe fn bytes<'a>(payload: *const u8, length: usize) -> Result<&'a [u8], String> {
     match length {
         0 => Ok(&[]),

@@ -14,8 +14,8 @@ use crate::{answer, behind, free, handle, room, text, timeout, told};
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_camera(Camera);
 
-/// A frame where it lies in shared memory. The camera writes over it some frames later: copy it, or ask `kadenz_frame_is_valid` after
-/// its pixels were used.
+/// A frame in shared memory. The camera overwrites it some frames later: copy it, or call `kadenz_frame_is_valid` after
+/// use of its pixels.
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_frame {
@@ -31,18 +31,18 @@ pub struct kadenz_frame {
     pub channels: u32,
     /// Whether columns follow one another, plane by plane, instead of rows of interleaved pixels.
     pub is_column_major: bool,
-    /// Its count in its memory.
+    /// Its count in its ring.
     pub count: u64,
-    /// Its number since the server's start, lost ones counted.
+    /// Its number since the server's start; lost frames count.
     pub number: u64,
-    /// How old it was when it was taken.
+    /// Its age when it was returned.
     pub age_ns: u64,
-    /// When the camera took it; 0 where nobody says.
+    /// When the camera took it; 0 where unknown.
     pub captured_ns: u64,
 }
 
-/// Opens a camera by its name or URL, in a layout as "rgb", "bgr", "gray", "rgb-column-major", "gray@960x540"; waits so long for its first
-/// frame. NULL where that fails.
+/// Opens a camera by its name or URL, in a layout as "rgb", "bgr", "gray", "rgb-column-major", "gray@960x540"; waits at
+/// most so long for its first frame. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_camera_open(
     name_or_url: *const c_char,
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn kadenz_camera_open(
     })
 }
 
-/// The newest frame. 0, or -1 where it is older than `max_age_ns`. Real-time safe while frames come.
+/// Gets the newest frame. Returns 0, or -1 where it is older than `max_age_ns`. Real-time safe while frames come.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_camera_latest(
     camera: *mut kadenz_camera,
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn kadenz_camera_latest(
     })
 }
 
-/// The newest frame that was not given yet. 1, or 0 where none came in time, or -1 where it failed.
+/// Gets the newest frame that was not returned yet. Returns 1, or 0 where none came in time, or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_camera_next(
     camera: *mut kadenz_camera,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn kadenz_camera_next(
     })
 }
 
-/// Whether the camera has not begun to write over a frame. Real-time safe.
+/// Returns whether the camera has not begun to overwrite a frame. Real-time safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_frame_is_valid(
     camera: *const kadenz_camera,
@@ -117,8 +117,8 @@ pub unsafe extern "C" fn kadenz_frame_is_valid(
     found.is_some_and(|found| found.pixels().as_ptr().cast() == frame.pixels)
 }
 
-/// Copies a frame into memory of yours. 0, or -1 where that has fewer than `length` bytes of the frame, or the camera wrote over the frame
-/// meanwhile: take the newest one. Real-time safe in memory that was touched before.
+/// Copies a frame into memory of yours. Returns 0, or -1 where that has fewer than `length` bytes of the frame, or the
+/// camera overwrote the frame meanwhile: take the newest one. Real-time safe in memory that was touched before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_frame_copy(
     camera: *const kadenz_camera,
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn kadenz_frame_copy(
         let found = found
             .filter(|it| it.shape().bytes() == frame.length)
             .ok_or(overwritten)?;
-        // SAFETY: the caller says that so many bytes are his, and nobody else's meanwhile.
+        // SAFETY: the caller promises so many bytes, and that no other code uses them meanwhile.
         let into = unsafe { std::slice::from_raw_parts_mut(into, frame.length) };
         found.copy_to(into).map_err(|_| overwritten.to_owned())?;
         Ok(0)

@@ -1,7 +1,8 @@
-//! `libkadenz` for C and C++: opaque handles, a value that says whether a call succeeded, and a text that says why not.
+//! `libkadenz` for C and C++: opaque handles, a return value that tells whether a call succeeded, and an error text.
 //!
-//! No panic crosses: a call that panics fails, except for `kadenz_now_ns` and `kadenz_series_record`, where it would end the program. A handle is used by one thread at a time; a bus by any number. Each `kadenz_*_free` takes NULL. Times are
-//! nanoseconds of `CLOCK_MONOTONIC`.
+//! No panic crosses the boundary: a call that panics fails, except for `kadenz_now_ns` and `kadenz_series_record`,
+//! where it would end the program. One thread at a time uses a handle; any number use a bus. Each `kadenz_*_free`
+//! accepts NULL. Times are nanoseconds of `CLOCK_MONOTONIC`.
 
 mod bus;
 #[cfg(target_os = "linux")]
@@ -23,14 +24,14 @@ thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// Why the last call of this thread that failed did so, with the remedy; "" where none failed. It is valid until the next call of this
-/// thread that fails.
+/// The error text of this thread's last failed call, with the remedy; "" where none failed. It is valid until the next
+/// call of this thread that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn kadenz_error() -> *const c_char {
     ERROR.with_borrow(|error| error.as_ptr())
 }
 
-/// Now, in nanoseconds of `CLOCK_MONOTONIC`. Real-time safe: by the vDSO, without a system call.
+/// The present time, in nanoseconds of `CLOCK_MONOTONIC`. Real-time safe: by the vDSO, without a system call.
 #[unsafe(no_mangle)]
 pub extern "C" fn kadenz_now_ns() -> u64 {
     clock::now().as_ns()
@@ -47,9 +48,9 @@ pub extern "C" fn kadenz_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Does what a call does. Where it fails or panics the text is kept, and `failed` is the answer.
+/// Runs the body of a call. Where it fails or panics, keeps the error text and returns `failed`.
 fn answer<T>(failed: T, body: impl FnOnce() -> Result<T, String>) -> T {
-    // A handle that a panic left half-way is as its own type leaves it: all of them are safe Rust.
+    // A panic leaves a handle in a state that its own type allows: all of them are safe Rust.
     let outcome = catch_unwind(AssertUnwindSafe(body));
     let why = match outcome {
         Ok(Ok(answer)) => return answer,
@@ -62,7 +63,7 @@ fn answer<T>(failed: T, body: impl FnOnce() -> Result<T, String>) -> T {
     failed
 }
 
-/// A handle that goes to C.
+/// Makes a handle for C.
 fn handle<T>(made: Result<T, String>) -> Result<*mut T, String> {
     made.map(|it| Box::into_raw(Box::new(it)))
 }
@@ -71,20 +72,20 @@ fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A text of C.
+/// Borrows a text of C.
 ///
 /// # Safety
-/// It must be NULL or end with a zero, and live for as long as the answer.
+/// It must be NULL or end with a zero, and live for as long as the result.
 unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, String> {
     if text.is_null() {
         return Err(format!("{what} is NULL; pass a text"));
     }
-    // SAFETY: by the caller's word it ends with a zero.
+    // SAFETY: the caller promises that it ends with a zero.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map_err(|_| format!("{what} is not UTF-8"))
 }
 
-/// As [`text`], where NULL says that there is none.
+/// As [`text`], where NULL means no text.
 ///
 /// # Safety
 /// As of [`text`].
@@ -96,22 +97,22 @@ unsafe fn text_or_none<'a>(it: *const c_char, what: &str) -> Result<Option<&'a s
     unsafe { text(it, what) }.map(Some)
 }
 
-/// What a handle of C leads to.
+/// The value behind a handle of C.
 ///
 /// # Safety
 /// It must be NULL, or come from this library, not be freed, and be used by no other thread meanwhile.
 unsafe fn behind<'a, T>(handle: *mut T) -> Result<&'a mut T, String> {
-    // SAFETY: by the caller's word it leads to a live value that nobody else uses.
+    // SAFETY: the caller promises that it points to a live value that no other code uses.
     unsafe { handle.as_mut() }
         .ok_or_else(|| "the handle is NULL; the call that makes it failed".to_owned())
 }
 
-/// Room of C for an answer, whatever lies there.
+/// The caller's room for a result, which may be uninitialised.
 ///
 /// # Safety
-/// It must be NULL, or have room for a `T` that nobody else uses meanwhile.
+/// It must be NULL, or have room for a `T` that no other code uses meanwhile.
 unsafe fn room<'a, T>(into: *mut T) -> Result<&'a mut MaybeUninit<T>, String> {
-    // SAFETY: by the caller's word there is room; what lies there need not be a `T`.
+    // SAFETY: the caller promises the room; its content need not be a `T`.
     let room = unsafe { into.cast::<MaybeUninit<T>>().as_mut() };
     room.ok_or_else(|| "there is no room for the answer: the pointer is NULL".to_owned())
 }
@@ -122,7 +123,7 @@ unsafe fn room<'a, T>(into: *mut T) -> Result<&'a mut MaybeUninit<T>, String> {
 /// It must be NULL, or come from this library and not be used again.
 unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
-        // SAFETY: by the caller's word it came from `Box::into_raw`, once.
+        // SAFETY: the caller promises that it came from `Box::into_raw`, once.
         let owned = unsafe { Box::from_raw(handle) };
         answer((), || {
             drop(owned);
@@ -131,7 +132,7 @@ unsafe fn free<T>(handle: *mut T) {
     }
 }
 
-/// A timeout of C: negative for ever.
+/// A timeout of C: negative means no limit.
 fn timeout(ns: i64) -> Duration {
     u64::try_from(ns).map_or(Duration::MAX, Duration::from_nanos)
 }

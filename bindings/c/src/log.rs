@@ -14,7 +14,7 @@ use crate::{answer, behind, free, handle, room, text, told};
 pub struct kadenz_log {
     reader: Box<dyn LogReader>,
     entry: Entry,
-    /// Of the last message, with a zero behind it.
+    /// The channel of the last message, with a zero behind it.
     channel: CString,
 }
 
@@ -22,7 +22,7 @@ pub struct kadenz_log {
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_log_writer(ChannelWriter);
 
-/// Opens a log. NULL where that fails.
+/// Opens a log. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_open(path: *const c_char) -> *mut kadenz_log {
     answer(std::ptr::null_mut(), || {
@@ -36,8 +36,9 @@ pub unsafe extern "C" fn kadenz_log_open(path: *const c_char) -> *mut kadenz_log
     })
 }
 
-/// The next message, lent until the next call for this log; its `taken_ns` is when it was logged, in nanoseconds since 1970, and its
-/// `kernel_ns` when it was published. 1 with a message, 0 at the end, -1 where the file cannot be read.
+/// Reads the next message, valid until the next call for this log; its `taken_ns` is the time of logging, in
+/// nanoseconds since 1970, and its `kernel_ns` the time of publishing. Returns 1 with a message, 0 at the end, -1 where
+/// the file cannot be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_next(
     log: *mut kadenz_log,
@@ -65,7 +66,8 @@ pub unsafe extern "C" fn kadenz_log_next(
     })
 }
 
-/// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the begin. 0, or -1 where that fails.
+/// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the begin. Returns 0,
+/// or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> i32 {
     answer(-1, || {
@@ -85,7 +87,8 @@ pub unsafe extern "C" fn kadenz_log_free(log: *mut kadenz_log) {
     unsafe { free(log) };
 }
 
-/// Creates a log, over one that is there: MCAP where its name ends with ".mcap", else LCM's event log. NULL where that fails.
+/// Creates a log, and replaces an existing one: MCAP where its name ends with ".mcap", else LCM's event log. Returns
+/// NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_log_writer {
     answer(std::ptr::null_mut(), || {
@@ -99,8 +102,8 @@ pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_l
     })
 }
 
-/// Writes a message that came at a time, in nanoseconds since 1970. 0, or -1 where that fails: where the disk is full nothing that was taken
-/// is lost, and the call can be tried again.
+/// Writes a message that came at a time, in nanoseconds since 1970. Returns 0, or -1 where that fails: where the disk
+/// is full, no message that was written before is lost, and the call can be repeated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_write(
     log: *mut kadenz_log_writer,
@@ -125,7 +128,7 @@ pub unsafe extern "C" fn kadenz_log_write(
     })
 }
 
-/// Brings the file to its end. 0, or -1 where that fails: what was written stays readable.
+/// Completes the file. Returns 0, or -1 where that fails: the written messages stay readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_finish(log: *mut kadenz_log_writer) -> i32 {
     answer(-1, || {
@@ -135,7 +138,7 @@ pub unsafe extern "C" fn kadenz_log_finish(log: *mut kadenz_log_writer) -> i32 {
     })
 }
 
-/// Frees a log; one that was not finished is read without an index.
+/// Frees a log; an unfinished one is read without an index.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_writer_free(log: *mut kadenz_log_writer) {
     // SAFETY: the caller passes a handle that is not used again.

@@ -11,11 +11,11 @@ use kadenz_library::{Periodic, Recording, Tick, Ticks, Tuning};
 
 use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
 
-/// A run while it is written.
+/// A run that is being written.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_recording(Option<Arc<Recording>>);
 
-/// A series of a run: values that one thread measures.
+/// A series of a run: durations that one thread measures.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_series {
     recorder: SeriesRecorder,
@@ -31,11 +31,11 @@ pub struct kadenz_periodic(Ticks<'static>);
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_tick {
-    /// 1 for the first, skipped ones counted.
+    /// Its number: 1 for the first; skipped ticks count.
     pub index: u64,
-    /// Ticks that were left out before it, because the loop was not back in time.
+    /// Ticks that were skipped before it, because the loop's body took too long.
     pub skipped: u64,
-    /// From the intended time of the tick before to that of this one.
+    /// The time step: from the intended time of the tick before to that of this one.
     pub step_ns: u64,
     /// How late the loop woke up.
     pub lateness_ns: u64,
@@ -49,7 +49,7 @@ impl kadenz_recording {
     }
 }
 
-/// Starts a run in a new or empty folder. NULL where that fails.
+/// Starts a run in a new or empty folder. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut kadenz_recording {
     answer(std::ptr::null_mut(), || {
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut 
     })
 }
 
-/// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to `room` bytes. 0, or -1
-/// where something could not be written. The handle stays to be freed.
+/// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to
+/// `room` bytes. Returns 0, or -1 where a part could not be written. The handle must still be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_recording_finish(
     recording: *mut kadenz_recording,
@@ -83,16 +83,16 @@ pub unsafe extern "C" fn kadenz_recording_finish(
             "a network still records into the run; call kadenz_network_stop first".to_owned()
         })?;
         let recorded = running.finish().map_err(told)?.to_string();
-        // SAFETY: the caller says that there is so much room.
+        // SAFETY: the caller promises so much room.
         unsafe { put_text(&recorded, summary, room) };
         Ok(0)
     })
 }
 
-/// Writes a text with its zero, cut to so many bytes, where there is room at all.
+/// Writes a text with its zero, cut to so many bytes, where there is room.
 ///
 /// # Safety
-/// `into` must be NULL or have so much room, in which no text of ours lies.
+/// `into` must be NULL or have so much room, which does not overlap a text of this library.
 pub(crate) unsafe fn put_text(text: &str, into: *mut c_char, room: usize) {
     if into.is_null() || room == 0 {
         return;
@@ -108,14 +108,15 @@ pub(crate) unsafe fn put_text(text: &str, into: *mut c_char, room: usize) {
     }
 }
 
-/// Frees a run; one that was not finished says so when it is read.
+/// Frees a run; an unfinished one is marked as incomplete.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_recording_free(recording: *mut kadenz_recording) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(recording) };
 }
 
-/// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. NULL where that fails.
+/// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. Returns NULL
+/// where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_series_create(
     recording: *mut kadenz_recording,
@@ -143,8 +144,8 @@ pub unsafe extern "C" fn kadenz_series_create(
     })
 }
 
-/// Records what began and ended at these times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
-/// system. 0, or -1 where the handle is NULL.
+/// Records the span between two times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
+/// system. Returns 0, or -1 where the handle is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_series_record(
     series: *mut kadenz_series,
@@ -166,16 +167,17 @@ pub unsafe extern "C" fn kadenz_series_record(
     0
 }
 
-/// Frees a series. What it recorded stays in the run.
+/// Frees a series. Its samples stay in the run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_series_free(series: *mut kadenz_series) {
     // SAFETY: the caller passes a handle that is not used again.
     unsafe { free(series) };
 }
 
-/// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may be NULL,
-/// `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series named `series`. What the
-/// machine refuses the loop does without, and the run has a warning with the remedy. NULL where that fails.
+/// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may
+/// be NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series
+/// named `series`. Where the machine refuses a setting, the loop runs without it, and the run has a warning with the
+/// remedy. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_periodic_start(
     rate: *const c_char,
@@ -219,7 +221,8 @@ pub unsafe extern "C" fn kadenz_periodic_start(
     })
 }
 
-/// Sleeps until the next tick. Real-time safe: no system call but the sleep. 0, or -1 where a pointer is NULL.
+/// Sleeps until the next tick. Real-time safe: no system call except the sleep. Returns 0, or -1 where a pointer is
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_periodic_next(
     periodic: *mut kadenz_periodic,
@@ -234,8 +237,9 @@ pub unsafe extern "C" fn kadenz_periodic_next(
     })
 }
 
-/// As `kadenz_periodic_next`, for a caller that also has something else to look at: sleeps no longer than so many nanoseconds. 1 with a tick, 0
-/// where it is not due by then, which the next call waits for, -1 where a pointer is NULL. Real-time safe.
+/// As `kadenz_periodic_next`, for a caller that must also check something else: sleeps for at most so many nanoseconds.
+/// Returns 1 with a tick, 0 where it is not due by then, and the next call waits for it, -1 where a pointer is NULL.
+/// Real-time safe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_periodic_next_within(
     periodic: *mut kadenz_periodic,

@@ -12,7 +12,7 @@ use kadenz_library::ethercat::{
 use crate::loops::{kadenz_recording, put_text};
 use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
 
-/// A segment with its devices. Its values may be read and set by any number of threads.
+/// A segment with its devices. Any number of threads may read and set its values.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_network {
     network: SharedNetwork,
@@ -24,7 +24,7 @@ enum Entry {
     Output(SharedOutput),
 }
 
-/// How a network is.
+/// The state of a network.
 #[repr(C)]
 #[derive(Default)]
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -35,9 +35,9 @@ pub struct kadenz_network_state {
     pub cycles: u64,
     /// Frames of process data that did not come back in their cycle.
     pub lost: u64,
-    /// Devices that are there and in OP.
+    /// Devices that answer and are in OP.
     pub operational: usize,
-    /// Devices in all.
+    /// Number of devices.
     pub devices: usize,
 }
 
@@ -54,9 +54,10 @@ impl kadenz_network {
     }
 }
 
-/// Opens a segment and brings its devices to SAFEOP: "eth1" is an interface, "sim:59" a virtual segment, "sim:robot.toml" one that a
-/// file describes. `cycle` is a rate as "1kHz", `deadline`, as "400us", may be NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99), `esi`
-/// names a file or folder of vendors' descriptions, or is NULL. NULL where that fails.
+/// Opens a segment and brings its devices to SAFEOP: "eth1" is an interface, "sim:59" a virtual segment,
+/// "sim:robot.toml" a segment that the file describes. `cycle` is a rate as "1kHz", `deadline`, as "400us", may be
+/// NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99), `esi` names a vendor's ESI file or a folder of them, or is NULL.
+/// Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_open(
     segment: *const c_char,
@@ -94,9 +95,10 @@ pub unsafe extern "C" fn kadenz_network_open(
     })
 }
 
-/// Asks for an object in the inputs of a device, by its name or position: 0x6064 and sub-index 0 as `index` and `subindex`. `type` is "bool",
-/// "u8" to "u64", "i8" to "i64", "f32", "f64", or NULL for that of the device's dictionary or description. The number of the value, or -1
-/// where that fails. Before `kadenz_network_start`.
+/// Shares an object in the inputs of a device, by the device's name or position: 0x6064 and sub-index 0 as `index` and
+/// `subindex`. `type` is "bool", "u8" to "u64", "i8" to "i64", "f32", "f64", or NULL for that of the device's
+/// dictionary or description. Returns the number of the value, or -1 where that fails. Call it before
+/// `kadenz_network_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_input(
     network: *mut kadenz_network,
@@ -114,7 +116,7 @@ pub unsafe extern "C" fn kadenz_network_input(
     }
 }
 
-/// Asks for an object in the outputs of a device, as `kadenz_network_input`. It is zero until it is set.
+/// Shares an object in the outputs of a device, as `kadenz_network_input`. It is zero until a value is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_output(
     network: *mut kadenz_network,
@@ -133,7 +135,7 @@ pub unsafe extern "C" fn kadenz_network_output(
 }
 
 /// # Safety
-/// The handle and the texts are of C, or NULL.
+/// The handle and the texts come from C, or are NULL.
 unsafe fn value(
     network: *mut kadenz_network,
     device: *const c_char,
@@ -156,8 +158,8 @@ unsafe fn value(
     })
 }
 
-/// Starts the loop on a thread of its own; devices go to OP. With a `recording` the series of the loop go there: stop the network before
-/// the recording is finished. 0, or -1 where that fails.
+/// Starts the loop on a thread of its own; devices go to OP. With a `recording` the series of the loop go there: stop
+/// the network before the recording is finished. Returns 0, or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_start(
     network: *mut kadenz_network,
@@ -175,7 +177,8 @@ pub unsafe extern "C" fn kadenz_network_start(
     })
 }
 
-/// What a device told last, zero before it told anything; or what was set last. Real-time safe where it succeeds. 0, or -1 where that fails.
+/// Gets the last value that a device sent, zero before it sent one; of an output the last value that was set. Real-time
+/// safe where it succeeds. Returns 0, or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_get(
     network: *const kadenz_network,
@@ -210,7 +213,7 @@ pub unsafe extern "C" fn kadenz_network_get_integer(
 }
 
 /// # Safety
-/// The handle and the room are of C, or NULL.
+/// The handle and the room come from C, or are NULL.
 unsafe fn get<T>(
     network: *const kadenz_network,
     value: i32,
@@ -228,8 +231,8 @@ unsafe fn get<T>(
     })
 }
 
-/// What a device is told from the next cycle on. Real-time safe where it succeeds. 0, or -1 where the value has no place in the object's
-/// type, as 300 or 1.5 in an unsigned byte, or is an input.
+/// Sets the value that the loop sends to a device from the next cycle on. Real-time safe where it succeeds. Returns 0,
+/// or -1 where the object's type cannot hold the value, as 300 or 1.5 in an unsigned byte, or the object is an input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_set(
     network: *const kadenz_network,
@@ -252,7 +255,7 @@ pub unsafe extern "C" fn kadenz_network_set_integer(
 }
 
 /// # Safety
-/// The handle is of C, or NULL.
+/// The handle comes from C, or is NULL.
 unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
     answer(-1, || {
         // SAFETY: the caller's promise.
@@ -267,8 +270,8 @@ unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
     })
 }
 
-/// Waits for a cycle after that of this number. The number of the last cycle; 0 where none came in time or the loop has ended, -1 where it
-/// does not run. The loop makes no system call for it.
+/// Waits for a cycle after that of this number. Returns the number of the last cycle; 0 where none came in time or the
+/// loop has ended, -1 where it does not run. The loop makes no system call for it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_wait(
     network: *const kadenz_network,
@@ -287,7 +290,7 @@ pub unsafe extern "C" fn kadenz_network_wait(
     })
 }
 
-/// How the network is. 0, or -1 where its loop does not run.
+/// Gets the state of the network. Returns 0, or -1 where its loop does not run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_get_state(
     network: *const kadenz_network,
@@ -308,8 +311,9 @@ pub unsafe extern "C" fn kadenz_network_get_state(
     })
 }
 
-/// Ends the loop after its shutdown cycles; devices are left in PREOP. Writes a line of what came of it into `summary` where that is not
-/// NULL, cut to `room` bytes with its zero. 0, or -1 where the loop did not run, or ended by itself for want of time.
+/// Ends the loop after its shutdown cycles, and leaves devices in PREOP. Writes its report, a line, into `summary`
+/// where that is not NULL, cut to `room` bytes with its zero. Returns 0, or -1 where the loop did not run, or ended by
+/// itself because a cycle was not done in time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_network_stop(
     network: *mut kadenz_network,
@@ -320,7 +324,7 @@ pub unsafe extern "C" fn kadenz_network_stop(
         // SAFETY: the caller passes a handle.
         let network = unsafe { behind(network) }?;
         let report = network.network.stop();
-        // SAFETY: the caller says that there is so much room.
+        // SAFETY: the caller promises so much room.
         unsafe { put_text(&report.map_err(told)?.to_string(), summary, room) };
         Ok(0)
     })

@@ -1,4 +1,4 @@
-//! Runs that were written.
+//! Reading of runs.
 
 use std::ffi::{CString, c_char};
 
@@ -6,7 +6,7 @@ use kadenz_library::report::summary::{SeriesSummary, Summary};
 
 use crate::{answer, free, handle, text, told};
 
-/// A run that was written, or a file of another program.
+/// A finished run, or a file of another program.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_run {
     summary: Summary,
@@ -17,11 +17,11 @@ pub struct kadenz_run {
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_bucket {
-    /// The lowest value that it holds.
+    /// The lowest value of the bucket.
     pub low_ns: i64,
-    /// The highest one.
+    /// The highest value.
     pub high_ns: i64,
-    /// How many values it holds.
+    /// Number of values in it.
     pub count: u64,
 }
 
@@ -29,9 +29,9 @@ pub struct kadenz_bucket {
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_interval {
-    /// From the start of the run to that of the interval.
+    /// The start of the interval, counted from that of the run.
     pub start_ns: i64,
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Values above the deadline.
     pub misses: u64,
@@ -45,7 +45,7 @@ pub struct kadenz_interval {
     pub p99_ns: i64,
 }
 
-/// Opens a run folder, complete or not, or a file that `kadenz import` takes. NULL where that fails.
+/// Opens a run folder, complete or not, or a file that `kadenz import` takes. Returns NULL where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_run_open(path: *const c_char) -> *mut kadenz_run {
     answer(std::ptr::null_mut(), || {
@@ -67,15 +67,16 @@ pub unsafe extern "C" fn kadenz_run_open(path: *const c_char) -> *mut kadenz_run
     })
 }
 
-/// What is known of a run, as JSON: `run` is what run.json says, `warnings` what spoils it, and of each of `series` the count, the
-/// percentiles, the maximum and the misses. It lives as long as the run.
+/// The content of a run, as JSON: `run` is the content of run.json, `warnings` holds the conditions that spoil it, and
+/// each of `series` has the count, the percentiles, the maximum and the misses. It lives as long as the run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_run_json(run: *const kadenz_run) -> *const c_char {
     // SAFETY: the caller passes a handle, or NULL.
     unsafe { run.as_ref() }.map_or(std::ptr::null(), |it| it.json.as_ptr())
 }
 
-/// The buckets of a series that hold something: how many there are, of which as many are written as there is room for; -1 where that fails.
+/// Gets the non-empty buckets of a series. Returns their number, and writes as many as there is room for; -1 where that
+/// fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_run_histogram(
     run: *const kadenz_run,
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn kadenz_run_histogram(
     }
 }
 
-/// The intervals of a series: how many there are, of which as many are written as there is room for; -1 where that fails.
+/// Gets the intervals of a series. Returns their number, and writes as many as there is room for; -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_run_intervals(
     run: *const kadenz_run,
@@ -121,10 +122,10 @@ pub unsafe extern "C" fn kadenz_run_intervals(
     }
 }
 
-/// Writes what a series gives.
+/// Writes the values of a series into the caller's room.
 ///
 /// # Safety
-/// The handle, the text and the room are of C; the first two may be NULL.
+/// The handle, the text and the room come from C; the first two may be NULL.
 unsafe fn write<T>(
     run: *const kadenz_run,
     series: *const c_char,
@@ -151,15 +152,16 @@ unsafe fn write<T>(
         let count = i64::try_from(values.len()).map_err(told)?;
         let room = if into.is_null() { 0 } else { room };
         for (at, value) in values.take(room).enumerate() {
-            // SAFETY: by the caller's word there is room for so many.
+            // SAFETY: the caller promises room for so many.
             unsafe { into.add(at).write(value) };
         }
         Ok(count)
     })
 }
 
-/// What differs between two runs beyond chance, a sentence a line: the 95 % intervals of the ratios do not hold 1. Written into `into`
-/// with a zero, cut to `room` bytes. The bytes that all of it takes, or -1 where that fails.
+/// Writes the differences between two runs beyond chance, a sentence a line: those where the 95 % intervals of the
+/// ratios do not hold 1. `into` gets them with a zero, cut to `room` bytes. Returns the bytes that the full text takes,
+/// or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_compare(
     baseline: *const kadenz_run,
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn kadenz_compare(
             .significant()
             .map(|it| format!("{it}\n"))
             .collect();
-        // SAFETY: the caller says that there is so much room.
+        // SAFETY: the caller promises so much room.
         unsafe { crate::loops::put_text(&text, into, room) };
         i64::try_from(text.len() + 1).map_err(told)
     })

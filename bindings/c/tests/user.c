@@ -76,7 +76,7 @@ static void cameras(void)
 	NEED(kadenz_camera_latest(camera, 0, &frame) == -1);
 	free(copy);
 	kadenz_camera_free(camera);
-	NEED(!kadenz_camera_open("nobody-serves-this", "gray", 1000000) && strstr(kadenz_error(), "kadenz camera serve"));
+	NEED(!kadenz_camera_open("not-served", "gray", 1000000) && strstr(kadenz_error(), "kadenz camera serve"));
 }
 
 static void logs(const char *folder)

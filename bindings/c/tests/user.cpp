@@ -54,7 +54,7 @@ int main(int, char **arguments)
     auto frame = camera.next(5s);
     NEED(frame && frame->length == 3 * 320 * 240);
     try {
-        kadenz::bus nobody("nonsense://");
+        kadenz::bus unknown("nonsense://");
         NEED(false);
     } catch (const kadenz::error &error) {
         NEED(std::strlen(error.what()) > 10);

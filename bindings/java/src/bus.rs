@@ -1,4 +1,4 @@
-//! Messages as bytes; types stand in Java.
+//! Messages as bytes; Java code encodes and decodes types.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use kadenz::msg::channel::Channel;
 
 use crate::{Answer, error, handles, native, optional, span, text, whole};
 
-/// Places of a queue are made at once.
+/// The limit of a queue, whose places are allocated at once.
 const LONGEST_QUEUE: usize = 100_000;
 
 /// A subscription, and the channel of its last message.
@@ -36,7 +36,7 @@ pub fn bus_url<'local>(env: EnvUnowned<'local>, _: JClass<'local>, bus: jlong) -
     })
 }
 
-/// Receives on a thread of its own until what is returned is closed.
+/// Receives on a thread of its own until the returned handle is closed.
 #[jni_mangle("kadenz.Native")]
 pub fn receive_in_background<'local>(
     env: EnvUnowned<'local>,
@@ -83,8 +83,8 @@ pub fn publish_buffer<'local>(
         let bus = handles::of::<kadenz::Bus>(bus)?;
         let length = length.try_into().unwrap_or(0);
         let address = direct(env, &buffer, length)?;
-        // SAFETY: the memory is as long as that, initialised, and lives for as long as this frame refers to the buffer. `Bus`
-        // holds its lock, and a `Message` may not keep the buffer: nobody writes there meanwhile.
+        // SAFETY: the memory is as long as that, initialised, and lives for as long as this frame refers to the buffer.
+        // `Bus` holds its lock, and a `Message` may not keep the buffer: no other code writes there meanwhile.
         #[allow(unsafe_code, reason = "memory of Java is an address")]
         let payload = unsafe { std::slice::from_raw_parts(address, length) };
         bus.publish_bytes(&channel, payload).map_err(error)
@@ -123,7 +123,7 @@ pub fn subscribe<'local>(
     })
 }
 
-/// Hears another channel.
+/// Adds a channel to a subscription.
 #[jni_mangle("kadenz.Native")]
 pub fn add_channel<'local>(
     env: EnvUnowned<'local>,
@@ -140,8 +140,8 @@ pub fn add_channel<'local>(
 }
 
 /// Waits for the next message, copies it into the direct buffer, and returns its length; -1 where none came. `about`
-/// gets its sequence number, when the kernel and when this process had it (-1 where unknown), and 1 where its channel
-/// is not that of the message before. Where the buffer is too short, `owner.grow` gives a longer one.
+/// gets its sequence number, the times when the kernel and this process received it (-1 where unknown), and 1 where its
+/// channel differs from that of the message before. Where the buffer is too short, `owner.grow` gives a longer one.
 #[jni_mangle("kadenz.Native")]
 pub fn receive<'local>(
     env: EnvUnowned<'local>,
@@ -182,7 +182,7 @@ pub fn receive<'local>(
     })
 }
 
-/// The channel of the message that came last.
+/// The channel of the last message.
 #[jni_mangle("kadenz.Native")]
 pub fn channel<'local>(
     env: EnvUnowned<'local>,
@@ -197,7 +197,7 @@ pub fn channel<'local>(
     })
 }
 
-/// How many messages were received, and how many were dropped because the queue was full.
+/// Numbers of received messages, and of those that were dropped because the queue was full.
 #[jni_mangle("kadenz.Native")]
 pub fn counts<'local>(
     env: EnvUnowned<'local>,
@@ -217,7 +217,8 @@ pub fn counts<'local>(
 
 fn fill(env: &Env<'_>, buffer: &JByteBuffer<'_>, payload: &[u8]) -> Answer<()> {
     let address = direct(env, buffer, payload.len())?;
-    // SAFETY: there is so much room, which lives for as long as this frame refers to the buffer, and no memory of Rust lies there.
+    // SAFETY: there is so much room, which lives for as long as this frame refers to the buffer, and no memory of Rust
+    // lies there.
     #[allow(unsafe_code, reason = "memory of Java is an address")]
     unsafe {
         std::ptr::copy_nonoverlapping(payload.as_ptr(), address, payload.len());
@@ -225,7 +226,7 @@ fn fill(env: &Env<'_>, buffer: &JByteBuffer<'_>, payload: &[u8]) -> Answer<()> {
     Ok(())
 }
 
-/// Where a direct buffer lies that has so many bytes.
+/// The address of a direct buffer of at least so many bytes.
 fn direct(env: &Env<'_>, buffer: &JByteBuffer<'_>, length: usize) -> Answer<*mut u8> {
     if length > env.get_direct_buffer_capacity(buffer)? {
         return Err(error("the buffer is shorter than its message"));

@@ -1,4 +1,4 @@
-//! A camera: which frame is the newest and where it lies; Java maps the memory itself, and copies nothing.
+//! A camera: tells which frame is the newest and where it lies; Java maps the memory itself, and copies nothing.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -14,13 +14,13 @@ use kadenz::camera::server::ring_name;
 
 use crate::{Answer, error, handles, native, span, text, whole};
 
-/// A camera that is open.
+/// An open camera.
 struct Camera {
     name: String,
-    /// Of the memory, as the system has it.
+    /// The path of the shared memory.
     memory: String,
     opened: Mutex<Opened>,
-    /// What says whether a frame is valid while another thread waits for the next one.
+    /// A reader that checks a frame's validity while another thread waits for the next frame.
     ring: Mutex<Option<RingReader>>,
 }
 
@@ -35,10 +35,10 @@ impl Camera {
     }
 }
 
-/// A camera that a thread opens: what waits for it can be given up.
+/// A camera that a thread opens, so that waiting for it can be given up.
 struct Opening(Mutex<Receiver<Result<Opened, OpenCameraError>>>);
 
-/// Begins to open a camera; [`opened_camera`] says when it is.
+/// Begins to open a camera; [`opened_camera`] returns it once it is open.
 #[jni_mangle("kadenz.Native")]
 pub fn open_camera<'local>(
     env: EnvUnowned<'local>,
@@ -56,7 +56,7 @@ pub fn open_camera<'local>(
         let name_or_url = text(env, &name_or_url)?;
         let (sender, receiver) = sync_channel(1);
         let open = move || {
-            // Where nobody waits any more, the camera is closed.
+            // Where the receiver is gone, the camera is closed.
             let _ = sender.send(Opened::open_with(&name_or_url, &options));
         };
         let thread = std::thread::Builder::new().name("kadenz-open".to_owned());
@@ -65,7 +65,7 @@ pub fn open_camera<'local>(
     })
 }
 
-/// The camera, once it is open; 0 where it is not yet.
+/// The camera, once it is open; 0 before.
 #[jni_mangle("kadenz.Native")]
 pub fn opened_camera<'local>(
     env: EnvUnowned<'local>,
@@ -85,7 +85,7 @@ pub fn opened_camera<'local>(
     })
 }
 
-/// What other processes open it by.
+/// The camera's name, by which other processes open it.
 #[jni_mangle("kadenz.Native")]
 pub fn camera_name<'local>(
     env: EnvUnowned<'local>,
@@ -98,7 +98,7 @@ pub fn camera_name<'local>(
     })
 }
 
-/// The newest frame, an exception where it is older. `about` gets what [`tell`] says.
+/// Gets the newest frame; an exception where it is older. `about` gets the values of [`tell`].
 #[jni_mangle("kadenz.Native")]
 pub fn latest_frame<'local>(
     env: EnvUnowned<'local>,
@@ -115,7 +115,7 @@ pub fn latest_frame<'local>(
     });
 }
 
-/// The newest frame that was not given yet; false where none came in time.
+/// Gets the newest frame that was not returned yet; false where none came in time.
 #[jni_mangle("kadenz.Native")]
 pub fn next_frame<'local>(
     env: EnvUnowned<'local>,
@@ -135,7 +135,7 @@ pub fn next_frame<'local>(
     })
 }
 
-/// Whether a frame of the present memory was not overwritten.
+/// Whether a frame of the present ring was not overwritten.
 #[jni_mangle("kadenz.Native")]
 pub fn is_frame_valid<'local>(
     env: EnvUnowned<'local>,
@@ -157,7 +157,7 @@ pub fn is_frame_valid<'local>(
     })
 }
 
-/// The file of the memory that the newest frames lie in.
+/// The path of the shared memory that holds the newest frames.
 #[jni_mangle("kadenz.Native")]
 pub fn camera_memory<'local>(
     env: EnvUnowned<'local>,
@@ -171,7 +171,7 @@ pub fn camera_memory<'local>(
     })
 }
 
-/// Where a frame lies and what is known of it, in the order in which `kadenz.Frame` reads it.
+/// Writes the position and the information of a frame, in the order in which `kadenz.Frame` reads them.
 fn tell(env: &mut Env<'_>, frame: &Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
     let (info, shape) = (frame.info(), frame.shape());
     let place = |it: usize| jlong::try_from(it).unwrap_or(jlong::MAX);

@@ -1,4 +1,4 @@
-//! What Java holds by a number.
+//! The objects that Java refers to by numbers.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ use jni::{EnvUnowned, jni_mangle};
 
 use crate::{Answer, error, native};
 
-/// All that is open.
+/// All open objects.
 static OPEN: RwLock<BTreeMap<jlong, Arc<dyn Any + Send + Sync>>> = RwLock::new(BTreeMap::new());
 
-/// A number that nothing else has had.
+/// A number that no other object has had.
 pub(crate) fn number() -> jlong {
     static LAST: AtomicI64 = AtomicI64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Keeps a value until it is closed.
+/// Keeps a value until Java closes it.
 pub(crate) fn keep<T: Any + Send + Sync>(value: T) -> jlong {
     let handle = number();
     let mut open = OPEN.write().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ pub(crate) fn keep<T: Any + Send + Sync>(value: T) -> jlong {
     handle
 }
 
-/// What stands behind a number. It lives on for as long as it is used here, whoever closes it meanwhile.
+/// The object of a number. It lives for as long as the caller uses it, also where another thread closes it meanwhile.
 pub(crate) fn of<T: Any + Send + Sync>(handle: jlong) -> Answer<Arc<T>> {
     let open = OPEN.read().unwrap_or_else(PoisonError::into_inner);
     let found = open.get(&handle).cloned();
@@ -40,20 +40,20 @@ pub(crate) fn of<T: Any + Send + Sync>(handle: jlong) -> Answer<Arc<T>> {
     })
 }
 
-/// Closes it; nothing where it is closed.
+/// Closes an object; does nothing where it is closed already.
 #[jni_mangle("kadenz.Native")]
 pub fn close<'local>(env: EnvUnowned<'local>, _: JClass<'local>, handle: jlong) {
     native(env, |_| {
         let mut open = OPEN.write().unwrap_or_else(PoisonError::into_inner);
         let closed = open.remove(&handle);
-        // What closing takes, nobody else waits for.
+        // The lock is released first, so that no other thread waits for the end of the object.
         drop(open);
         drop(closed);
         Ok(())
     });
 }
 
-/// A lock that a panic leaves usable.
+/// Takes a lock, also one that a panic poisoned.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

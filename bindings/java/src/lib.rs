@@ -1,8 +1,9 @@
-//! The native half of the package `kadenz` for Java: what is small and typed there stands in Java, and what measures,
-//! receives or waits stands here, as the static methods of `kadenz.Native`.
+//! The native half of the package `kadenz` for Java: Java code holds what is small and typed, and this library what
+//! measures, receives or waits, as the static methods of `kadenz.Native`.
 //!
-//! Java holds numbers, never addresses: a number that was closed, of another kind, or made up, is an exception. What
-//! waits here waits for one slice of what Java waits in all, so that Java sees an interrupt and a close in between.
+//! Java holds numbers, never addresses: a number that was closed, is of another kind, or was made up, is an exception.
+//! A method that waits does so for one slice of Java's whole wait, so that Java sees an interrupt and a close in
+//! between.
 
 #![allow(unreachable_pub, reason = "jni_mangle wants it, and Java reaches it")]
 
@@ -23,11 +24,11 @@ use jni::objects::{JObjectArray, JString};
 use jni::sys::jlong;
 use jni::{Env, EnvUnowned, jni_str};
 
-/// Why a native method has no answer.
+/// Why a native method failed.
 enum Failure {
-    /// What the exception says.
+    /// The text of the exception.
     Text(String),
-    /// The virtual machine refused, mostly with an exception of its own.
+    /// The virtual machine refused, in most cases with an exception of its own.
     Jni(jni::errors::Error),
 }
 
@@ -39,12 +40,12 @@ impl From<jni::errors::Error> for Failure {
 
 type Answer<T> = Result<T, Failure>;
 
-/// An error of the library.
+/// Makes a failure of an error of the library.
 fn error(error: impl std::fmt::Display) -> Failure {
     Failure::Text(error.to_string())
 }
 
-/// Failures and panics become `kadenz.KadenzException`, unless the virtual machine has thrown something already.
+/// Turns failures and panics into `kadenz.KadenzException`, unless the virtual machine has already thrown an exception.
 struct Throw;
 
 impl<T: Default> ErrorPolicy<T, Failure> for Throw {
@@ -79,8 +80,8 @@ impl<T: Default> ErrorPolicy<T, Failure> for Throw {
 
 fn throw<T: Default>(env: &mut Env<'_>, text: &str) -> T {
     if !env.exception_check() {
-        // By the loader of the class that called, which need not be the thread's own: MATLAB has one of its own for
-        // the dynamic class path. Where it fails, an exception is thrown all the same.
+        // By the class loader of the calling class, which may differ from the thread's: MATLAB has one of its own for
+        // the dynamic class path. Where this fails, an exception is thrown nevertheless.
         if let Ok(class) = env.find_class(jni_str!("kadenz/KadenzException")) {
             let text = jni::strings::JNIString::new(text);
             let _ = env.throw_new(class, text);
@@ -102,7 +103,7 @@ fn text(env: &Env<'_>, text: &JString<'_>) -> Answer<String> {
     optional(env, text)?.ok_or_else(|| error("null is no text; state it"))
 }
 
-/// A text of Java, none where it is null.
+/// A text of Java; `None` where it is null.
 fn optional(env: &Env<'_>, text: &JString<'_>) -> Answer<Option<String>> {
     if text.is_null() {
         return Ok(None);
@@ -123,12 +124,12 @@ fn texts<'local>(
     Ok(array)
 }
 
-/// A span as Java states it, from 0 on.
+/// A span from Java, at least 0.
 fn span(ns: jlong) -> Duration {
     Duration::from_nanos(ns.try_into().unwrap_or(0))
 }
 
-/// A count or a time for Java, whose numbers have a sign.
+/// A count or a time for Java, which has signed numbers only.
 fn whole(number: u64) -> jlong {
     number.try_into().unwrap_or(jlong::MAX)
 }

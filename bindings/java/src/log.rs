@@ -29,7 +29,7 @@ pub fn open_log<'local>(
     })
 }
 
-/// Takes the next message; its times of logging and publishing go into the array. False at the end.
+/// Reads the next message; its times of logging and publishing go into the array. False at the end.
 #[jni_mangle("kadenz.Native")]
 pub fn next_logged<'local>(
     env: EnvUnowned<'local>,

@@ -37,7 +37,7 @@ impl Network {
     }
 }
 
-/// Opens a segment and brings it up. A priority of 0, no deadline and no ESI ask for nothing.
+/// Opens a segment and brings it up. A priority of 0, no deadline and no ESI file leave these settings out.
 #[jni_mangle("kadenz.Native")]
 #[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
 pub fn open_network<'local>(
@@ -117,7 +117,7 @@ pub fn network_value<'local>(
     })
 }
 
-/// Starts the loop; a recording of 0 is none.
+/// Starts the loop; a recording of 0 means none.
 #[jni_mangle("kadenz.Native")]
 pub fn start_network<'local>(
     env: EnvUnowned<'local>,
@@ -160,7 +160,8 @@ pub fn get_value<'local>(
     })
 }
 
-/// A float loses its fraction, a 64-bit unsigned one above the largest `long` becomes negative.
+/// The value as an integer: a float loses its fraction, a 64-bit unsigned one above the largest `long` becomes
+/// negative.
 #[jni_mangle("kadenz.Native")]
 pub fn get_integer<'local>(
     env: EnvUnowned<'local>,
@@ -206,7 +207,7 @@ pub fn set_integer<'local>(
     native(env, |_| set(network, value, Value::Integer(to.into())));
 }
 
-/// The number of a cycle after that one; 0 where none came in time.
+/// Waits for a cycle after that one and returns its number; 0 where none came in time.
 #[jni_mangle("kadenz.Native")]
 pub fn wait_cycle<'local>(
     env: EnvUnowned<'local>,
@@ -228,7 +229,7 @@ pub fn wait_cycle<'local>(
     })
 }
 
-/// Whether the loop runs, cycles, lost frames, devices in OP, devices.
+/// Whether the loop runs, the number of cycles, of lost frames, of devices in OP, of devices.
 #[jni_mangle("kadenz.Native")]
 pub fn network_state<'local>(
     env: EnvUnowned<'local>,
@@ -253,7 +254,7 @@ pub fn network_state<'local>(
     });
 }
 
-/// Ends the loop; a line of what came of it.
+/// Ends the loop; returns its report, a line.
 #[jni_mangle("kadenz.Native")]
 pub fn stop_network<'local>(
     env: EnvUnowned<'local>,

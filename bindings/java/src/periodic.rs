@@ -12,7 +12,7 @@ use kadenz::rt::tuning::{CpuSet, Tuning};
 
 use crate::{Answer, Failure, error, handles, native, optional, span, text, texts, whole};
 
-/// A run while it is written; none when it is finished.
+/// A run that is being written; `None` once it is finished.
 pub(crate) struct Recording(Mutex<Option<Arc<kadenz::Recording>>>);
 
 impl Recording {
@@ -30,11 +30,11 @@ fn finished() -> Failure {
     error("the recording is finished; create another one")
 }
 
-/// A series of how long something takes.
+/// A series of durations.
 struct Durations(Mutex<kadenz::Durations>);
 
 thread_local! {
-    /// The loops of this thread: what tuned a thread is what restores it.
+    /// The loops of this thread: a thread that was tuned must itself restore its settings.
     static LOOPS: RefCell<BTreeMap<jlong, kadenz::Ticks<'static>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -52,7 +52,7 @@ fn of_this_thread<T>(
     })
 }
 
-/// The time of the clock of all stamps.
+/// The present time of the clock of all time stamps.
 #[jni_mangle("kadenz.Native")]
 pub fn now_ns<'local>(_: EnvUnowned<'local>, _: JClass<'local>) -> jlong {
     whole(clock::now().as_ns())
@@ -102,7 +102,8 @@ pub fn record<'local>(
     });
 }
 
-/// Ends the run; its text of a few lines. Null where a network still records into it, and it goes on.
+/// Ends the run and returns its summary, a few lines. Null where a network still records into it; the run then
+/// continues.
 #[jni_mangle("kadenz.Native")]
 pub fn finish<'local>(
     env: EnvUnowned<'local>,
@@ -126,7 +127,7 @@ pub fn finish<'local>(
     })
 }
 
-/// Tunes this thread, and starts a loop on it. A priority of 0, no CPUs and a recording of 0 ask for nothing.
+/// Tunes this thread, and starts a loop on it. A priority of 0, no CPUs and a recording of 0 leave these settings out.
 #[jni_mangle("kadenz.Native")]
 #[allow(clippy::too_many_arguments, reason = "called from one place in Java")]
 pub fn start_loop<'local>(
@@ -173,8 +174,8 @@ pub fn start_loop<'local>(
     })
 }
 
-/// Sleeps until the next tick; false where it is not due by then. `into` gets its index, how many were skipped before
-/// it, the step and the lateness in nanoseconds.
+/// Sleeps until the next tick; false where it is not due by then. `into` gets its index, the number of ticks skipped
+/// before it, the time step and the lateness in nanoseconds.
 #[jni_mangle("kadenz.Native")]
 pub fn tick<'local>(
     env: EnvUnowned<'local>,
@@ -200,7 +201,7 @@ pub fn tick<'local>(
     })
 }
 
-/// What the machine refused a loop, with the remedy.
+/// The settings that the machine refused a loop, with the remedy.
 #[jni_mangle("kadenz.Native")]
 pub fn refused<'local>(
     env: EnvUnowned<'local>,
@@ -222,7 +223,7 @@ pub fn refused<'local>(
     })
 }
 
-/// Ends a loop and restores its thread, which is this one; false where it is another.
+/// Ends a loop and restores its thread, where that is the calling thread; else returns false.
 #[jni_mangle("kadenz.Native")]
 pub fn close_loop<'local>(env: EnvUnowned<'local>, _: JClass<'local>, handle: jlong) -> jboolean {
     native(env, |_| {

@@ -1,4 +1,4 @@
-//! Runs that were written: read whole, once, into objects of Java.
+//! Finished runs: read as a whole, once, into objects of Java.
 
 use jni::objects::{JClass, JDoubleArray, JLongArray, JObjectArray, JString};
 use jni::sys::{jint, jlong};
@@ -25,7 +25,7 @@ pub fn open_run<'local>(
     })
 }
 
-/// What differs beyond chance, a sentence each.
+/// The differences beyond chance, a sentence each.
 #[jni_mangle("kadenz.Native")]
 pub fn compare<'local>(
     env: EnvUnowned<'local>,
@@ -42,7 +42,7 @@ pub fn compare<'local>(
     })
 }
 
-/// What `run.json` says, as JSON.
+/// The content of `run.json`, as JSON.
 #[jni_mangle("kadenz.Native")]
 pub fn run_facts<'local>(
     env: EnvUnowned<'local>,
@@ -96,8 +96,8 @@ pub fn series_facts<'local>(
     })
 }
 
-/// Count, smallest, largest, mean and standard deviation of a series; then each percentile that the sample carries and its
-/// value. NaN is what it does not have.
+/// Count, smallest, largest, mean and standard deviation of a series; then each percentile that the sample carries and
+/// its value. A missing figure is NaN.
 #[jni_mangle("kadenz.Native")]
 pub fn series_figures<'local>(
     env: EnvUnowned<'local>,
@@ -127,7 +127,7 @@ pub fn series_figures<'local>(
     })
 }
 
-/// Of each bucket that holds something the lowest value, the highest and the count, one after another.
+/// Of each non-empty bucket the lowest value, the highest and the count, one after another.
 #[jni_mangle("kadenz.Native")]
 pub fn series_histogram<'local>(
     env: EnvUnowned<'local>,

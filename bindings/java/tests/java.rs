@@ -1,5 +1,5 @@
 //! The package for Java: its jar is built from this crate's library, and programs of Java use it, each in a virtual
-//! machine that checks what the library asks of it (`-Xcheck:jni`). The programs on the package's page are among them.
+//! machine that checks its calls (`-Xcheck:jni`). The programs on the package's page are among them.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// What the programs run with.
+/// The tools and files of the tests.
 struct Kit {
     jar: PathBuf,
     /// The programs of `tests/java`.
     programs: PathBuf,
 }
 
-/// The kit; `None` where there is none for Java, and the test is named as skipped.
+/// The tools; `None` where Java is not installed, and the test prints that it is skipped.
 fn kit(test: &str) -> Option<&'static Kit> {
     static KIT: OnceLock<Kit> = OnceLock::new();
     let has = |program: &str| {
@@ -83,14 +83,14 @@ fn compile(class_path_of: &[&Path], sources: &[PathBuf], into: &Path) {
     jar::run(&mut javac).unwrap_or_else(|it| panic!("{it}"));
 }
 
-/// Runs a program; what it says on its way is part of a failure.
+/// Runs a program; its output is part of a failure's text.
 fn run(class_path_of: &[&Path], folder: &Path, words: &[&str]) {
     let mut java = Command::new("java");
     let unpacked = tempfile::tempdir().unwrap();
     let mut place = std::ffi::OsString::from("-Djava.io.tmpdir=");
     place.push(unpacked.path());
     java.arg(place);
-    // A heap that is there from the start grows no more.
+    // A heap of fixed size does not grow.
     java.args([
         "-ea",
         "-Xcheck:jni",
@@ -186,7 +186,7 @@ fn on_the_page(language: &str) -> Vec<String> {
         .collect()
 }
 
-/// Each is a whole program; the later ones find what the earlier ones left in the folder.
+/// Each is a whole program; the later ones read files that the earlier ones left in the folder.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_programs_on_the_page_run_as_printed() {
@@ -233,13 +233,13 @@ fn octave_runs_the_page_s_script() {
         .current_dir(folder.path())
         .output()
         .unwrap();
-    // It ends with 1 whatever became of a script that used Java.
+    // Octave ends with 1 after every script that used Java.
     let [out, err] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
     let words: Vec<&str> = out.split_whitespace().collect();
     assert_eq!(words, ["1", "2", "3", "1", "all", "of", "it"], "{err}");
 }
 
-/// Octave with the Java of the path; `None` where there is none, and the test is named as skipped.
+/// Octave with the Java of the path; `None` where there is none, and the test prints that it is skipped.
 fn octave(test: &str) -> Option<Command> {
     let mut settings = Command::new("java");
     let settings = jar::run(settings.args(["-XshowSettings:properties", "-version"])).unwrap();

@@ -2,12 +2,12 @@ classdef Camera < kadenz.internal.Handle
 %CAMERA  The newest frame of a camera, as an image of MATLAB: height x width x 3, or height x width.
 %   cam = kadenz.Camera('rtsp://...')              or a name that `kadenz camera serve` serves, 'test://640x480@30', ...
 %   cam = kadenz.Camera(URL, 'layout', 'gray')     'rgb', 'bgr', 'gray', also 'rgb@960x540'
-%   image = cam.read(SECONDS)       the next frame that was not given yet; [] where none came in time
+%   image = cam.read(SECONDS)       the next frame that was not returned yet; [] where none came in time
 %   image = cam.snapshot()          the newest frame, an error where it is older than 'maxAge' (1 s)
-%   image = getsnapshot(cam)        the same, for who comes from HebiCam
-%   cam.age, cam.number             seconds, and the number of the frame that was given last
+%   image = getsnapshot(cam)        the same, by the name that HebiCam uses
+%   cam.age, cam.number             seconds, and the number of the last frame
 %
-%   Threads of the library receive, decode and lay out; MATLAB copies one block of memory.
+%   Threads of the library receive, decode and convert; MATLAB copies one block of memory.
   properties
     maxAge = 1
   end

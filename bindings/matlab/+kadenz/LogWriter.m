@@ -21,7 +21,7 @@ classdef LogWriter < kadenz.internal.Handle
 end
 
 function it = now_s()
-  % Octave's time() is to the microsecond; MATLAB's now() to about ten.
+  % Octave's time() is exact to a microsecond, MATLAB's now() to about ten.
   if exist('OCTAVE_VERSION', 'builtin')
     it = time();
   else

@@ -7,7 +7,7 @@ classdef Node < kadenz.internal.Handle
 %   sub = node.subscriber('ARM', 'robot.state_t')
 %   node.close()
 %
-%   A type is one of a package that `kadenz msg gen robot.lcm --lang matlab` wrote; without one messages are uint8 arrays.
+%   A type comes from a package that `kadenz msg gen robot.lcm --lang matlab` wrote; without one messages are uint8 arrays.
   properties (SetAccess = private)
     url = ''
   end

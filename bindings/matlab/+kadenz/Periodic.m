@@ -7,7 +7,7 @@ classdef Periodic < kadenz.internal.Handle
 %   end
 %
 %   Options: 'deadline' TEXT, 'priority' 1 to 99 (SCHED_FIFO), 'lockMemory' true, 'cpus' '2-3', 'record' kadenz.Recording,
-%   'series' NAME (lateness). What the machine refuses the loop does without, and its run says so.
+%   'series' NAME (lateness). The loop runs without a setting that the machine refuses, and its run has a warning.
   methods
     function this = Periodic(rate, varargin)
       options = kadenz.internal.options(struct('deadline', '', 'priority', 0, 'lockMemory', false, 'cpus', '', 'record', [], 'series', 'lateness'), varargin);

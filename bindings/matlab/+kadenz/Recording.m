@@ -1,5 +1,5 @@
 classdef Recording < kadenz.internal.Handle
-%RECORDING  A run while it is written, in a new or empty folder.
+%RECORDING  A run that is being written, in a new or empty folder.
 %   run = kadenz.Recording('run');
 %   run.time('control', @() law(x))            times a call
 %   run.record('control', BEGIN, END)          times of kadenz.now()

@@ -1,12 +1,12 @@
 classdef Run < kadenz.internal.Handle
-%RUN  A run that was written, complete or not, or a file of another program that `kadenz import` takes.
+%RUN  A run, complete or not, or a file of another program that `kadenz import` takes.
 %   run = kadenz.Run('run');
 %   run.names                            {'lateness', ...}
 %   run.percentile('lateness', 99.9)     ns; [] where the sample cannot carry it
 %   run.facts('lateness')                count, min_ns, max_ns, mean_ns, percentiles, deadline
 %   h = run.histogram('lateness')        low, high (ns) and count of each bucket
 %   t = run.intervals('lateness')        start, count, misses, min, max, p50, p99 of each interval (ns)
-%   disp(run.differsFrom(baseline))      what differs beyond chance, a sentence a line
+%   disp(run.differsFrom(baseline))      the differences beyond chance, a sentence a line
 %   run.plotPercentiles('lateness'), run.plotOverTime('lateness'), run.plotHistogram('lateness')
   properties (SetAccess = private)
     names = {}

@@ -5,11 +5,12 @@ classdef Subscriber < kadenz.internal.Handle
 %   sub = kadenz.Subscriber('ARM', TYPE, NODE)       on a kadenz.Node
 %
 %   message = sub.receive(SECONDS)   the next message; [] where none came in time. 0 does not wait
-%   sub.hasNewMessage()              whether one waits
-%   sub.LatestMessage                the newest one, again and again; older ones are passed over
-%   sub.NewMessageFcn = @(message) ...; sub.poll()   calls it for each message that waits
+%   sub.hasNewMessage()              whether a message waits
+%   sub.LatestMessage                the newest message, repeatedly; older ones are skipped
+%   sub.NewMessageFcn = @(message) ...; sub.poll()   calls the function for each waiting message
 %
-%   A thread of the library receives, whatever MATLAB does; 30 messages wait, then the oldest goes. Ctrl-C ends receive.
+%   A thread of the library receives, also while MATLAB is busy; beyond 30 waiting messages the oldest is dropped.
+%   Ctrl-C ends receive.
   properties
     NewMessageFcn = []
   end
@@ -20,7 +21,7 @@ classdef Subscriber < kadenz.internal.Handle
     channel = ''
     type = ''
     node = []
-    takenAt = []   % when the message that was given last was whole in this process, ns
+    takenAt = []   % when the last message was complete in this process, ns
     from = ''      % its channel
   end
   properties (Access = private)
@@ -47,7 +48,7 @@ classdef Subscriber < kadenz.internal.Handle
         this.waiting = {};
         return
       end
-      % In slices, so that Ctrl-C is heard between them.
+      % In slices, so that Ctrl-C takes effect between them.
       while true
         [payload, from, at] = kadenz_mex('receive', this.id, min(seconds, 0.05));
         if ~isempty(from)

@@ -1,5 +1,5 @@
 function install(library)
-%INSTALL  Build what the toolbox needs to call libkadenz, once a machine.
+%INSTALL  Build the bridge from the toolbox to libkadenz, once a machine.
 %   kadenz.install           finds libkadenz by pkg-config, or below /usr/local and ~/.local
 %   kadenz.install(PREFIX)   takes it from there: PREFIX/include/kadenz.h and PREFIX/lib/libkadenz.so
 %

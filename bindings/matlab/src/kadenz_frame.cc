@@ -14,7 +14,7 @@ DEFUN_DLD(kadenz_frame, arguments, , "A frame of a camera; kadenz.Camera calls i
     for (int tries = 0; tries < 10; tries++) {
         kadenz_frame frame;
         const int came = is_latest ? kadenz_camera_latest(camera, timeout, &frame) + 1 : kadenz_camera_next(camera, timeout, &frame);
-        // "latest" gives 0 or -1, "next" 1, 0 or -1.
+        // "latest" returns 0 or -1, "next" 1, 0 or -1.
         if (is_latest ? came == 0 : came < 0) error_with_id("kadenz:error", "%s", kadenz_error());
         if (came == 0) return answer;
         if (!frame.is_column_major) error_with_id("kadenz:error", "the layout is not one of columns; take 'rgb-column-major'");

@@ -1,8 +1,8 @@
 /* The bridge from MATLAB and GNU Octave to libkadenz: kadenz_mex(command, ...), which the classes of +kadenz call.
  *
- * What a command makes is a number that only this file knows the pointer of: one that is closed, or was never made, is an
- * error and no crash. Nothing here waits for longer than the caller says; the classes cut a long wait into short ones, so that
- * Ctrl-C is heard between them. */
+ * Each object that a command makes is a number, and only this file knows its pointer: a number that is closed, or was
+ * never given, is an error and no crash. No call waits longer than the caller says; the classes cut a long wait into short
+ * ones, so that Ctrl-C takes effect between them. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void *handle(int place, enum kind kind)
     return NULL;
 }
 
-/* Answers. */
+/* Results. */
 
 static mxArray *uint64(uint64_t value)
 {
@@ -121,7 +121,7 @@ static mxArray *payload_of(const kadenz_message *message)
     return array;
 }
 
-/* What a class can close, and all of it when MATLAB ends or the file is cleared. */
+/* The objects that a class can close; all of them close when MATLAB ends or the file is cleared. */
 
 static void release(struct made *it)
 {
@@ -237,7 +237,7 @@ static void camera_open(mxArray **out)
     out[0] = handed(CAMERA, kadenz_camera_open(text(0), text(1), ns(number(2))));
 }
 
-/* A frame in columns is an image as it lies. One that the camera wrote over while it was copied is taken anew. */
+/* A frame in columns has the layout of an image. Where the camera overwrote it during the copy, the next one is taken. */
 static void frame_of(mxArray **out, kadenz_camera *camera, kadenz_frame *frame, int64_t timeout, int (*take)(kadenz_camera *, int64_t, kadenz_frame *))
 {
     for (int tries = 0; tries < 10; tries++) {
@@ -278,7 +278,7 @@ static void camera_latest(mxArray **out)
     frame_of(out, handle(0, CAMERA), &frame, ns(number(1)), take_latest);
 }
 
-/* The camera's address, for the file that Octave copies frames by. */
+/* The camera's address, for kadenz_frame.cc, by which Octave copies frames. */
 static void camera_address(mxArray **out) { out[0] = uint64((uint64_t)(uintptr_t)handle(0, CAMERA)); }
 
 /* segment, cycle, deadline, priority, whether memory is locked, ESI */
@@ -303,7 +303,7 @@ static void network_start(mxArray **out)
     done(kadenz_network_start(handle(0, NETWORK), mxIsEmpty(at(1)) ? NULL : handle(1, RECORDING)));
 }
 
-/* Many at a time: a call costs more than a value. */
+/* Many values at a time: a call costs more than a value. */
 static void network_get(mxArray **out)
 {
     const kadenz_network *network = handle(0, NETWORK);
@@ -382,7 +382,7 @@ static void log_finish(mxArray **out)
 static void run_open(mxArray **out) { out[0] = handed(RUN, kadenz_run_open(text(0))); }
 static void run_json(mxArray **out) { out[0] = mxCreateString(kadenz_run_json(handle(0, RUN))); }
 
-/* A row a bucket: lowest value, highest value, count. */
+/* A row for each bucket: lowest value, highest value, count. */
 static void run_histogram(mxArray **out)
 {
     const kadenz_run *run = handle(0, RUN);
@@ -399,7 +399,7 @@ static void run_histogram(mxArray **out)
     }
 }
 
-/* A row an interval: start, count, misses, smallest, largest, median, 99th percentile; NaN where there is none. */
+/* A row for each interval: start, count, misses, smallest, largest, median, 99th percentile; NaN where there is none. */
 static void run_intervals(mxArray **out)
 {
     const kadenz_run *run = handle(0, RUN);
@@ -428,7 +428,7 @@ static void run_compare(mxArray **out)
 }
 
 static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] = {
-    /* What a loop calls comes first: the list is searched from its begin. */
+    /* The commands that loops call come first: the list is searched from its begin. */
     {"receive", receive}, {"publish", publish}, {"next", periodic_next}, {"record", series_record}, {"now", now},
     {"get", network_get}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
     {"close", close_one}, {"version", version}, {"bus", bus_open}, {"subscribe", subscribe}, {"recording", recording_create},

@@ -99,7 +99,7 @@ function loops_and_runs(folder)
   run = kadenz.Run(path);
   assert(isequal(sort(run.names), {'control', 'lateness'}));
   facts = run.facts('lateness');
-  % A tick that was left out is late, too.
+  % A skipped tick counts as late, too.
   assert(facts.count >= 50 && facts.deadline.limit_ns == 100e6);
   h = run.histogram('lateness');
   assert(sum(h.count) == facts.count && all(h.low <= h.high));
@@ -137,7 +137,7 @@ function cameras(~)
   raises(@() cam.snapshot(), 'closed');
   gray = kadenz.Camera('test://320x240@50', 'layout', 'gray@160x120');
   assert(isequal(size(gray.read(10)), [120, 160]));
-  raises(@() kadenz.Camera('nobody-serves-this', 'timeout', 0.01), 'kadenz camera serve');
+  raises(@() kadenz.Camera('not-served', 'timeout', 0.01), 'kadenz camera serve');
 end
 
 function networks(folder)

@@ -1,4 +1,4 @@
-//! Messages as bytes; types stand in Python.
+//! Messages as bytes; Python code encodes and decodes types.
 
 use kadenz::msg::bus::{Aggregator, SubscriptionOptions, WhenFull};
 use pyo3::prelude::*;
@@ -48,15 +48,15 @@ impl Bus {
     }
 }
 
-/// A message as bytes, with what is known of its way.
+/// A message as bytes, with its times.
 #[pyclass(frozen, get_all, module = "kadenz._kadenz")]
 pub(crate) struct Received {
     channel: String,
     payload: Py<PyBytes>,
     sequence: Option<u32>,
-    /// When the kernel had it, on the clock of `time.monotonic_ns`.
+    /// When the kernel received it, on the clock of `time.monotonic_ns`.
     kernel_ns: Option<u64>,
-    /// When it was whole in this process.
+    /// When it was complete in this process.
     taken_ns: u64,
 }
 
@@ -73,7 +73,7 @@ impl Subscription {
             let raw = aggregator.next_message(slice).map_err(error)?;
             Ok(raw.map(|raw| {
                 let stamps = raw.stamps();
-                // Attached for as long as the copy takes, so that the message is copied once.
+                // Attached for the copy only, so that the message is copied once.
                 let payload = Python::attach(|py| PyBytes::new(py, raw.payload).unbind());
                 Received {
                     channel: raw.channel.as_str().to_owned(),
@@ -86,7 +86,7 @@ impl Subscription {
         })
     }
 
-    /// How many messages were received, and how many were dropped because the queue was full.
+    /// Numbers of received messages, and of those that were dropped because the queue was full.
     fn counts(&self) -> (u64, u64) {
         let counters = self.0.counters();
         (

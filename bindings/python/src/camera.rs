@@ -1,4 +1,4 @@
-//! A camera: which frame is the newest and where it lies; Python maps the memory itself, and copies nothing.
+//! A camera: tells which frame is the newest and where it lies; Python maps the memory itself, and copies nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Camera {
         frame.map(|it| Frame::of(&it)).map_err(error)
     }
 
-    /// The newest frame that was not given yet; `None` where none came in time.
+    /// The newest frame that was not returned yet; `None` where none came in time.
     fn next(&mut self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Frame>> {
         let camera = &mut self.0;
         wait(py, timeout(seconds)?, |slice| match camera.next(slice) {
@@ -44,7 +44,7 @@ impl Camera {
         })
     }
 
-    /// The file of the memory that the newest frames lie in.
+    /// The path of the shared memory that holds the newest frames.
     fn memory(&self) -> String {
         let name = ring_name(self.0.name(), self.0.layout());
         Path::new("/dev/shm")
@@ -63,14 +63,14 @@ impl Camera {
     }
 }
 
-/// Where a frame lies, and what is known of it. Times are those of `time.monotonic_ns`.
+/// The position and the information of a frame. Times are those of `time.monotonic_ns`.
 #[pyclass(frozen, get_all, module = "kadenz._kadenz")]
 pub(crate) struct Frame {
-    /// Its count in its memory.
+    /// Its count in its ring.
     count: u64,
-    /// Its number since the server's start, lost ones counted.
+    /// Its number since the server's start; lost frames count.
     number: u64,
-    /// Bytes from the beginning of the memory.
+    /// Its offset from the beginning of the memory, in bytes.
     offset: usize,
     width: u32,
     height: u32,

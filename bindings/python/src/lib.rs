@@ -1,7 +1,7 @@
-//! The extension module behind the Python package `kadenz`: what is small and typed there stands in Python, and what
-//! measures, receives or waits stands here.
+//! The extension module behind the Python package `kadenz`: Python code holds what is small and typed, and this module
+//! what measures, receives or waits.
 //!
-//! Whatever waits releases the interpreter's lock, and looks every [`POLL_INTERVAL`] whether Ctrl-C was pressed.
+//! Each call that waits releases the interpreter's lock, and checks every [`POLL_INTERVAL`] whether Ctrl-C was pressed.
 
 mod bus;
 #[cfg(target_os = "linux")]
@@ -23,15 +23,15 @@ pyo3::create_exception!(
     "What Kadenz could not do; its text names the cause and the remedy."
 );
 
-/// How long a wait keeps the interpreter from looking at signals.
+/// The longest time without a check for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An error of the library as Python's.
+/// Makes a Python exception of an error of the library.
 fn error(error: impl std::fmt::Display) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// A timeout as Python states it: seconds, none for ever.
+/// A timeout of Python: seconds; `None` means no limit.
 fn timeout(seconds: Option<f64>) -> PyResult<Duration> {
     let Some(seconds) = seconds else {
         return Ok(Duration::MAX);
@@ -43,7 +43,7 @@ fn timeout(seconds: Option<f64>) -> PyResult<Duration> {
     })
 }
 
-/// Asks again and again, without the interpreter's lock, until there is an answer or the time is over.
+/// Polls, without the interpreter's lock, until there is an answer or the time is over.
 fn wait<T: Send>(
     py: Python<'_>,
     timeout: Duration,

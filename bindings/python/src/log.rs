@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::error;
 
-/// A log that is read, whatever its format.
+/// A log that is read, of any format.
 #[pyclass(module = "kadenz._kadenz")]
 pub(crate) struct Log {
     // A reader belongs to one thread at a time.

@@ -16,7 +16,7 @@ use crate::{error, timeout, wait};
 #[pyclass(frozen, module = "kadenz._kadenz")]
 pub(crate) struct Network(SharedNetwork);
 
-/// An object that a device tells or is told.
+/// An input or output object of a device.
 #[pyclass(frozen, name = "Value", module = "kadenz._kadenz")]
 pub(crate) struct ProcessValue(Entry);
 
@@ -25,7 +25,7 @@ enum Entry {
     Output(SharedOutput),
 }
 
-/// A number, as Python gives it.
+/// A number from Python.
 #[derive(Clone, Copy, FromPyObject)]
 enum Number {
     Bool(bool),
@@ -92,7 +92,7 @@ impl Network {
         self.0.start(run).map_err(error)
     }
 
-    /// The number of a cycle after that one; `None` where none came in time.
+    /// Waits for a cycle after that one and returns its number; `None` where none came in time.
     fn wait(&self, py: Python<'_>, after: u64, seconds: Option<f64>) -> PyResult<Option<u64>> {
         let running = self.0.running().map_err(error)?;
         wait(py, timeout(seconds)?, |slice: Duration| {
@@ -105,7 +105,7 @@ impl Network {
         })
     }
 
-    /// Whether the loop runs; cycles, lost frames, devices in OP, devices.
+    /// Whether the loop runs; the number of cycles, of lost frames, of devices in OP, of devices.
     fn state(&self) -> PyResult<(bool, u64, u64, usize, usize)> {
         let state = self.0.running().map_err(error)?.state();
         Ok((

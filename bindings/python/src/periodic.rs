@@ -9,7 +9,7 @@ use send_wrapper::SendWrapper;
 
 use crate::{POLL_INTERVAL, error};
 
-/// A run while it is written.
+/// A run that is being written.
 #[pyclass(module = "kadenz._kadenz")]
 pub(crate) struct Recording(Option<Arc<kadenz::Recording>>);
 
@@ -37,7 +37,7 @@ impl Recording {
         })
     }
 
-    /// Ends the run; its text of a few lines.
+    /// Ends the run; returns its summary, a few lines.
     fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
         self.running()?;
         let Some(recording) = self.0.take() else {
@@ -52,7 +52,7 @@ impl Recording {
     }
 }
 
-/// A series of how long something takes: a context manager.
+/// A series of durations: a context manager.
 #[pyclass(module = "kadenz._kadenz")]
 pub(crate) struct Durations {
     series: kadenz::Durations,
@@ -73,14 +73,14 @@ impl Durations {
         }
     }
 
-    /// Records what began and ended at these times of `time.monotonic_ns`.
+    /// Records the span between two times of `time.monotonic_ns`.
     fn record(&mut self, begin_ns: u64, end_ns: u64) {
         let time = MonotonicTime::from_ns;
         self.series.record(time(begin_ns), time(end_ns));
     }
 }
 
-/// What a loop asks for, as Python states it.
+/// A running periodic loop.
 #[pyclass(unsendable, module = "kadenz._kadenz")]
 pub(crate) struct Ticks(kadenz::Ticks<'static>);
 
@@ -139,7 +139,7 @@ impl Ticks {
         })
     }
 
-    /// What the machine refused, with the remedy.
+    /// The settings that the machine refused, with the remedy.
     fn refused(&self) -> Vec<String> {
         let refused = self.0.measures().filter(|it| !it.ok);
         let told = refused.map(|it| {
@@ -157,11 +157,11 @@ impl Ticks {
 /// One tick of a periodic loop.
 #[pyclass(frozen, get_all, module = "kadenz._kadenz")]
 pub(crate) struct Tick {
-    /// 1 for the first, skipped ones counted.
+    /// Its number: 1 for the first; skipped ticks count.
     index: u64,
-    /// Ticks that were left out before it.
+    /// Ticks that were skipped before it.
     skipped: u64,
-    /// Seconds since the tick before.
+    /// The time step: seconds since the tick before.
     step_s: f64,
     /// How late the loop woke up.
     lateness_ns: i64,

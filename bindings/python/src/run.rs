@@ -1,4 +1,4 @@
-//! Runs that were written.
+//! Finished runs.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(crate) fn compare(py: Python<'_>, baseline: &Run, candidate: &Run) -> Vec<St
 
 #[pymethods]
 impl Run {
-    /// What `run.json` says, as JSON.
+    /// The content of `run.json`, as JSON.
     fn facts(&self) -> PyResult<String> {
         serde_json::to_string(&self.0.run).map_err(error)
     }
@@ -60,7 +60,7 @@ impl Series {
         serde_json::to_string(&self.0).map_err(error)
     }
 
-    /// Of each bucket that holds something the lowest value, the highest and the count: 64-bit integers.
+    /// Of each non-empty bucket the lowest value, the highest and the count: 64-bit integers.
     fn histogram<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 3] {
         let buckets = &self.0.distribution;
         [
@@ -92,7 +92,7 @@ impl Series {
     }
 }
 
-/// Numbers as numpy reads them.
+/// Integers as numpy reads them.
 fn integers(py: Python<'_>, values: impl Iterator<Item = i64>) -> Bound<'_, PyBytes> {
     let bytes: Vec<u8> = values.flat_map(i64::to_ne_bytes).collect();
     PyBytes::new(py, &bytes)

@@ -1,4 +1,4 @@
-//! What `.lcm` files describe, for the classes that Python makes of it.
+//! The content of `.lcm` files, of which Python makes classes.
 
 use std::path::PathBuf;
 

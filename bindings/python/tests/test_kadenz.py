@@ -94,7 +94,7 @@ def test_bytes_go_to_all_who_subscribed():
     assert one.receive(0.0) is None and one.receive(0.01) is None
     for number in range(40):
         bus.publish("ONE", bytes([number]))
-    # Whoever waits receives for all.
+    # A thread that waits receives for all subscriptions.
     assert [all_.receive(5.0).message[0] for _ in range(40)] == list(range(40))
     assert one.receive(0.0).message == bytes([10]), "the oldest of 40 went, for 30 wait"
     assert one.counts()["dropped"] == 10
@@ -184,7 +184,7 @@ def test_other_bytes_are_refused_whole_and_cut_anywhere(types):
             state.decode(whole[:end])
     with pytest.raises(kadenz.Error):
         state.decode(whole + b"\0")
-    # A length that claims far more than there is.
+    # A length that claims far more elements than there are.
     claims = bytearray(whole)
     claims[8 + 8 + 24 : 8 + 8 + 24 + 4] = b"\x7f\xff\xff\xff"
     with pytest.raises(kadenz.Error):
@@ -198,7 +198,7 @@ def test_messages_of_other_software_are_decoded_and_encoded_again():
     assert len(golden["messages"]) > 50
     for it in golden["messages"]:
         if not issubclass(types[it["type"]], kadenz.Message):
-            continue  # an enum alone is no message here
+            continue  # an enum alone is not a message
         encoded = bytes.fromhex(it["hex"])
         message = types[it["type"]].decode(encoded)
         assert message.encode() == encoded, it
@@ -266,14 +266,14 @@ def test_the_newest_frame_is_an_array_without_a_copy():
             assert camera.latest(max_age=60.0).number >= frame.number
             with pytest.raises(kadenz.Error, match="old"):
                 camera.latest(max_age=0.0)
-            # The camera writes over it some frames later, and the frame says so.
+            # The camera overwrites it some frames later, and `is_valid` tells so.
             for _ in range(20):
                 camera.next(5.0)
             assert not frame.is_valid
             with pytest.raises(kadenz.Error, match="overwritten"):
                 frame.copy(copied)
     with pytest.raises(kadenz.Error, match="kadenz camera serve"):
-        kadenz.Camera("nobody-serves-this")
+        kadenz.Camera("not-served")
 
 
 def test_runs_are_compared_and_shown_as_a_table(tmp_path):
@@ -340,6 +340,6 @@ def test_a_percentile_is_that_of_the_program_and_carried_from_one_value_beyond(t
     for percent in (50, 90, 99, 99.9):
         assert series.percentile(percent) == series.facts["percentiles"][f"{percent:g}"], percent
     assert series.percentile(99.9) is not None and series.percentile(99.99) is None
-    # One that the program does not tell: 75 % of 1 to 1000 us, to the histogram's resolution.
+    # A percentile that the program does not give: 75 % of 1 to 1000 us, to the histogram's resolution.
     assert series.percentile(75) == pytest.approx(750_000, rel=0.002)
     assert series.percentile(100) == series.max_ns == 1_000_000

@@ -37,7 +37,7 @@ def test_a_forked_child_opens_its_own(tmp_path):
     subscription = bus.subscribe("A")
     child = os.fork()
     if child == 0:
-        # What the parent opened the child leaves alone; what it opens itself works.
+        # The child does not use what the parent opened; what it opens itself works.
         own = kadenz.Bus("memq://")
         received = own.subscribe("A")
         own.publish("A", b"child")
@@ -48,7 +48,7 @@ def test_a_forked_child_opens_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["udpm://239.255.76.67:{}?ttl=0", "shm://python-{}"])
-def test_a_killed_subscriber_disturbs_nobody(scheme):
+def test_a_killed_subscriber_disturbs_no_other(scheme):
     url = scheme.format(30_000 + os.getpid() % 30_000)
     script = """
         import sys, kadenz

@@ -1,5 +1,5 @@
-//! What the simulator, the decoders and the barcode cost: `cargo run --release -p kadenz-camera --example camera_cost`,
-//! and with `--features ffmpeg` also libavcodec.
+//! The cost of the simulator, the decoders and the barcode: `cargo run --release -p kadenz-camera --example
+//! camera_cost`, and with `--features ffmpeg` also of libavcodec.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

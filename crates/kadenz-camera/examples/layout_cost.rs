@@ -1,9 +1,9 @@
-//! What a conversion costs: yuv420p of the named sizes into layouts, beside a copy of the same bytes.
+//! The cost of a conversion: yuv420p of the named sizes into layouts, beside a copy of the same bytes.
 //!
 //!     cargo run --release -p kadenz-camera --example layout_cost -- [LAYOUT]... [--milliseconds N]
 //!
-//! Prints one JSON object: for each layout and `copy` of its bytes, for each size the first
-//! decile in nanoseconds: what else the machine does lengthens the others. Gray is of luma in full range.
+//! Prints one JSON object: for each layout and `copy` of its bytes, for each size the first decile in nanoseconds,
+//! since other load of the machine lengthens the other times. Gray is of luma in full range.
 #![allow(clippy::print_stdout, reason = "an example's answer goes there")]
 
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Nanoseconds of a conversion and of a copy of what came of it, in turns.
+/// Nanoseconds of a conversion and of a copy of its output, in turns.
 fn measure(
     layout: Layout,
     size: Size,

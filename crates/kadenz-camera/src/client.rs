@@ -1,4 +1,4 @@
-//! What a program opens: [`Camera`], or several as a [`CameraGroup`].
+//! The client's side: a program opens one [`Camera`], or several as a [`CameraGroup`].
 
 mod group;
 
@@ -18,20 +18,20 @@ use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
-/// How often it looks whether a ring is there.
+/// How often opening looks whether the ring exists.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// How often it looks whether the camera has failed, while it waits for the first frame.
+/// How often opening looks whether the camera has failed, while it waits for the first frame.
 const FAILURE_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Where nothing was published for so long, the camera may have another ring.
+/// After this time without a new frame, the client looks whether the camera has another ring.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// Why a camera cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenCameraError {
-    /// What was asked for is not a valid layout.
+    /// The requested layout is not valid.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// No server of that name runs here.
+    /// No server of that name runs on this machine.
     #[error(
         "no camera `{0}` is served on this machine; start it with `kadenz camera serve URL --name {0}`, or open its URL"
     )]
@@ -39,26 +39,26 @@ pub enum OpenCameraError {
     /// The URL cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It cannot be served in this process.
+    /// This process cannot serve the camera.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// Shared memory.
+    /// The shared memory cannot be used.
     #[error(transparent)]
     Shared(#[from] SharedError),
     /// A ring that this program cannot read.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// Its server has given up, or its source is at its end.
+    /// The camera's server has given up, or its source has ended.
     #[error("cannot open the camera: {0}")]
     Failed(String),
     /// No frame came in time.
     #[error("no frame of `{camera}` came within {patience:?}: {why}")]
     Silent {
-        /// Its name or URL.
+        /// The camera's name or URL.
         camera: String,
-        /// How long it was waited.
+        /// How long the client waited.
         patience: Duration,
-        /// What the server says.
+        /// The state of the camera, from its server's status.
         why: String,
     },
 }
@@ -66,34 +66,34 @@ pub enum OpenCameraError {
 /// Why there is no frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// The newest frame is older than was asked for.
-    #[error("the newest frame is {age:?} old, asked for was {max_age:?} at most; {why}")]
+    /// The newest frame is older than the caller allows.
+    #[error("the newest frame is {age:?} old, and {max_age:?} is allowed; {why}")]
     Stale {
-        /// Its age.
+        /// The frame's age.
         age: Duration,
-        /// What was asked for.
+        /// The limit that the caller gave.
         max_age: Duration,
-        /// How the camera is.
+        /// The state of the camera, from its server's status.
         why: String,
     },
     /// No new frame came in time.
     #[error("no new frame came within {waited:?}; {why}")]
     Timeout {
-        /// How long it was waited.
+        /// How long the client waited.
         waited: Duration,
-        /// How the camera is.
+        /// The state of the camera, from its server's status.
         why: String,
     },
 }
 
-/// How a camera is opened.
+/// Options for opening a camera.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
     /// The layout of its frames.
     pub layout: Layout,
     /// How long to wait for the first frame.
     pub patience: Duration,
-    /// How its URL is opened, where it is not served already.
+    /// How a URL is opened; the name of a server does not use them.
     pub source: NetworkOptions,
 }
 
@@ -108,17 +108,17 @@ impl Default for OpenOptions {
     }
 }
 
-/// A camera: its newest frame, in a layout, with its age.
+/// A camera: gives its newest frame, in a layout, with the frame's age.
 ///
-/// What has a name is served by another process (`kadenz camera serve`); a URL is served by threads of this one.
-/// Either way the handle stays good: a camera that reboots, changes its size or whose server is started again is found
-/// again, and meanwhile [`latest`](Self::latest) tells that the newest frame is too old.
+/// A name opens a camera that another process serves (`kadenz camera serve`); threads of this process serve a URL.
+/// Either way the handle stays valid: it finds a camera again that reboots, changes its size or whose server restarts,
+/// and meanwhile [`latest`](Self::latest) reports that the newest frame is too old.
 #[derive(Debug)]
 pub struct Camera {
     name: String,
     layout: Layout,
     ring: RingReader,
-    /// The count of the last frame that [`next`](Self::next) gave.
+    /// The count of the last frame that [`next`](Self::next) returned.
     given: u64,
     _wanted: Wanted,
     server: Option<CameraServer>,
@@ -158,7 +158,7 @@ impl Camera {
     ) -> Result<Self, OpenCameraError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        // What killed processes left is large.
+        // Killed processes leave their shared memory, which is large.
         shared::sweep(&format!("{}process-", status::PREFIX));
         let name = format!("process-{}-{count}", std::process::id());
         let server = CameraServer::start(open, &ServerOptions::new(&name, url))?;
@@ -191,13 +191,13 @@ impl Camera {
                     });
                 }
                 Err(RingError::Shared(error @ SharedError::File(_))) => return Err(error.into()),
-                // It is being made, or about to be replaced.
+                // The server is making the ring, or is about to replace it.
                 Ok(_) | Err(RingError::Shared(_) | RingError::Foreign { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
             if said.is_none() {
                 return Err(match Viewer::open(&status::memory_name(name)) {
-                    // Its name is taken.
+                    // A file that is not the server's has the name.
                     Err(error @ SharedError::File(_)) => error.into(),
                     _ => OpenCameraError::NotServed(name.to_owned()),
                 });
@@ -219,14 +219,15 @@ impl Camera {
         }
     }
 
-    /// The newest frame, where it is not older than `max_age`.
+    /// Returns the newest frame, where it is not older than `max_age`.
     ///
     /// # Errors
-    /// [`FrameError::Stale`]; the handle stays good.
+    /// [`FrameError::Stale`]; the handle stays valid.
     ///
     /// # Real-time safety
-    /// While frames come: neither allocates, locks nor calls the system. Where the newest is too old, or none was
-    /// published for 200 ms, it looks whether the camera has another ring now, which allocates and calls the system.
+    /// While frames come: neither allocates, locks nor calls the system. Where the newest frame is too old, or the
+    /// server published none for 200 ms, the handle looks whether the camera has another ring now, which allocates and
+    /// calls the system.
     pub fn latest(&mut self, max_age: Duration) -> Result<Frame<'_>, FrameError> {
         if !self.has_fresh(max_age) {
             self.follow();
@@ -252,12 +253,13 @@ impl Camera {
         }
     }
 
-    /// Why no frame comes. Calls the system.
+    /// Says why no frame comes. Calls the system.
     fn why(&self) -> String {
         describe(status::read(&self.name).as_ref())
     }
 
-    /// What it is called: the URL of one that this process serves, whose name means nothing.
+    /// The camera's name in error texts: the URL where this process serves it, since its generated name tells the user
+    /// nothing.
     fn label(&self) -> String {
         match &self.server {
             Some(server) => server.status().url,
@@ -270,7 +272,7 @@ impl Camera {
         !self.is_quiet() && newest.is_some_and(|frame| frame.age() <= max_age)
     }
 
-    /// Whether nothing was published for some time, so that there may be another ring.
+    /// Whether the server published nothing for some time, so that there may be another ring.
     fn is_quiet(&self) -> bool {
         self.ring.latest().is_none_or(|frame| {
             let since_ns = clock::now().since(frame.info().published);
@@ -278,10 +280,10 @@ impl Camera {
         })
     }
 
-    /// The newest frame that was not given yet, waiting for one until the span is over.
+    /// Returns the newest frame that it has not returned yet, and waits for one until the span is over.
     ///
     /// # Errors
-    /// [`FrameError::Timeout`]; the handle stays good.
+    /// [`FrameError::Timeout`]; the handle stays valid.
     pub fn next(&mut self, timeout: Duration) -> Result<Frame<'_>, FrameError> {
         let end = clock::now() + timeout;
         loop {
@@ -301,7 +303,7 @@ impl Camera {
                 std::thread::sleep(POLL_INTERVAL);
             }
         }
-        // Only a writer that is a whole ring further hides it, and then another one is there.
+        // Only a writer that is a whole ring ahead hides the frame, and then another one is there.
         let frame = self.ring.latest().ok_or(FrameError::Timeout {
             waited: timeout,
             why: "frames are overwritten faster than they are read".to_owned(),
@@ -310,7 +312,7 @@ impl Camera {
         Ok(frame)
     }
 
-    /// Opens the ring that has taken the place of this one; whether there is one.
+    /// Opens the ring that has taken the place of this one; returns whether there is one.
     fn follow(&mut self) -> bool {
         let Ok(ring) = RingReader::open(&ring_name(&self.name, &self.layout)) else {
             return false;
@@ -323,13 +325,13 @@ impl Camera {
         true
     }
 
-    /// The ring that it reads, for views and waits of your own.
+    /// The ring that the camera reads, for views and waits of your own.
     #[must_use]
     pub fn ring(&self) -> &RingReader {
         &self.ring
     }
 
-    /// Its name: what other processes of this user open it by.
+    /// The camera's name, by which other processes of this user open it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -341,7 +343,7 @@ impl Camera {
         &self.layout
     }
 
-    /// What its server says; `None` where there is none any more. Calls the system.
+    /// The status of the camera's server; `None` where the server has ended. Calls the system.
     #[must_use]
     pub fn status(&self) -> Option<status::Status> {
         match &self.server {

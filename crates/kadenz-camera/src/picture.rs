@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The longest side of a picture: what H.264's highest level and JPEG's 16-bit sizes allow in practice.
 pub const MAX_SIDE: u32 = 16_384;
-/// The most pixels of a picture: 8192 x 8192. Untrusted sizes are held against it before memory is taken.
+/// The most pixels of a picture: 8192 x 8192. Untrusted sizes are compared with it before memory is allocated.
 pub const MAX_PIXELS: u64 = 1 << 26;
 
 /// Width and height in pixels, neither zero nor above the limits.
@@ -20,7 +20,7 @@ pub struct Size {
     pub height: u32,
 }
 
-/// Why something is no picture.
+/// Why a size or a plane is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
     /// A side is zero or too long.
@@ -28,12 +28,12 @@ pub enum PictureError {
         "{width}x{height} is not a valid size of a picture; a side has 1 to {MAX_SIDE} pixels, both together at most {MAX_PIXELS}"
     )]
     Size {
-        /// What was stated.
+        /// The stated width.
         width: u32,
-        /// What was stated.
+        /// The stated height.
         height: u32,
     },
-    /// A text names no size.
+    /// The text is not a size.
     #[error("`{0}` is not a valid size; write it as 1920x1080, or 480p, 720p, 1080p, 4K")]
     Text(String),
     /// A plane has fewer bytes than its size and stride need.
@@ -138,7 +138,7 @@ pub enum Matrix {
 }
 
 impl Matrix {
-    /// What a stream that does not say is taken for: BT.601 below 720 rows, else BT.709.
+    /// The matrix of a stream that does not state one: BT.601 below 720 rows, else BT.709.
     #[must_use]
     pub fn of_unspecified(size: Size) -> Self {
         if size.height < 720 {
@@ -283,10 +283,10 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// A picture whose planes have as many bytes as its size needs.
+    /// Makes a picture; its planes must have as many bytes as its size needs.
     ///
     /// # Errors
-    /// [`PictureError::Plane`] where one has not.
+    /// [`PictureError::Plane`] where a plane has fewer.
     pub fn new(size: Size, pixels: Pixels<'a>) -> Result<Self, PictureError> {
         let (width, height) = (size.width as usize, size.height as usize);
         let held =

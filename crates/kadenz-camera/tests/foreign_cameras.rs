@@ -1,4 +1,4 @@
-//! Sources against cameras that others wrote: Debian's gst-rtsp-server.
+//! Sources with cameras of another project: Debian's gst-rtsp-server.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -10,14 +10,14 @@ use std::time::Duration;
 use kadenz_camera::source::{Capture, Content, NetworkOptions, Next, RtspSource, Source as _};
 use kadenz_rt::clock;
 
-/// How long a picture may be waited for: starting an encoder takes a while on a busy machine.
+/// The longest wait for a picture: starting an encoder takes a while on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of cameras, which ends with the test.
 struct Cameras {
     server: Child,
     port: u16,
-    /// Of the same with a password.
+    /// The port of the same camera with a password.
     secret_port: u16,
 }
 
@@ -80,13 +80,13 @@ impl Cameras {
 
 impl Drop for Cameras {
     fn drop(&mut self) {
-        // It ends by itself with its input, too, were the test killed.
+        // The server also ends with its input, for example when the test is killed.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
 
-/// Says that a test could not run here, and why; where nothing may be skipped that is a failure.
+/// Prints that a test cannot run here, and why; where nothing may be skipped this fails.
 fn skip(test: &str, missing: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
@@ -95,7 +95,7 @@ fn skip(test: &str, missing: &str) {
     eprintln!("skipped: {test}: {missing}");
 }
 
-/// Takes pictures, and holds each against what the stream is; how many began a sequence.
+/// Takes pictures, and checks each against the stream; returns how many began a sequence.
 fn watch(source: &mut RtspSource, count: usize, is_key: fn(&[u8]) -> bool) -> usize {
     let mut keys = 0;
     for number in 0..count {
@@ -138,7 +138,7 @@ fn is_h265_key(bytes: &[u8]) -> bool {
     types.starts_with(&[32, 33, 34]) && types.iter().any(|it| (16..=23).contains(it))
 }
 
-/// A picture that a decoder takes, as large as the test source's.
+/// Whether a decoder takes the picture, with the test source's size.
 fn is_jpeg(bytes: &[u8]) -> bool {
     let mut decoder = zune_jpeg::JpegDecoder::new(std::io::Cursor::new(bytes));
     decoder.decode().unwrap().len() == 320 * 240 * 3
@@ -194,7 +194,7 @@ fn the_time_of_day_of_gst_rtsp_server_comes_with_its_pictures() {
     }
 }
 
-/// Within a day: the test is of the arithmetic of two calendars, not of a clock.
+/// Within a day, since the test is about the arithmetic of two calendars, not about a clock.
 fn is_now(at: clock::WallTime) -> bool {
     (at.as_unix_ns() - clock::WallTime::now().as_unix_ns()).abs() < 86_400_000_000_000
 }

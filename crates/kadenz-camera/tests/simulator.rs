@@ -1,4 +1,4 @@
-//! Our clients against the simulator, to the code in the picture.
+//! Kadenz's clients with the simulator, checked by the code in the picture.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![cfg(feature = "h264")]
 
@@ -24,7 +24,8 @@ fn options() -> Options {
     }
 }
 
-/// Opens the camera, and gives numbers and sizes of what is seen, and pictures missed or not decodable, for a while.
+/// Opens the camera, and returns the numbers and sizes of the pictures for a while, and the count of those that were
+/// missed or not decodable.
 fn watch(camera: &CameraSim, url: &str, pictures: usize) -> (Vec<(u32, Size)>, u64) {
     let mut source = RtspSource::open(url, &NetworkOptions::default()).unwrap();
     let mut decoder = decode::open(Coding::H264).unwrap();
@@ -188,7 +189,7 @@ fn a_camera_that_stalls_drops_and_reboots_is_found_again() {
         opened += 1;
         let mut decoder = decode::open(Coding::H264).unwrap();
         while let Ok(Next::Unit(unit)) = source.next(until) {
-            // What cannot be decoded is mended by the next key; what can is never torn.
+            // After a decoding error the next key picture decodes again; a decoded picture is never torn.
             let _ = decoder.decode(0, &unit, &mut |_, picture| {
                 seen += 1;
                 whole(reader.read(&Gray::of(picture).unwrap())).unwrap();

@@ -1,4 +1,4 @@
-//! How a member is written and read, as `kadenz msg gen` has it.
+//! The code that writes and reads a member, as `kadenz msg gen` generates it.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -7,12 +7,12 @@ use syn::Path;
 use crate::member::{Dimension, Element, Member};
 
 impl Element {
-    /// Whether an array of it is written and read at once.
+    /// Whether an array of this type is written and read at once.
     fn is_number(&self) -> bool {
         matches!(self, Self::Number(..))
     }
 
-    /// How many bytes it takes at least. Of another message nothing is known: an array of it grows as it is
+    /// The least number of bytes of an element. For another message it is unknown: an array of messages grows as it is
     /// read, and takes no memory for elements that never come.
     fn least_bytes(&self) -> usize {
         match self {
@@ -23,7 +23,7 @@ impl Element {
     }
 }
 
-/// How many bytes a member takes, as an expression.
+/// The encoded length of a member in bytes, as an expression.
 pub(crate) fn length(member: &Member, krate: &Path) -> TokenStream {
     let field = &member.field;
     let inner = length_of(&member.of, &member.dimensions, krate);
@@ -75,7 +75,7 @@ fn encode_within(member: &Member, dimensions: &[Dimension], krate: &Path) -> Tok
     quote!(#agree for it in it { #inner })
 }
 
-/// Statements that read a member over what is there.
+/// Statements that read a member into its present value.
 pub(crate) fn decode(member: &Member, krate: &Path) -> TokenStream {
     let (field, name) = (&member.field, &member.name);
     let lengths: Vec<TokenStream> = member
@@ -140,7 +140,7 @@ fn decode_within(member: &Member, depth: usize, krate: &Path) -> TokenStream {
     }
 }
 
-/// What an element begins with. Arrays longer than 32 have no default.
+/// The value before decoding. Arrays longer than 32 have no default.
 fn start(dimensions: &[Dimension]) -> TokenStream {
     match dimensions.split_first() {
         Some((Dimension::Fixed { .. }, inner)) => {

@@ -9,13 +9,13 @@ pub(crate) struct Member {
     pub(crate) field: Ident,
     /// Its name in LCM.
     pub(crate) name: String,
-    /// What it, or each element of it, is.
+    /// The type of the member, or of each element of it.
     pub(crate) of: Element,
     /// From the outermost to the innermost; empty where it is no array.
     pub(crate) dimensions: Vec<Dimension>,
 }
 
-/// What a member, or each element of it, is.
+/// The type of a member, or of each element of it.
 pub(crate) enum Element {
     /// A number, a byte or a boolean: its name in LCM, and how many bytes it takes.
     Number(&'static str, usize),
@@ -25,15 +25,15 @@ pub(crate) enum Element {
     Message(Box<Type>),
 }
 
-/// How long an array is in one of its directions.
+/// The length of an array in one of its dimensions.
 pub(crate) enum Dimension {
-    /// As long as is written, which LCM hashes as a text.
+    /// A fixed length, which LCM hashes as the text that is written.
     Fixed { text: String, size: usize },
-    /// As long as a field before it says.
+    /// The length is the value of an earlier field.
     Variable { stated_by: Ident },
 }
 
-/// Rust's numbers that LCM has: their names there, and how many bytes they take.
+/// Rust's numbers that LCM has: their names in LCM, and their size in bytes.
 const NUMBERS: [(&str, &str, usize); 8] = [
     ("i8", "int8_t", 1),
     ("i16", "int16_t", 2),
@@ -45,7 +45,7 @@ const NUMBERS: [(&str, &str, usize); 8] = [
     ("bool", "boolean", 1),
 ];
 
-/// Types that somebody may try, and what to write in their place.
+/// Types that a user may try, and what to write in their place.
 const NOT_IN_LCM: [(&str, &str); 14] = [
     ("u16", "i32"),
     ("u32", "i64"),
@@ -64,7 +64,7 @@ const NOT_IN_LCM: [(&str, &str); 14] = [
 ];
 
 impl Member {
-    /// A field of a struct as a member; `before` are those before it.
+    /// A field of a struct as a member; `before` are the members before it.
     pub(crate) fn new(field: &Field, before: &[Self]) -> Result<Self> {
         let Some(ident) = field.ident.clone() else {
             let text = "a message has named fields: LCM hashes the names";

@@ -1,4 +1,4 @@
-//! A struct as a message.
+//! The implementation of `Message` for a struct.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Fields, LitStr, Path, Result, parse_quote};
 use crate::code;
 use crate::member::{Dimension, Element, Member};
 
-/// What `#[kadenz(...)]` says of a struct.
+/// The attributes `#[kadenz(...)]` of a struct.
 struct Attributes {
     /// Its name in LCM, with its package.
     name: String,
@@ -85,7 +85,7 @@ impl Attributes {
     }
 }
 
-/// Whether LCM takes it as a name.
+/// Whether a text is a valid name in LCM.
 fn is_word(text: &str) -> bool {
     let mut characters = text.chars();
     let first = characters.next();
@@ -155,7 +155,7 @@ fn hash(member: &Member, krate: &Path) -> TokenStream {
 }
 
 impl Dimension {
-    /// What stands between the brackets in LCM.
+    /// The text between the brackets in LCM.
     fn text(&self) -> String {
         match self {
             Self::Fixed { text, .. } => text.clone(),
@@ -164,8 +164,8 @@ impl Dimension {
     }
 }
 
-/// The struct as `.lcm`; empty, which is "not known", where it holds other messages: a macro does not see
-/// them.
+/// The struct as `.lcm`; empty, which means unknown, where it holds other messages: a macro does not see their
+/// definitions.
 fn description(name: &str, members: &[Member]) -> String {
     let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
     let mut text = String::new();

@@ -1,4 +1,5 @@
-//! What a record into a series of durations costs, in nanoseconds: the twin of xtask/peers/languages/record.c. Its argument is a folder for the run.
+//! Measures the cost of a record into a series of durations, in nanoseconds: the twin of
+//! xtask/peers/languages/record.c. Its argument is a folder for the run.
 
 use std::hint::black_box;
 use std::time::Instant;

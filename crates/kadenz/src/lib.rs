@@ -1,14 +1,14 @@
-//! Kadenz as a library: a periodic loop that records how late it was, messages between a robot's programs,
-//! and what runs say, alone and side by side. What this crate names, users and bindings may rely on; the
-//! crates behind it are modules here, and change more often.
+//! Kadenz as a library: a periodic loop that records its lateness, messages between a robot's programs, and the reports
+//! of runs, alone and compared. Users and bindings may rely on the names of this crate; the crates behind it are
+//! modules here, and change more often.
 //!
 //! # A periodic loop
 //! ```no_run
 #![doc = include_str!("../../../examples/periodic.rs")]
 //! ```
-//! It prints the percentiles of the lateness and the misses of the deadline, and leaves a run that
-//! `kadenz show run` reads. Where a right is missing, the loop runs without what the right is for, and the
-//! run has a warning with the remedy.
+//! It prints the percentiles of the lateness and the misses of the deadline, and leaves a run that `kadenz show run`
+//! reads. Where a permission is missing, the loop runs without the setting that needs it, and the run has a warning
+//! with the remedy.
 #![cfg_attr(
     feature = "messages",
     doc = "
@@ -136,9 +136,9 @@ pub fn read(path: impl AsRef<std::path::Path>) -> Result<Summary, SummariseError
     Summary::of(path, SummaryOptions::default())
 }
 
-/// Puts a run beside a baseline. What differs beyond chance is in [`Comparison::significant`].
+/// Compares a run with a baseline. [`Comparison::significant`] holds the differences beyond chance.
 ///
-/// The logs are read once more, for the intervals of the ratios.
+/// Reads the logs once more, for the confidence intervals of the ratios.
 #[cfg(feature = "report")]
 #[must_use]
 pub fn compare(baseline: &Summary, candidate: &Summary) -> Comparison {

@@ -1,4 +1,4 @@
-//! What a run says of the machine that it is taken on.
+//! The description of the machine in a run.
 
 use kadenz_record::recorder;
 use kadenz_record::run::folder::RunningRun;
@@ -7,7 +7,8 @@ use kadenz_rt::clock::{self, ClockKind, OpenClockError};
 use kadenz_rt::doctor::{self, Severity};
 use kadenz_rt::{host, tuning};
 
-/// A run of this program before anything was recorded: host, clock, and what spoils real time here.
+/// A run of this program before anything is recorded: host, clock, and the conditions of this machine that spoil real
+/// time.
 pub(crate) fn run() -> Result<Run, OpenClockError> {
     let command: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
@@ -75,7 +76,7 @@ fn warnings() -> Vec<Warning> {
     warnings.collect()
 }
 
-/// Keeps in a run what a thread asked of the machine, what it was granted, and a warning for each refusal.
+/// Writes into a run the tuning that a thread requested, what the system granted, and a warning for each refusal.
 pub(crate) fn note_tuning<'a>(
     run: &RunningRun,
     series: &[&str],
@@ -90,7 +91,7 @@ pub(crate) fn note_tuning<'a>(
     }
 }
 
-/// What became of one thing that was asked of the machine, as a run keeps it.
+/// One requested setting and its result, as a run keeps it.
 fn measure(it: &tuning::Measure) -> TuningMeasure {
     TuningMeasure {
         name: it.name.to_owned(),

@@ -13,7 +13,7 @@ use kadenz_rt::units::{self, ParseQuantityError};
 use crate::machine;
 use crate::recording::Recording;
 
-/// A periodic loop before it starts: its rate, and what it asks of the machine.
+/// A periodic loop before it starts: its rate, and its tuning.
 ///
 /// ```
 /// use kadenz::Periodic;
@@ -36,10 +36,10 @@ pub struct Periodic {
 /// Why a loop cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordTicksError {
-    /// This machine lacks what the loop sleeps with.
+    /// This machine lacks the timer of the loop's sleep.
     #[error(transparent)]
     Sleeper(#[from] OpenSleeperError),
-    /// The run cannot have the series.
+    /// The recording cannot add the series.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
 }
@@ -48,7 +48,7 @@ impl Periodic {
     /// A loop at a rate with its unit: `1kHz`, `250Hz`, `29.97Hz`, `30000/1001Hz`.
     ///
     /// # Errors
-    /// [`ParseRateError`] where that is not a rate.
+    /// [`ParseRateError`] where the text is not a rate.
     pub fn new(rate: &str) -> Result<Self, ParseRateError> {
         rate.parse().map(Self::at)
     }
@@ -67,14 +67,14 @@ impl Periodic {
     /// How late a wake-up may be, with its unit: `400us`. A recording counts what is later as missed.
     ///
     /// # Errors
-    /// [`ParseQuantityError`] where that is not a duration.
+    /// [`ParseQuantityError`] where the text is not a duration.
     pub fn deadline(mut self, limit: &str) -> Result<Self, ParseQuantityError> {
         self.deadline = Some(units::duration(limit)?);
         Ok(self)
     }
 
-    /// What the loop's thread asks of the machine: priority, locked memory, CPUs. What is refused the loop
-    /// does without; see [`Ticks::measures`].
+    /// The requested tuning of the loop's thread: priority, locked memory, CPUs. Where the system refuses a part, the
+    /// loop runs without it; see [`Ticks::measures`].
     #[must_use]
     pub fn tuned(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
@@ -92,13 +92,13 @@ impl Periodic {
     /// [`Ticks::next`]. The thread is restored when the ticks are dropped.
     ///
     /// # Errors
-    /// [`OpenSleeperError`] where this machine lacks what the loop sleeps with.
+    /// [`OpenSleeperError`] where this machine lacks the timer of the loop's sleep.
     pub fn start(self) -> Result<Ticks<'static>, OpenSleeperError> {
         self.begin()
     }
 
-    /// As [`start`](Self::start), with the lateness of each wake-up recorded as a series of that name. The run
-    /// keeps what was asked of the machine and what was granted, and a warning for each refusal.
+    /// As [`start`](Self::start), with the lateness of each wake-up recorded as a series of that name. The run keeps
+    /// the requested and the granted tuning, and a warning for each refusal.
     ///
     /// The ticks borrow the run, so it cannot be finished while a loop still records into it:
     ///
@@ -163,15 +163,15 @@ impl Periodic {
     }
 }
 
-/// The ticks of a periodic loop: an iterator without end, on the thread that it was started on. Each call
-/// of [`next`](Self::next) sleeps until the next intended time; `take`, `take_while` and `break` end the loop.
+/// The ticks of a periodic loop: an endless iterator, on the thread that started it. Each call of [`next`](Self::next)
+/// sleeps until the next intended time; `take`, `take_while` and `break` end the loop.
 ///
 /// The intended times are the start plus whole intervals, exactly: lateness does not add up. A loop that
 /// falls behind gets the latest tick that is due, and the ticks before it are skipped: [`Tick::skipped`]
 /// counts them, [`Tick::step`] spans them, and a recording holds each as late as it then is, so that a
 /// stall is not hidden.
 ///
-/// A program that Ctrl-C is to end cleanly sets a flag in its handler, and looks at it:
+/// A program that must end cleanly on Ctrl-C sets a flag in its handler, and checks it:
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -192,18 +192,18 @@ impl Periodic {
 /// reading of the clock.
 pub struct Ticks<'a> {
     rate: Rate,
-    /// None before the first tick.
+    /// `None` before the first tick.
     beat: Option<Beat>,
     sleeper: Box<dyn Sleeper>,
     sleeping: Measure,
     lateness: Option<Lateness>,
-    /// Restores the thread.
+    /// Restores the thread's settings when dropped.
     tuned: Applied,
-    /// The run ends after its loops.
+    /// Borrows the run, so that it ends after its loops.
     of_run: PhantomData<&'a Recording>,
 }
 
-/// Where lateness goes.
+/// The recorder of lateness.
 #[derive(Debug)]
 struct Lateness {
     recorder: SeriesRecorder,
@@ -212,12 +212,12 @@ struct Lateness {
 }
 
 impl Ticks<'_> {
-    /// What was asked of the machine and what it granted, with the reason and the remedy of a refusal.
+    /// The requested tuning and what the system granted, with the reason and the remedy of a refusal.
     pub fn measures(&self) -> impl Iterator<Item = &Measure> {
         self.tuned.measures.iter().chain([&self.sleeping])
     }
 
-    /// As [`next`](Iterator::next), for a caller that also has something else to look at: sleeps no longer than so long.
+    /// As [`next`](Iterator::next), for a caller that must also check something else: sleeps for at most `longest`.
     /// `None` where the tick is not due by then; the next call waits for the same tick.
     ///
     /// # Real-time safety
@@ -234,8 +234,8 @@ impl Ticks<'_> {
         self.next()
     }
 
-    /// The same ticks, no longer held by the compiler to end before their run: for languages without lifetimes. What
-    /// is recorded after the run was finished is lost.
+    /// The same ticks without the lifetime that makes them end before their run: for languages without lifetimes.
+    /// Samples that come after the run was finished are lost.
     #[must_use]
     pub fn beyond_the_run(self) -> Ticks<'static> {
         let Self {
@@ -292,7 +292,7 @@ impl std::fmt::Debug for Ticks<'_> {
 }
 
 impl Lateness {
-    /// Records a tick, and before it those that were skipped.
+    /// Records a tick, and before it the skipped ones.
     fn record(&mut self, beat: &Beat, tick: &Tick) {
         let sample = |index: u64| {
             let intended = beat.intended(index);
@@ -325,7 +325,7 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// The latest tick that is due, after the loop slept until the next one. `before` is the one before that.
+    /// The latest tick that is due at the wake-up. `before` is the intended time of the previous tick.
     fn woken(beat: &mut Beat, before: MonotonicTime, woke: MonotonicTime) -> Self {
         let skipped = beat.skip_to(woke);
         Self {
@@ -337,26 +337,26 @@ impl Tick {
         }
     }
 
-    /// Its number: 1 for the first, skipped ones counted. It is intended for the start plus so many intervals.
+    /// Its number: 1 for the first; skipped ones count. Its intended time is the start plus so many intervals.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// By how much a control law has to go on: from the intended time of the tick before to that of this one;
-    /// an interval, and one more for each tick that was skipped.
+    /// The time step of the control law: from the intended time of the tick before to that of this one; an interval,
+    /// and one more for each skipped tick.
     #[must_use]
     pub fn step(&self) -> Duration {
         self.intended.remaining(self.before)
     }
 
-    /// When the loop was to wake up.
+    /// The intended time of the wake-up.
     #[must_use]
     pub fn intended(&self) -> MonotonicTime {
         self.intended
     }
 
-    /// When it woke up.
+    /// The actual time of the wake-up.
     #[must_use]
     pub fn woke(&self) -> MonotonicTime {
         self.woke
@@ -368,7 +368,7 @@ impl Tick {
         self.woke.remaining(self.intended)
     }
 
-    /// How many ticks before this one were skipped, because the loop was not back in time for them.
+    /// How many ticks before this one were skipped, because the loop's body took too long.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped

@@ -6,8 +6,8 @@ use kadenz_record::numbers;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::model::{Run, Series};
 
-/// What a recording came to. It displays as a few lines: for each series the count, the percentiles that
-/// the count can carry, the misses of the deadline; then the warnings, and where the run lies.
+/// A finished recording. It displays as a few lines: for each series the count, the percentiles that the count can
+/// carry, the misses of the deadline; then the warnings, and the path of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     folder: PathBuf,
@@ -36,7 +36,7 @@ impl Recorded {
         }
     }
 
-    /// What `run.json` holds: exact counts, misses and extremes, tuning and warnings.
+    /// The content of `run.json`: exact counts, misses and extremes, tuning and warnings.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
@@ -54,8 +54,8 @@ impl Recorded {
         self.run.series.iter().all(|it| it.counts.misses == 0)
     }
 
-    /// A percentile of a series, in nanoseconds: absent where there is no such series, or its samples are too
-    /// few to carry it.
+    /// A percentile of a series, in nanoseconds; `None` where there is no such series, or its samples are too few to
+    /// carry it.
     #[must_use]
     pub fn percentile_ns(&self, series: &str, percent: Percent) -> Option<i64> {
         let place = self.run.series.iter().position(|it| it.name == series)?;

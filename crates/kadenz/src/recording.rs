@@ -12,16 +12,15 @@ use kadenz_rt::clock::{self, MonotonicTime, OpenClockError};
 use crate::machine;
 use crate::recorded::Recorded;
 
-/// How often what was recorded goes to the disk: whatever kills the program, no more is lost.
+/// How often recorded samples go to the disk: a killed program loses no more than this.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A run that is being recorded: a folder that `kadenz show`, `kadenz::read` and other programs read.
+/// A run that is being recorded, into a folder that `kadenz show`, `kadenz::read` and other programs read.
 ///
-/// A thread of ordinary priority writes it, once a second. Where the program is killed, what was recorded
-/// up to the last second stays, and the run says that it is incomplete; so does one that is dropped
-/// without [`finish`](Self::finish).
+/// A thread of ordinary priority writes it, once a second. Where the program is killed, the samples up to the last
+/// second stay, and the run is marked as incomplete; so is one that is dropped without [`finish`](Self::finish).
 ///
-/// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For what takes time, take
+/// [`Periodic::record`](crate::Periodic::record) fills a series with lateness. For spans of time, use
 /// [`durations`](Self::durations); for other values, a recorder from [`series`](Self::series):
 ///
 /// ```
@@ -37,7 +36,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// # Real-time safety
-/// No method is for a real-time loop: they allocate, lock and write files. What records is
+/// No method is for a real-time loop: they allocate, lock and write files. A real-time loop records by
 /// [`Ticks`](crate::Ticks), [`Durations`] and [`SeriesRecorder`].
 #[derive(Debug)]
 pub struct Recording {
@@ -49,7 +48,7 @@ pub struct Recording {
 /// Why a run cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateRecordingError {
-    /// The folder cannot be had.
+    /// The folder cannot be made.
     #[error(transparent)]
     Folder(#[from] CreateRunError),
     /// The clock cannot be read.
@@ -60,28 +59,28 @@ pub enum CreateRecordingError {
     Start(#[from] StartRunError),
 }
 
-/// Why a run is not whole, or cannot be read back.
+/// Why a run is incomplete, or cannot be read back.
 #[derive(Debug, thiserror::Error)]
 pub enum FinishRecordingError {
-    /// Something could not be written. What could stays readable.
+    /// A part could not be written. The rest stays readable.
     #[error(transparent)]
     Write(#[from] FinishRunError),
-    /// The run is written and cannot be opened.
+    /// The written run cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenRunError),
-    /// A series is written and cannot be read.
+    /// A written series cannot be read.
     #[error(transparent)]
     Series(#[from] OpenSeriesError),
 }
 
 impl Recording {
-    /// Starts a run in a new or empty folder. It is named after this program, and describes the machine,
-    /// the clock, and what spoils real time here.
+    /// Starts a run in a new or empty folder. It has this program's name, and describes the machine, the clock, and the
+    /// conditions of this machine that spoil real time.
     ///
-    /// Call it before the thread takes a CPU of its own: the thread that writes inherits the CPUs.
+    /// Call it before the thread takes a CPU of its own: the writing thread inherits the CPUs.
     ///
     /// # Errors
-    /// [`CreateRecordingError`] where the folder holds anything or cannot be written.
+    /// [`CreateRecordingError`] where the folder is not empty or cannot be written.
     pub fn create(folder: impl AsRef<Path>) -> Result<Self, CreateRecordingError> {
         let folder = folder.as_ref();
         let mut run = RunWriter::create(folder, machine::run()?)?;
@@ -100,7 +99,7 @@ impl Recording {
         self.start
     }
 
-    /// Adds a series of values of your own. Its recorder goes to the thread that measures.
+    /// Adds a series of values of your own. Move its recorder to the thread that measures.
     ///
     /// # Errors
     /// [`AddSeriesError`] where the name is taken or not a file name, or a file cannot be made.
@@ -108,7 +107,7 @@ impl Recording {
         self.running.series(spec)
     }
 
-    /// Adds a series of how long something takes, in nanoseconds. It goes to the thread that measures.
+    /// Adds a series of durations, in nanoseconds. Move its recorder to the thread that measures.
     ///
     /// # Errors
     /// [`AddSeriesError`] where the name is taken or not a file name, or a file cannot be made.
@@ -125,15 +124,15 @@ impl Recording {
         })
     }
 
-    /// The run, for what else it is to keep.
+    /// The run, for other entries.
     pub(crate) fn running(&self) -> &RunningRun {
         &self.running
     }
 
-    /// Ends the run, completes its folder, and says what it came to.
+    /// Ends the run, completes its folder, and returns its summary.
     ///
     /// # Errors
-    /// [`FinishRecordingError`] where something could not be written; what could stays readable.
+    /// [`FinishRecordingError`] where a part could not be written; the rest stays readable.
     pub fn finish(self) -> Result<Recorded, FinishRecordingError> {
         let run = self.running.finish(EndedBy::Finished)?;
         let reader = RunReader::open(&self.folder)?;
@@ -145,7 +144,7 @@ impl Recording {
     }
 }
 
-/// A series of how long something takes, from [`Recording::durations`].
+/// A series of durations, from [`Recording::durations`].
 ///
 /// # Real-time safety
 /// [`time`](Self::time) and [`record`](Self::record) neither allocate nor lock; `time` reads the clock twice,
@@ -166,7 +165,7 @@ impl Durations {
         result
     }
 
-    /// Records what began and ended at these times of [`now`](clock::now), perhaps on different threads.
+    /// Records the span between two times of [`now`](clock::now), perhaps of different threads.
     pub fn record(&mut self, begin: MonotonicTime, end: MonotonicTime) {
         self.recorder.record(Sample {
             sequence: self.sequence,

@@ -1,5 +1,5 @@
-//! `#[derive(kadenz::Message)]` against what `kadenz msg gen` writes for the same `.lcm` file, and against
-//! Python's lcm.
+//! Compares `#[derive(kadenz::Message)]` with the code of `kadenz msg gen` for the same `.lcm` file, and with Python's
+//! lcm.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -10,7 +10,7 @@ use kadenz::msg::codec::{DecodeError, EncodeError};
 use kadenz::msg::types::Types;
 use kadenz::{Bus, Message};
 
-/// What the generator writes; a test of kadenz-msg holds it there.
+/// The generator's code; a test of kadenz-msg keeps it up to date.
 #[path = "../../kadenz-msg/tests/messages/mod.rs"]
 #[rustfmt::skip]
 mod generated;
@@ -118,7 +118,7 @@ fn is_the_generators<D: Message + Default, G: Message + Default>() {
     let messages = golden(D::NAME);
     assert_eq!(messages.len(), 6, "{}", D::NAME);
     for message in messages {
-        // Over the message before.
+        // Decodes into the message before.
         derived.decode_from(&message).unwrap();
         generated.decode_from(&message).unwrap();
         assert_eq!(derived.encoded_length(), message.len(), "{}", D::NAME);

@@ -1,5 +1,5 @@
-//! What a network can be asked for before it is brought up: vendors' files, expected devices, the reference clock, a
-//! motion, a control socket; and a loop on a thread of the caller's own.
+//! The options of a network before bring-up: vendors' files, expected devices, the reference clock, a motion, a control
+//! socket; and a loop on a thread of the caller's own.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -28,7 +28,7 @@ fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A humanoid of ten devices, whose last one has no power.
+/// A humanoid of ten devices, the last of which has no power.
 fn without_the_last(folder: &Path) -> (SegmentPlan, PathBuf) {
     let all = humanoid(10).to_toml().unwrap();
     let expected = file(folder, "expected.toml", &all);
@@ -45,7 +45,7 @@ fn last() -> String {
     humanoid(10).devices[9].name.clone()
 }
 
-/// The same, telling its events to whoever reads the other end.
+/// The builder with its events sent to the receiver.
 fn heard(builder: NetworkBuilder<'_>) -> (NetworkBuilder<'_>, mpsc::Receiver<String>) {
     let (told, events) = mpsc::sync_channel(64);
     let tell = move |event: &NetworkEvent<'_>| {
@@ -167,7 +167,7 @@ fn a_loop_on_the_reference_clock_records_its_offset_and_what_comes_after_the_war
         let mut series = recorded.run().series.iter();
         series.find(|it| it.name == name).unwrap().counts.recorded
     };
-    // Of 300 beats; the reference clock moves those of the warm-up a little.
+    // The run has 300 cycles; the reference clock moves those of the warm-up a little.
     for name in ["wake-up", "exchange"] {
         assert!((1..250).contains(&count(name)), "{name}: {report}");
     }
@@ -296,7 +296,7 @@ mod control_socket {
         client.ask(question).unwrap()
     }
 
-    /// Waits until the loop's socket answers what is wanted, as long as even a very busy machine needs.
+    /// Waits until the loop's socket gives the wanted answer, as long as even a very busy machine needs.
     fn wait_for<T>(client: &mut Client, mut wanted: impl FnMut(&mut Client) -> Option<T>) -> T {
         for _ in 0..6_000 {
             if let Some(it) = wanted(client) {
@@ -362,7 +362,7 @@ mod control_socket {
     }
 
     #[test]
-    fn a_stop_at_the_socket_ends_a_bring_up_and_says_who_asked() {
+    fn a_stop_at_the_socket_ends_a_bring_up_and_names_the_client() {
         let folder = tempfile::tempdir().unwrap();
         let (plan, expected) = without_the_last(folder.path());
         let name = name("bring-up");

@@ -1,5 +1,5 @@
-//! DDS by rustdds: reliable, keep last, on loopback, with the bytes as they are for a sample. URL: dds://DOMAIN;
-//! the channel is the topic.
+//! DDS by rustdds: reliable, keep last, on loopback; a sample is the unchanged bytes. URL: dds://DOMAIN; the channel is
+//! the topic.
 
 #[path = "../../kadenz_probe.rs"]
 mod kadenz_probe;
@@ -150,7 +150,7 @@ fn receive(probe: &mut Probe, participant: &DomainParticipant) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     probe.ready();
     while probe.waits() {
-        // What comes between setting the waker and the look after it would else wake nobody.
+        // A sample that comes between setting the waker and this check would otherwise wake no thread.
         reader.set_waker(Some(waker.clone()));
         let mut came = false;
         while let Ok(Some(sample)) = reader.try_take_one() {

@@ -1,6 +1,6 @@
 //! Zenoh from peer to peer; the publisher listens. URL: an endpoint, as tcp/127.0.0.1:7671 or
 //! unixsock-stream//tmp/FILE. With ?recv=queue behind it, the subscriber's own thread takes messages out of Zenoh's
-//! FIFO channel, instead of being called back on Zenoh's thread.
+//! FIFO channel, in place of a callback on Zenoh's thread.
 
 #[path = "../../kadenz_probe.rs"]
 mod kadenz_probe;
@@ -51,7 +51,7 @@ fn publish(mut probe: Probe, session: &Session) {
     probe.close();
 }
 
-/// Called back on Zenoh's own thread, which is its quickest way.
+/// Receives by a callback on Zenoh's own thread, which is its quickest way.
 fn receive(probe: Probe, session: &Session) {
     let (orders, channel) = (Arc::clone(&probe.orders), probe.channel.clone());
     let shared = Arc::new(Mutex::new(probe));
@@ -71,7 +71,7 @@ fn receive(probe: Probe, session: &Session) {
     lock(&shared).close();
 }
 
-/// As a program receives whose own thread has to have the message.
+/// Receives on the program's own thread, as programs do that need the message there.
 fn take(mut probe: Probe, session: &Session) {
     let queue = FifoChannel::new(probe.queue);
     let subscriber = session

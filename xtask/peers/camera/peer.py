@@ -119,7 +119,7 @@ def main():
             time.sleep(sleep)
     print(json.dumps({"first_ms": None if first is None else first * 1000, "ages_ns": ages, "unreadable": unreadable}))
     sys.stdout.flush()
-    # Pipelines that hang at their end are of no interest.
+    # Ends without the pipelines, which may hang.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-/* What the MainDevices of `cargo xtask bench ethercat` written in C share: the beat, the times, and the
+/* Shared code of the MainDevices of `cargo xtask bench ethercat` written in C: the beat, the times, and the
    line at the end. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -11,7 +11,7 @@
 
 #define WARM_UP 50
 
-/* Sends outputs and takes in inputs; whether every device took part. */
+/* Sends outputs and receives inputs; returns whether every device took part. */
 static int exchange(void);
 
 static int64_t time_of(clockid_t clock) {

@@ -1,4 +1,4 @@
-// What the MainDevices of `cargo xtask bench ethercat` written in Rust share: as exchange.h for C.
+// Shared code of the MainDevices of `cargo xtask bench ethercat` written in Rust, as exchange.h for C.
 
 use rustix::thread::{clock_nanosleep_absolute, ClockId};
 use rustix::time::{clock_gettime, ClockId as Clock, Timespec};
@@ -10,7 +10,7 @@ fn time_of(clock: Clock) -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// Lets `exchange` work on each beat; it says whether every device took part. Prints a line at the end.
+/// Calls `exchange` on each beat; it returns whether every device took part. Prints a line at the end.
 pub fn exchange_all(devices: usize, count: i64, interval_ns: i64, mut exchange: impl FnMut() -> bool) {
     let mut values = vec![0; count as usize];
     let (mut lost, mut late, mut cpu_ns) = (0, 0, 0);

@@ -1,4 +1,4 @@
-/* What a record into a series costs from C, in nanoseconds: the twin of crates/kadenz/examples/durations_cost.rs. argv[1]: a folder. */
+/* The cost of a record into a series from C, in nanoseconds: the twin of crates/kadenz/examples/durations_cost.rs. argv[1]: a folder. */
 #include <kadenz.h>
 #include <stdio.h>
 

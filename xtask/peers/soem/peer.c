@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (!ecx_init(&context, argv[1]) || ecx_config_init(&context, FALSE) <= 0) {
-        fprintf(stderr, "nobody answers on %s\n", argv[1]);
+        fprintf(stderr, "no SubDevice answers on %s\n", argv[1]);
         return 1;
     }
     ecx_config_map_group(&context, image, 0);

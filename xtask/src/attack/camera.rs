@@ -1,8 +1,8 @@
-//! A camera that stalls, loses packets, drops connections, reboots and changes its size at random, and three readers
-//! of its server in processes of their own. In the second half server and readers are killed at any time.
+//! A camera that stalls, loses packets, drops connections, reboots and changes its size at random, and three readers of
+//! its server in processes of their own. In the second half of the run, server and readers are killed at any time.
 //!
-//! No reader may hang or read an image of parts of several pictures (by the checked code in the picture), and the
-//! memory of each process stays flat.
+//! No reader may hang or read an image made of parts of several pictures (which the barcode in the picture shows), and
+//! the memory of each process must not grow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use super::recorders::{unreadable, words};
 use super::running::{Memory, Running};
 use super::{Report, Request};
 
-/// Frames of an interval of the log, and some more where it was late.
+/// Frames in an interval of the log, and a few more for a late one.
 const FRAMES_OF_AN_INTERVAL: u64 = 60;
-/// What CI affords.
+/// The length of a run in CI.
 const SHORT: Duration = Duration::from_secs(20);
-/// How much longer than it was told a reader may take to end, and how long it may be without a frame: a fault lasts
-/// 3.1 s, a server is away for 2 s, and a lost camera is tried again after 5 s.
+/// How long a reader may take to end beyond its duration, and how long it may be without a frame: a fault lasts 3.1 s,
+/// a server is away for 2 s, and a lost camera is tried again after 5 s.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 const SIM: &str = "camera sim --listen 127.0.0.1:0 --size 640x480";
-/// Who reads, and how. The first is never killed, and so keeps one handle all the time; the last is slow.
+/// The readers' options. The first reader is never killed, and so keeps one handle all the time; the last is slow.
 const READERS: [&str; 3] = [
     "--layout rgb",
     "--layout gray-column-major",
@@ -40,7 +40,7 @@ const LIMITS: Limits = Limits {
     wall: Duration::from_secs(120),
 };
 
-/// Soaks until the time that was asked for is over.
+/// Runs until the requested time is over.
 pub fn attack(request: &Request<'_>) -> Result<Report> {
     let mut soak = Soak::start(request)?;
     while Instant::now() < soak.end || soak.reads() {
@@ -50,18 +50,18 @@ pub fn attack(request: &Request<'_>) -> Result<Report> {
         for index in 0..READERS.len() {
             soak.look_at_reader(index)?;
         }
-        soak.kill_somebody()?;
+        soak.kill_at_random()?;
     }
     soak.stop()
 }
 
-/// A process with a part in it.
+/// One of the processes.
 struct Member {
     running: Running,
     command: String,
     folder: PathBuf,
     memory: Memory,
-    /// When it must have ended by itself.
+    /// When it must have ended by itself; `None` where it runs without limit.
     ends_by: Option<Instant>,
 }
 
@@ -76,7 +76,7 @@ struct Soak<'a> {
     camera: Member,
     server: Option<Member>,
     readers: [Option<Member>; READERS.len()],
-    /// When the next server is started, and the last time that there was none.
+    /// When the next server is started, and the last time without one.
     server_due: Instant,
     server_missing: Instant,
     kill_at: Instant,
@@ -84,14 +84,14 @@ struct Soak<'a> {
     seen: SoakCounts,
 }
 
-/// What the readers saw, and what was done to them.
+/// The readers' results, and the kills.
 #[derive(Default)]
 struct SoakCounts {
     runs: u64,
     overwritten: u64,
     kills: [u64; 2],
     silence_s: f64,
-    /// Of each role, of the process that lived longest: its life, and its memory in the second and the last quarter.
+    /// For each role, of the process that lived longest: its life, and its memory in the second and the last quarter.
     memory: std::collections::BTreeMap<&'static str, (Duration, u64, u64)>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Soak<'a> {
         );
         let folder = self.folder("server");
         let mut server = Member::start(self.request, command, folder, None)?;
-        // It says that it connects once its name is taken.
+        // The server reports that it connects once it has its name.
         let said = server.folder.join("running.stderr");
         let ready = |_: &Running| {
             fs::metadata(&said)
@@ -201,7 +201,7 @@ impl<'a> Soak<'a> {
         (self.server_due, self.server_missing) = (Instant::now() + self.span(2), Instant::now());
     }
 
-    /// A span of up to so many seconds.
+    /// A random span of less than so many seconds.
     fn span(&mut self, seconds: usize) -> Duration {
         Duration::from_millis(self.random.below(seconds * 1000) as u64)
     }
@@ -211,7 +211,7 @@ impl<'a> Soak<'a> {
         self.request.folder.join(format!("{role}-{}", self.started))
     }
 
-    /// Judges a reader that ended, and starts another one.
+    /// Checks a reader that ended, and starts another one.
     fn look_at_reader(&mut self, index: usize) -> Result<()> {
         let now = Instant::now();
         let Some(reader) = &mut self.readers[index] else {
@@ -237,7 +237,7 @@ impl<'a> Soak<'a> {
             );
             return Ok(());
         };
-        // Where its server was killed before there was a frame, it says so.
+        // A reader whose server was killed before the first frame reports that.
         let was_refused = ended.stderr.contains("is served on this machine")
             && reader.running.age() > self.server_missing.elapsed();
         if ended.code() == Some(2) && !was_refused || ended.fault().is_some() {
@@ -261,7 +261,7 @@ impl<'a> Soak<'a> {
         let out = folder.join("run");
         let lasts_ms = lasts.as_millis();
         let command = format!("{take} --duration {lasts_ms}ms --out {}", out.display());
-        // The duration counts from its first frame on.
+        // The duration counts from the reader's first frame.
         let ends_by = now + lasts + 2 * MAX_WAIT;
         Member::start(self.request, command, folder, Some(ends_by))
     }
@@ -270,7 +270,7 @@ impl<'a> Soak<'a> {
         self.begin + (self.end - self.begin) / 2
     }
 
-    fn kill_somebody(&mut self) -> Result<()> {
+    fn kill_at_random(&mut self) -> Result<()> {
         let now = Instant::now();
         if now < self.kill_at || now >= self.end {
             return Ok(());
@@ -296,7 +296,7 @@ impl<'a> Soak<'a> {
         Ok(())
     }
 
-    /// Looks into the run of a reader that ended, or was killed.
+    /// Checks the run of a reader that ended, or was killed.
     fn judge(&mut self, index: usize, reader: &Member, must_be_there: bool) -> Result<()> {
         const ROLES: [&str; READERS.len()] = ["reader 1", "reader 2", "reader 3, slow"];
         self.note_memory(ROLES[index], Some(reader));
@@ -317,14 +317,14 @@ impl<'a> Soak<'a> {
         Ok(())
     }
 
-    /// What is wrong with what a reader saw.
+    /// Returns the fault in a reader's run, where there is one.
     fn fault_of_run(&mut self, run: &Value, out: &Path) -> Option<String> {
         let frames = count_of(run, "age");
         let whole = count_of(run, "end-to-end");
         self.report.tried += frames;
         let camera = &run["runs"][0]["camera"];
         self.seen.overwritten += camera["overwritten"].as_u64().unwrap_or(0);
-        // One that was killed may have written an interval of one series and not yet of the other.
+        // A killed reader may have written an interval of one series and not yet of the other.
         let between = if camera.is_null() {
             FRAMES_OF_AN_INTERVAL
         } else {
@@ -358,7 +358,7 @@ impl<'a> Soak<'a> {
         }
     }
 
-    /// Ends server and camera, which must hear it.
+    /// Ends server and camera by Ctrl-C, which must take effect.
     fn stop(mut self) -> Result<Report> {
         let camera = self.camera.running.interrupt()?;
         let Self { camera: member, .. } = &self;
@@ -431,7 +431,7 @@ fn clear(prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many values a series of a run has.
+/// Number of values in a series of a run.
 fn count_of(run: &Value, series: &str) -> u64 {
     let all = run["series"].as_array().into_iter().flatten();
     let mut named = all.filter(|it| it["name"] == series);
@@ -441,7 +441,7 @@ fn count_of(run: &Value, series: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The longest time in which the intervals of a log hold nothing, in seconds.
+/// The longest time without a value in the intervals of a log, in seconds.
 fn longest_silence_s(log: &str) -> f64 {
     let (mut heard, mut longest) = (0.0_f64, 0.0_f64);
     for line in log

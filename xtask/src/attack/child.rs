@@ -1,4 +1,4 @@
-//! A command of the program under limits that the kernel holds: what exceeds them dies, and is a finding.
+//! A command of the program under limits of the kernel: one that exceeds them is killed, and is a finding.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// How much of its standard error is kept.
+/// The bytes of its standard error that are kept.
 const KEPT: usize = 4096;
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// What a command may use.
+/// The limits of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Private writable memory, RLIMIT_DATA.
@@ -21,27 +21,27 @@ pub struct Limits {
     pub cpu_s: u32,
     /// Each file that it writes, and its standard output, RLIMIT_FSIZE.
     pub output_bytes: u64,
-    /// Wall time, after which it hangs.
+    /// Wall time, after which it counts as hanging.
     pub wall: Duration,
 }
 
-/// How it ended.
+/// The end of a command.
 #[derive(Debug)]
 pub struct Ended {
-    /// None where it had to be killed because it hung.
+    /// `None` where it was killed because it hung.
     pub status: Option<ExitStatus>,
-    /// The first of what it wrote to standard error.
+    /// The beginning of its standard error.
     pub stderr: String,
     pub wall: Duration,
 }
 
 impl Ended {
-    /// The exit code, where it ended with one.
+    /// The exit code, where it exited.
     pub fn code(&self) -> Option<i32> {
         self.status?.code()
     }
 
-    /// What is wrong with this end, or nothing: a command ends by itself, with 0, 1 or 2.
+    /// The fault in this end, or `None`: a command must exit, with 0, 1 or 2.
     pub fn fault(&self) -> Option<String> {
         let Some(status) = self.status else {
             return Some(format!("hung for {:?}", self.wall));
@@ -74,7 +74,7 @@ fn named(signal: i32) -> String {
 /// Runs a command to its end or to its limits; its two streams go into files in `folder`.
 ///
 /// # Errors
-/// Where it cannot be started or its files cannot be made.
+/// Where it cannot be started, or its files cannot be made.
 pub fn run(command: &[String], limits: Limits, folder: &Path) -> Result<Ended> {
     let streams = ["stdout", "stderr"].map(|name| folder.join(name));
     let make = |path: &Path| File::create(path).with_context(|| format!("{}", path.display()));

@@ -1,4 +1,4 @@
-//! Thousands of connections that say nothing, or what they should not, beside one honest client.
+//! Thousands of connections that are silent or hostile, beside one valid client.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -12,10 +12,10 @@ use super::running::{self, Running};
 use super::{Report, Request};
 
 const ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 17700);
-/// How long the honest wait before it counts as a hang.
+/// How long the valid client waits before that counts as a hang.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 const ROUND_TRIPS: usize = 1000;
-/// Promised for `kadenz msg server`, whoever connects.
+/// The promised limit of `kadenz msg server`, with any clients.
 const MAX_SERVER_MIB: u64 = 512;
 
 /// LCM's TCP protocol: greetings and kinds of frames.
@@ -67,7 +67,7 @@ pub fn server(request: &Request<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// The honest client: what it publishes comes back to it.
+/// The valid client: it receives what it publishes.
 struct Honest(TcpStream);
 
 impl Honest {
@@ -97,7 +97,7 @@ impl Honest {
         Ok(start.elapsed())
     }
 
-    /// The 99th percentile of many.
+    /// The 99th percentile of many round trips.
     fn round_trips(&mut self) -> Result<Duration> {
         let mut spans = (0..ROUND_TRIPS)
             .map(|_| self.round_trip())
@@ -107,10 +107,10 @@ impl Honest {
     }
 }
 
-/// One of those that do harm; none where the server refuses it.
+/// A hostile client; `None` where the server refuses it.
 fn hostile(number: u64) -> Option<TcpStream> {
     let mut stream = TcpStream::connect(SocketAddr::from(ADDRESS)).ok()?;
-    // Nobody is waited for: a server that reads nothing must not hold its attacker up.
+    // Never blocks: a server that does not read must not hold up the attack.
     stream.set_nonblocking(true).ok()?;
     let greeting = words(&[MAGIC_CLIENT, VERSION]);
     let mut say = |bytes: &[u8]| drop(stream.write(bytes));
@@ -126,7 +126,7 @@ fn hostile(number: u64) -> Option<TcpStream> {
             });
         }
         _ => {
-            // Wants all, reads nothing, and sends what all who want all are to get.
+            // Subscribes to all channels, reads nothing, and publishes to all of its kind.
             say(&greeting);
             say(&frame(SUBSCRIBE, b".*", None));
             say(&frame(PUBLISH, b"NOISE", Some(&[0; 100_000])));
@@ -150,7 +150,7 @@ fn frame(kind: u32, name: &[u8], data: Option<&[u8]>) -> Vec<u8> {
     frame
 }
 
-/// `kadenz ethercat stop` beside thousands who hold a connection to the same control socket.
+/// `kadenz ethercat stop` beside thousands of connections to the same control socket.
 pub fn control(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("control");
     let folder = request.folder.clone();
@@ -186,7 +186,8 @@ pub fn control(request: &Request<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// Connections of which one in two says half a question. A full backlog holds a connector up, not us.
+/// Opens connections, every second of which sends half a request. Where the backlog is full, a connecting thread
+/// blocks, not this one.
 fn hold(socket: &Path, count: u64) -> Vec<UnixStream> {
     let (sender, streams) = std::sync::mpsc::sync_channel(64);
     for part in 0..8 {
@@ -214,7 +215,7 @@ fn hold(socket: &Path, count: u64) -> Vec<UnixStream> {
     held
 }
 
-/// It ends when told.
+/// Asserts that the command ends by Ctrl-C.
 fn stopped(running: &mut Running, command: &str, report: &mut Report) -> Result<()> {
     match running.interrupt()? {
         Some(took) => report.figure("Ctrl-C beside them", format!("{took:.0?}")),

@@ -1,4 +1,4 @@
-//! Hostile datagrams to every listener: what one costs, and whether a flood keeps it from ending.
+//! Hostile datagrams to every listener: the CPU time of one, and whether a listener ends during a flood.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,20 +11,20 @@ use super::running::Running;
 use super::{Report, Request};
 
 const MAX_DATAGRAM: usize = 65_507;
-/// So few that one that is dear is seen.
+/// Small enough that one expensive datagram shows.
 const BATCH: u64 = 10;
-/// In which a listener deals with a batch that costs what it may.
+/// The time in which a listener handles a batch of the permitted cost.
 const PAUSE: Duration = Duration::from_millis(12);
-/// The goal is 1 ms a datagram; what exceeds it so far is a fault of its own kind.
+/// The goal is 1 ms a datagram; one above this limit is a finding.
 const MAX_CPU: Duration = Duration::from_millis(100);
 
-/// What listens: its name, its command, where it is reached, and what it usually gets.
+/// A listener: its name, its command, its address, and its usual datagrams.
 struct Listener {
     name: &'static str,
     command: &'static str,
-    /// A command that it needs beside it.
+    /// A command that must run beside it.
     beside: Option<&'static str>,
-    /// Its port; 0 where it is the even one of those that the command opens.
+    /// Its port; 0 for the even one of the ports that the command opens.
     address: ([u8; 4], u16),
     seeds: &'static [&'static [u8]],
 }
@@ -91,7 +91,7 @@ const LISTENERS: &[Listener] = &[
     },
 ];
 
-/// Sends `count` datagrams to each listener, then a flood while it is told to end.
+/// Sends `count` datagrams to each listener, then a flood while Ctrl-C ends it.
 pub fn attack(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("datagrams");
     for listener in LISTENERS {
@@ -138,7 +138,7 @@ fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// CPU time of a datagram, in the batch that cost most.
+/// The CPU time of a datagram, in the most expensive batch.
 fn dearest(
     request: &Request<'_>,
     listener: &Listener,
@@ -154,7 +154,7 @@ fn dearest(
         }
         let before = running.cpu();
         for _ in 0..BATCH {
-            // A socket may say that nobody listened to an earlier one; that is looked at elsewhere.
+            // The socket may report that an earlier datagram met a closed port; another check covers that.
             let _ = socket.send(&datagram(listener, &mut random));
             report.tried += 1;
         }
@@ -189,7 +189,7 @@ fn interrupted_in_a_flood(
         scope.spawn(|| {
             let mut random = Random::of(99, 0);
             let datagrams: Vec<_> = (0..64).map(|_| datagram(listener, &mut random)).collect();
-            // The running command ends within its bound, and so does this.
+            // The running command ends within its limit, and so does this loop.
             for datagram in datagrams.iter().cycle() {
                 if over.load(Ordering::Relaxed) {
                     return;

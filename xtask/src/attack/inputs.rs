@@ -1,4 +1,4 @@
-//! Damaged files, given to every command that reads one.
+//! Damaged files, for every command that reads one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use super::child::{self, Ended, Limits};
 use super::mutate::{Random, mutated};
 use super::{Report, Request};
 
-/// Promised: memory beyond the file, CPU time, and output as a multiple of the input.
+/// The promised limits: memory beyond the file, CPU time, and output as a multiple of the input.
 const MEMORY_BYTES: u64 = 512 << 20;
 const CPU_S: u32 = 10;
 const OUTPUT_FACTOR: u64 = 100;
-/// A page and a log's head have a size of their own, whatever is in them.
+/// The output of a page and of a log's head, which does not depend on the input.
 const OUTPUT_BYTES: u64 = 8 << 20;
 const WALL: Duration = Duration::from_secs(60);
 
-/// What reads one kind of file.
+/// The commands that read one kind of file.
 struct Reader {
     /// Valid examples, from the root of the repository: files, or folders of files.
     seeds: &'static [&'static str],
@@ -119,7 +119,7 @@ const READERS: &[Reader] = &[
     },
 ];
 
-/// Runs `count` damaged files through their readers.
+/// Runs `count` damaged files through their commands.
 pub fn attack(request: &Request<'_>) -> Result<Report> {
     let count = request.count.unwrap_or(10_000);
     let seeds = seeds(&request.repository.path(""))?;
@@ -160,13 +160,13 @@ pub fn attack(request: &Request<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// An example and its reader.
+/// An example and its commands.
 struct Seed {
     reader: &'static Reader,
     path: PathBuf,
 }
 
-/// Every reader's examples; all are files, but those of `folders`.
+/// All commands' examples; all are files, except those of `folders`.
 fn seeds(root: &Path) -> Result<Vec<Vec<Seed>>> {
     let of = |reader: &'static Reader| -> Result<Vec<Seed>> {
         let mut paths = Vec::new();
@@ -253,7 +253,7 @@ impl Case {
         OUTPUT_BYTES + OUTPUT_FACTOR * self.input_bytes
     }
 
-    /// Counts the case; the folder of a decent one goes.
+    /// Counts the case, and removes its folder where there is no finding.
     fn judge(&self, ended: &Ended, report: &mut Report) -> Result<()> {
         let written = size(&self.folder.join("out")) + size(&self.folder.join("stdout"));
         let too_much = written > self.most_output();
@@ -273,7 +273,7 @@ impl Case {
     }
 }
 
-/// Copies a run's folder; gives the file to damage and where it came from.
+/// Copies a run's folder; returns the file to damage, and its original.
 fn copy_folder(from: &Path, to: &Path, random: &mut Random) -> Result<(PathBuf, PathBuf)> {
     fs::create_dir_all(to)?;
     let mut files = Vec::new();

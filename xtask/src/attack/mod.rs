@@ -1,6 +1,6 @@
-//! `cargo xtask attack`: hostile files, datagrams, connections, neighbours and disks against the program.
+//! `cargo xtask attack`: hostile files, datagrams, connections, processes and disks against the program.
 //!
-//! Each attack holds the program to what SECURITY.md promises. A finding names the command that repeats it.
+//! Each attack compares the program with the promises of SECURITY.md. A finding names the command that repeats it.
 
 mod camera;
 mod child;
@@ -53,12 +53,12 @@ const ATTACKS: &[NamedAttack] = &[
     ("camera", camera::attack),
 ];
 
-/// What an attack is asked for.
+/// The options of an attack.
 pub struct Request<'a> {
     repository: &'a Repository,
     /// The program under attack.
     program: PathBuf,
-    /// Where cases are laid out; those of findings stay.
+    /// The folder for cases; those of findings stay.
     folder: PathBuf,
     count: Option<u64>,
     seed: u64,
@@ -68,13 +68,13 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether the time given is over.
+    /// Whether the time of the attack is over.
     fn expired(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() > until)
     }
 }
 
-/// Attacks; true if nothing was found.
+/// Runs attacks; true if nothing was found.
 pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let options = read(options)?;
     if options.help {
@@ -94,8 +94,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     Ok(clean == reports.len())
 }
 
-/// All attacks, as long as CI affords, against this program; whether each found nothing. `inputs` keeps the CPUs busy
-/// and `kill` measures what is lost; the others wait most of the time, so they run beside these.
+/// Runs all attacks for the time that CI has, against this program; returns for each whether it found nothing. `inputs`
+/// keeps the CPUs busy and `kill` measures lost data; the others wait most of the time, so they run beside these.
 pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
     let options = read(&[])?;
     let one = |it: &NamedAttack| carry_out(repository, program, &options, it);
@@ -112,7 +112,7 @@ pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
     Ok(reports.iter().map(Report::clean).collect())
 }
 
-/// Makes one attack.
+/// Runs one attack.
 fn carry_out(
     repository: &Repository,
     program: &Path,
@@ -157,7 +157,7 @@ struct Options {
 }
 
 impl Options {
-    /// The attacks named, or all.
+    /// The named attacks, or all.
     fn chosen(&self) -> impl Iterator<Item = &'static NamedAttack> {
         ATTACKS
             .iter()
@@ -200,13 +200,13 @@ fn read(words: &[String]) -> Result<Options> {
     Ok(options)
 }
 
-// What an attack tried and found.
+// Counts and findings of an attack.
 
 /// The result of one attack.
 #[derive(Debug)]
 struct Report {
     name: &'static str,
-    /// How many cases were tried.
+    /// Number of cases.
     pub tried: u64,
     findings: Vec<AttackFinding>,
     figures: Vec<(String, String)>,
@@ -219,7 +219,7 @@ struct AttackFinding {
 }
 
 impl Report {
-    /// Nothing tried yet.
+    /// A report without a case.
     pub fn new(name: &'static str) -> Self {
         let (findings, figures) = (Vec::new(), Vec::new());
         Self {
@@ -230,23 +230,23 @@ impl Report {
         }
     }
 
-    /// Something is wrong, and this command shows it.
+    /// Adds a finding, with the command that shows it.
     pub fn finding(&mut self, fault: String, reproduce: String) {
         eprintln!("{}: {fault}\n  {reproduce}", self.name);
         self.findings.push(AttackFinding { fault, reproduce });
     }
 
-    /// Something that was measured.
+    /// Adds a measured value.
     pub fn figure(&mut self, name: &str, value: String) {
         self.figures.push((name.to_owned(), value));
     }
 
-    /// Whether nothing was found, and something was tried.
+    /// Whether nothing was found in at least one case.
     pub fn clean(&self) -> bool {
         self.findings.is_empty() && self.tried > 0
     }
 
-    /// In words: a line of sums, a line a figure, a line a finding.
+    /// As text: a line of totals, a line for each figure, a line for each finding.
     pub fn text(&self) -> String {
         let mut lines = vec![format!(
             "{}: {} tried, {} findings",
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_understood_and_strangers_refused() {
+    fn options_are_understood_and_unknown_ones_refused() {
         let options =
             read_line("inputs --count 1_000 --seed 7 --duration 60").expect("known options");
         assert_eq!((options.count, options.seed), (Some(1000), 7));

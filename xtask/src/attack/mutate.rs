@@ -1,6 +1,6 @@
-//! Damage to a file, as a disk, a careless script or an attacker would do it.
+//! Damage to a file, as by a disk, a careless script or an attacker.
 
-/// Values that parsers forget: limits of integers, signs, things that are not numbers.
+/// Values that parsers often fail on: limits of integers, signs, texts that are not numbers.
 const NUMBERS: [&str; 14] = [
     "0",
     "-1",
@@ -72,7 +72,7 @@ fn remove(bytes: &mut Vec<u8>, random: &mut Random) {
     bytes.drain(gone);
 }
 
-/// A piece stands many times in a row: what is read in a loop is read often.
+/// Repeats a piece many times: a loop in a parser then runs often.
 fn repeat(bytes: &mut Vec<u8>, random: &mut Random) {
     let from = piece(bytes.len(), 512, random);
     let at = from.end;
@@ -81,7 +81,7 @@ fn repeat(bytes: &mut Vec<u8>, random: &mut Random) {
     bytes.splice(at..at, piece);
 }
 
-/// A number in a text becomes another one.
+/// Replaces a number in a text by another one.
 fn replace_a_number(bytes: &mut Vec<u8>, random: &mut Random) {
     let start = random.below(bytes.len());
     let Some(first) = (start..bytes.len()).find(|at| bytes[*at].is_ascii_digit()) else {
@@ -93,7 +93,7 @@ fn replace_a_number(bytes: &mut Vec<u8>, random: &mut Random) {
     bytes.splice(first..end, number.bytes());
 }
 
-/// What may be a length in a binary format claims more, or nothing.
+/// Overwrites a possible length of a binary format by a limit value, or by zero.
 fn write_a_length(bytes: &mut [u8], random: &mut Random) {
     let value: u64 = *random.one_of(&[0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 36, u64::MAX, 1 << 20]);
     let width = *random.one_of(&[2, 4, 8]);
@@ -118,7 +118,7 @@ fn swap_two_pieces(bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// A piece of at most so many bytes.
+/// A random piece of at most `longest` bytes.
 fn piece(length: usize, longest: usize, random: &mut Random) -> std::ops::Range<usize> {
     let start = random.below(length);
     let end = start + random.below(longest.min(length - start) + 1);

@@ -1,4 +1,4 @@
-//! Recorders that are killed at any time, or whose disk refuses any write: what they wrote stays readable.
+//! Recorders that are killed at any time, or whose disk fails any write: the files stay readable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use super::mutate::Random;
 use super::running::Running;
 use super::{Report, Request};
 
-/// How often the recorders flush here.
+/// The recorders' flush interval in this attack.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// What a busy machine may add before a loss counts as one.
+/// How much later than the interval data may be lost, on a busy machine.
 const MARGIN: Duration = Duration::from_secs(5);
-/// A file of so many bytes holds more than a format's head.
+/// A file of so many bytes holds more than the header of its format.
 const BEGUN: u64 = 400;
 const LIMITS: Limits = Limits {
     memory_bytes: 1 << 30,
@@ -26,13 +26,13 @@ const LIMITS: Limits = Limits {
     wall: Duration::from_secs(60),
 };
 
-/// A command that records into `{out}`, and how what it left is read.
+/// A command that records into `{out}`, and the command that reads the result.
 struct Recorder {
     name: &'static str,
     command: &'static str,
-    /// What must read what is left.
+    /// The command that must read the result.
     reader: &'static str,
-    /// When its last value was recorded, in seconds since 1970.
+    /// The time of its last value, in seconds since 1970.
     end: fn(&Path, &str) -> Option<f64>,
 }
 
@@ -93,7 +93,7 @@ pub fn kill(request: &Request<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// One kill; seconds lost, where anything had been recorded.
+/// Kills a recorder once; returns the seconds that are lost, where there was any data.
 fn killed(
     request: &Request<'_>,
     recorder: &Recorder,
@@ -109,7 +109,7 @@ fn killed(
     let fill = |command: &str| command.replace("{out}", &out.to_string_lossy());
     let mut running = Running::start(request, &fill(recorder.command), folder)?;
     std::thread::sleep(point);
-    // Before the kill: what a busy machine does afterwards is no loss.
+    // Read before the kill, so that delays of a busy machine after it do not count as loss.
     let until = now()?;
     running.kill()?;
     report.tried += 1;
@@ -134,10 +134,10 @@ fn killed(
     Ok(lost)
 }
 
-/// What is on the disk must be read, damaged or not complete as it may be; only where nothing is, there may be an error.
+/// Returns a fault, unless the files can be read, damaged or incomplete; only without any data there may be an error.
 pub(super) fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
     let files = fs::read_dir(out).into_iter().flatten().flatten();
-    // A run that was killed before its first `run.json` was in place has recorded nothing.
+    // A run that was killed before its first `run.json` was written has recorded nothing.
     let begun = files
         .filter(|it| !it.path().ends_with("run.json.new"))
         .filter(|it| it.metadata().is_ok_and(|it| it.len() >= BEGUN))
@@ -153,7 +153,7 @@ pub(super) fn words(request: &Request<'_>, line: &str) -> Vec<String> {
         .collect()
 }
 
-/// Wall time, which is what the recorders stamp, in seconds since 1970.
+/// Wall time, which the recorders' stamps use, in seconds since 1970.
 fn now() -> Result<f64> {
     let text = crate::process::output(Command::new("date").arg("+%s.%N"))?;
     let seconds = text.trim().parse();
@@ -187,7 +187,7 @@ fn end_of_log(_: &Path, said: &str) -> Option<f64> {
     Some(end.as_f64()? / 1e9)
 }
 
-/// Lets each write of a short run fail, one after the other, with a full and with a broken disk.
+/// Fails each write of a short run, one after the other, as a full and as a broken disk.
 pub fn disk(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("disk");
     let mut traced = Command::new("strace");

@@ -1,4 +1,4 @@
-//! A long-running command of the program under attack: what it uses, and how soon it ends when told.
+//! A long-running command of the program under attack: its CPU time and memory, and how fast it ends by Ctrl-C.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail};
 use super::Request;
 use super::child::Ended;
 
-/// How long a command may take to be ready, or to end: longer is a hang.
+/// How long a command may take to be ready, or to end, before that counts as a hang.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A command that runs until it is told to end. It is killed when this is dropped.
+/// A running command. It is killed when this is dropped.
 pub struct Running {
     child: Child,
     stderr: PathBuf,
@@ -22,7 +22,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `kadenz WORDS`, its streams in files in `folder`, and sockets of its own below it.
+    /// Starts `kadenz WORDS`, with its output in files in `folder`, and its sockets below it.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -42,10 +42,10 @@ impl Running {
         })
     }
 
-    /// Waits until `ready` gives something.
+    /// Waits until `ready` returns a value.
     ///
     /// # Errors
-    /// Where the command ends before, or is not ready in time.
+    /// Where the command ends before that, or is not ready in time.
     pub fn when_ready<T>(&mut self, mut ready: impl FnMut(&Self) -> Option<T>) -> Result<T> {
         let until = Instant::now() + MAX_WAIT;
         loop {
@@ -101,13 +101,12 @@ impl Running {
         table.lines().filter_map(port).collect()
     }
 
-    /// The most memory that it held at once, in MiB.
+    /// Its peak memory, in MiB.
     pub fn most_memory_mib(&self) -> u64 {
         self.status_kib("VmHWM:").unwrap_or(0) / 1024
     }
 
-    /// The memory that it holds now, in KiB, without the pages of its program, which come and go; none where it has
-    /// ended.
+    /// Its present memory, in KiB, without the pages of its program, which come and go; `None` where it has ended.
     pub fn memory_kib(&self) -> Option<u64> {
         Some(self.status_kib("RssAnon:")? + self.status_kib("RssShmem:")?)
     }
@@ -118,17 +117,17 @@ impl Running {
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// How long ago it was started.
+    /// The time since its start.
     pub fn age(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// What it wrote to standard error so far.
+    /// Its standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    /// How it ended, where it has.
+    /// Its end, where it has ended.
     ///
     /// # Errors
     /// Where it cannot be waited for.
@@ -141,7 +140,7 @@ impl Running {
         }))
     }
 
-    /// Sends SIGINT, as Ctrl-C does, and gives how long it took to end; none where it does not.
+    /// Sends SIGINT, as Ctrl-C does, and returns how long it took to end; `None` where it does not end.
     ///
     /// # Errors
     /// Where it cannot be signalled or waited for.
@@ -162,7 +161,7 @@ impl Running {
         Ok(None)
     }
 
-    /// Kills it, as the kernel does when memory runs out.
+    /// Kills it by SIGKILL, as the kernel does when memory runs out.
     ///
     /// # Errors
     /// Where it cannot be waited for.
@@ -174,7 +173,7 @@ impl Running {
         Ok(())
     }
 
-    /// Whether it runs still.
+    /// Whether it still runs.
     pub fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -186,7 +185,7 @@ impl Drop for Running {
     }
 }
 
-/// `kadenz WORDS`, with nothing to read, and the sockets of its user below `folder`.
+/// `kadenz WORDS`, with empty standard input, and the sockets of its user below `folder`.
 pub fn program(request: &Request<'_>, words: &str, folder: &Path) -> Command {
     let mut command = Command::new(&request.program);
     command.args(words.split(' ')).stdin(Stdio::null());
@@ -203,21 +202,21 @@ fn signal(name: &str, process: u32) -> Result<()> {
     Ok(())
 }
 
-/// What a process held in memory in the course of its life.
+/// The memory of a process over its life.
 #[derive(Default)]
 pub struct Memory {
-    /// Its age, and KiB.
+    /// Its age, and its memory in KiB.
     samples: Vec<(Duration, u64)>,
 }
 
 impl Memory {
     const INTERVAL: Duration = Duration::from_secs(1);
-    /// Pictures change their size for some seconds, and their memory with it: a shorter life says nothing.
+    /// Pictures change their size for some seconds, and the memory with it: a shorter life shows nothing.
     const MIN_LIFE: Duration = Duration::from_secs(120);
-    /// How much more the last quarter may hold, beside a tenth.
+    /// How much more the last quarter may hold, beyond a tenth.
     const MAX_GROWTH_KIB: u64 = 4 << 10;
 
-    /// Looks how much it holds, where a second has passed.
+    /// Takes a sample, where a second has passed.
     pub fn look(&mut self, running: &Running) {
         let age = running.age();
         let is_due = self
@@ -244,7 +243,7 @@ impl Memory {
         Some((most(1)?, most(3)?))
     }
 
-    /// Whether it held more at the end of its life than it grew into.
+    /// Whether it held more in its last quarter than in its second, beyond the tolerance.
     pub fn has_grown(&self) -> bool {
         let grown = |(early, late): (u64, u64)| late > early + early / 10 + Self::MAX_GROWTH_KIB;
         self.life() >= Self::MIN_LIFE && self.quarters().is_some_and(grown)

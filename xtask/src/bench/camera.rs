@@ -1,8 +1,8 @@
 //! From a simulated camera to an array, beside OpenCV, PyAV and GStreamer.
 //!
-//! One camera serves all of them, one after the other: every round lets all measure, each round begins with another of
-//! them, and ratios are taken within a round. The age of a picture is from the time that is painted into it until it
-//! stands in an array of height x width x 3.
+//! One camera serves all contestants, one after the other: every round measures all of them, each round begins with
+//! another one, and ratios are taken within a round. A picture's age is counted from the time that is painted into it
+//! until it is in an array of height x width x 3.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -22,7 +22,7 @@ const PACKAGES: [&str; 3] = ["av", "numpy", "opencv-python-headless==5.0.0.93"];
 /// Debian's Python, which has GStreamer's bindings.
 const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 const OURS: &str = "kadenz";
-/// Who else measures, and what it is started with besides.
+/// The other contestants, and their additional arguments.
 const PEERS: [(&str, &[&str]); 7] = [
     ("opencv", &[]),
     ("opencv-tuned", &[]),
@@ -32,17 +32,17 @@ const PEERS: [(&str, &[&str]); 7] = [
     ("gstreamer-tuned", &[]),
     ("opencv asleep", &["100"]),
 ];
-/// Ours with a reader that sleeps 100 ms between two frames.
+/// Kadenz with a reader that sleeps 100 ms between two frames.
 const ASLEEP: &str = "kadenz asleep";
 
-/// What one of them measured in a round, in milliseconds.
+/// A contestant's results of a round, in milliseconds.
 #[derive(Clone, Copy)]
 struct Ages {
     p50: f64,
     p99: f64,
 }
 
-/// The simulator, until it is dropped.
+/// The simulator, which ends when this is dropped.
 struct Camera {
     child: Child,
     url: String,
@@ -61,7 +61,7 @@ impl Camera {
         let line = lines.find(|line| line.starts_with("rtsp://"));
         let url = line.context("the simulator did not start")?;
         let url = url.split(' ').next().unwrap_or_default().to_owned();
-        // What it says later is read by nobody, and is short.
+        // Its later output is short, and is discarded.
         std::thread::spawn(move || lines.count());
         Ok(Self { child, url })
     }
@@ -101,7 +101,7 @@ fn take(repository: &Repository, options: &BenchOptions, size: &str) -> Result<F
     figure(&names, &all, size, seconds)
 }
 
-/// The program with libavcodec where that is there.
+/// The program, with libavcodec where the system has it.
 fn program(repository: &Repository) -> Result<String> {
     let mut probe = repository.command("pkg-config");
     if !process::succeeds(probe.args(["--exists", "libavcodec", "libavformat"])) {
@@ -227,7 +227,7 @@ fn ours(
         .context("no painted time was read")?;
     let at = |percent: &str| ours["percentiles"][percent].as_f64().map(|ns| ns / 1e6);
     let p50 = at("50").context("no median")?;
-    // Of fewer than a hundred frames, the slowest.
+    // With fewer than a hundred frames, the slowest stands in place of the p99.
     let slowest = ours["max_ns"].as_f64().unwrap_or_default() / 1e6;
     Ok(Ages {
         p50,

@@ -1,8 +1,8 @@
 //! yuv420p to planes of columns, beside libswscale and OpenCV.
 //!
-//! Each program measures all its ways at all sizes and prints a fast time of each, its first decile: what else the
-//! machine does lengthens most of the others. Every round lets all measure, each round begins with another of them,
-//! and ratios are taken within a round.
+//! Each program measures all its conversions at all sizes and prints a fast time of each, the first decile, since other
+//! load of the machine lengthens most of the times. Every round measures all programs, each round begins with another
+//! one, and ratios are taken within a round.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::process;
 use crate::repository::Repository;
 
 const ROUNDS: u32 = 7;
-/// Of each way at each size.
+/// Milliseconds for each conversion at each size.
 const MILLISECONDS: &str = "200";
 const OPENCV: &str = "opencv-python-headless==5.0.0.93";
 const SIZES: [&str; 4] = ["480p", "720p", "1080p", "4K"];
-/// What is compared: ours, and what it stands beside.
+/// The pairs of comparison: Kadenz's conversion, and the others.
 const PAIRS: [(&str, &[&str]); 2] = [
     (
         "rgb-column-major",
@@ -40,16 +40,16 @@ const PAIRS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Nanoseconds of each way at each size.
+/// Nanoseconds of each conversion at each size.
 type Times = BTreeMap<(String, String), f64>;
 
-/// A program, and what its ways are called after.
+/// A program, and the prefix of its conversions' names.
 struct LayoutProgram {
     prefix: &'static str,
     command: Vec<String>,
 }
 
-/// Builds what can be had and lets all measure.
+/// Builds the programs that can be built here, and measures all.
 pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let contestants = contestants(repository)?;
     let rounds = options.rounds.unwrap_or(ROUNDS) as usize;
@@ -118,7 +118,7 @@ fn swscale(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
     Ok(vec![program, MILLISECONDS.to_owned()])
 }
 
-/// OpenCV in a Python of its own.
+/// OpenCV in a Python environment of its own.
 fn opencv(repository: &Repository, folder: &Path) -> Result<Vec<String>> {
     let home = folder.join("opencv");
     let python = home.join("bin/python");
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_taken_within_a_round_and_who_is_missing_has_none() {
+    fn ratios_are_taken_within_a_round_and_a_missing_one_has_none() {
         let ours = |ns: u64| read(&json!({ "rgb-column-major": { "4K": ns } }), "");
         let theirs = |ns: u64| read(&json!({ "split": { "4K": ns } }), "opencv ");
         let mut rounds = vec![ours(1000), ours(3000)];

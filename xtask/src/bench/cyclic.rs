@@ -1,8 +1,8 @@
-//! Lateness of our cyclic timer beside cyclictest, interleaved.
+//! Lateness of Kadenz's cyclic timer beside cyclictest, interleaved.
 //!
-//! A shared machine drifts within minutes, so one after the other says little: every round runs all
-//! three, every second round in the other direction, and ratios are taken within a round. All three
-//! have the CPUs' idle states held off, as cyclictest does by itself, or none has.
+//! A shared machine drifts within minutes, so that runs one after the other cannot be compared: every round runs all
+//! three timers, every second round in reverse, and ratios are taken within a round. Either all three hold off the
+//! CPUs' idle states, as cyclictest does by itself, or none does.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::process;
 use crate::repository::Repository;
 use crate::tools;
 
-/// Who wakes up.
+/// The measured timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runner {
     Cyclictest,
@@ -26,17 +26,17 @@ enum Runner {
 
 const RUNNERS: [Runner; 3] = [Runner::Cyclictest, Runner::Nanosleep, Runner::Spin];
 
-/// What all of them do with the idle states of the CPUs.
+/// The setting of the CPUs' idle states, the same for all timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Idle {
     /// PM QoS holds them off.
     HeldOff,
-    /// The governor has its way.
+    /// The governor chooses them.
     LeftAlone,
 }
 
 impl Idle {
-    /// What cyclictest is told; it holds them off by itself.
+    /// The arguments of cyclictest; it holds them off by itself.
     fn for_cyclictest(self) -> &'static [&'static str] {
         match self {
             Self::HeldOff => &[],
@@ -44,7 +44,7 @@ impl Idle {
         }
     }
 
-    /// What ours is told.
+    /// The arguments of Kadenz.
     fn for_ours(self) -> &'static [&'static str] {
         match self {
             Self::HeldOff => &["--cpu-dma-latency", "0us"],
@@ -53,7 +53,7 @@ impl Idle {
     }
 }
 
-/// What one run saw.
+/// The result of one run.
 #[derive(Clone, Copy, Debug)]
 struct LatenessQuantiles {
     p50: Quantile,
@@ -70,7 +70,7 @@ const VIEWS: [View; 4] = [
     ("p99 interpolated", |it| it.p99.fine_ns),
 ];
 
-/// A round: what each of [`RUNNERS`] saw, in that order.
+/// A round: the results of [`RUNNERS`], in that order.
 type Round = [LatenessQuantiles; 3];
 
 /// Runs the rounds with idle states held off.
@@ -103,7 +103,7 @@ fn take(repository: &Repository, options: &BenchOptions, idle: Idle) -> Result<F
     Ok(figure(&rounds, seconds, idle))
 }
 
-/// Runs all three, backwards in every second round.
+/// Runs all three timers, in reverse in every second round.
 fn run_round(
     round: u32,
     mut run: impl FnMut(Runner) -> Result<LatenessQuantiles>,
@@ -185,7 +185,7 @@ fn run_ours(
     })
 }
 
-/// Whether idle states were held off in a run of ours, or left alone, as was wanted.
+/// Whether the run's idle states were set as requested.
 fn holds_as_asked(run: &Value, idle: Idle) -> bool {
     let series = run["series"].as_array().into_iter().flatten();
     let tuning = series.flat_map(|it| it["tuning"].as_array().into_iter().flatten());
@@ -196,7 +196,7 @@ fn holds_as_asked(run: &Value, idle: Idle) -> bool {
     }
 }
 
-/// Ratios of one of ours to cyclictest within each round.
+/// Ratios of one of Kadenz's timers to cyclictest within each round.
 fn ratios(
     rounds: &[Round],
     ours: usize,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_round_runs_backwards_and_nobody_changes_places() {
+    fn every_second_round_runs_backwards_and_places_stay() {
         let mut order = Vec::new();
         for round in 0..2 {
             let result = run_round(round, |runner| {

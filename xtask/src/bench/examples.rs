@@ -53,7 +53,7 @@ pub fn samples(repository: &Repository, options: &BenchOptions) -> Result<Figure
         "summary_cost",
         &arguments.each_ref().map(String::as_str),
     );
-    // Samples of this many fill a disk, and nobody reads them again.
+    // So many samples fill a disk, and are read only once.
     let _ = std::fs::remove_dir_all(&folder);
     figure
 }

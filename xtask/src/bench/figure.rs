@@ -1,4 +1,4 @@
-//! What a benchmark found, with the machine and the day: as JSON, and as a row of a table.
+//! The result of a benchmark, with the machine and the day: as JSON, and as a row of a table.
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 use crate::process;
 use crate::repository::Repository;
 
-/// What goes into a table: headings and values.
+/// The cells of a row: headings and values.
 pub type Cells = Vec<(String, String)>;
 
-/// What was measured.
+/// The result of a benchmark.
 #[derive(Default)]
 pub struct Figure {
-    /// How, in a sentence.
+    /// The method, in a sentence.
     pub method: String,
-    /// All of it.
+    /// The complete result.
     pub result: Value,
-    /// What goes into the table.
+    /// The cells of the main table.
     pub cells: Cells,
-    /// What goes into tables of their own instead, by their names.
+    /// The cells of further tables, by their names.
     pub groups: Vec<(&'static str, Cells)>,
 }
 
-/// Where and when.
+/// The machine and the day.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Machine {
     /// `2026-03-01`, UTC.
@@ -34,7 +34,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks at this machine.
+    /// Reads the data of this machine.
     pub fn look(repository: &Repository) -> Self {
         let said = |program: &str, arguments: &[&str]| {
             let mut command = repository.command(program);
@@ -68,7 +68,7 @@ fn describe(cpuinfo: &str, cpus: usize, kernel: &str) -> String {
 }
 
 impl Figure {
-    /// For programs.
+    /// The result as JSON.
     pub fn json(&self, name: &str, machine: &Machine) -> Value {
         json!({
             "benchmark": name,
@@ -80,7 +80,7 @@ impl Figure {
         })
     }
 
-    /// Its tables: the mark on the page, and what goes below it. One without a figure has no row.
+    /// Its tables: each table's mark on the page, and its cells. A table without a value has no row.
     pub fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
         let groups = self.groups.iter();
         let mut tables: Vec<(String, &Cells)> = groups
@@ -94,7 +94,7 @@ impl Figure {
     }
 }
 
-/// The head of the table that [`row`] belongs into.
+/// The head of the table for a [`row`].
 pub fn head(cells: &Cells) -> String {
     let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
     let line = "---|".repeat(names.len() + 2);
@@ -104,15 +104,15 @@ pub fn head(cells: &Cells) -> String {
     )
 }
 
-/// The row.
+/// The row of a table.
 pub fn row(cells: &Cells, machine: &Machine) -> String {
     let values: Vec<&str> = cells.iter().map(|(_, value)| value.as_str()).collect();
     let Machine { day, name, load } = machine;
     format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
 }
 
-/// A page with a row more: below the last row under `<!-- name -->`, or in a table of its own where
-/// there is none or its columns are others.
+/// Adds a row to a page: below the last row under `<!-- name -->`, or in a new table where there is none or its columns
+/// differ.
 pub fn with_row(page: &str, name: &str, head: &str, row: &str) -> Result<String> {
     let marker = format!("<!-- {name} -->\n");
     let Some((before, after)) = page.split_once(&marker) else {

@@ -1,4 +1,4 @@
-//! A day of hiccups to a report: import of an interval log, then the HTML page.
+//! From the log of a day of hiccups to a report: import of an interval log, then the HTML page.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The loop through a controller in each language, and what a frame costs in two of them: examples/hardware-in-the-loop and
-//! xtask/peers/languages, one after another in each round.
+//! The loop through a controller in each language, and the cost of a frame in two of them:
+//! examples/hardware-in-the-loop and xtask/peers/languages, one after another in each round.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ const ROUNDS: u32 = 3;
 const SECONDS: u32 = 10;
 const RATES: [(&str, f64); 2] = [("100Hz", 1e7), ("1kHz", 1e6)];
 const LANGUAGES: [&str; 4] = ["C++", "Python", "Java", "Octave"];
-/// What `--only` names.
+/// The names for `--only`.
 const PARTS: [&str; 2] = ["loops", "frames"];
-/// Who takes frames.
+/// The languages that take frames.
 const FRAMES: [&str; 2] = ["Python", "Octave"];
 const URL: &str = "udpm://239.255.76.67:7719?ttl=0";
 
-/// All programs, built as users build them.
+/// All programs, built as for users.
 struct Built {
     folder: PathBuf,
     example: PathBuf,
@@ -33,16 +33,16 @@ struct Built {
     python: PathBuf,
 }
 
-/// What came of a controller.
+/// The result of a controller.
 #[derive(Clone, Copy)]
 struct Loop {
     round_trip_p50_us: f64,
     round_trip_p99_us: f64,
-    /// Of the period, what receiving and publishing cost the controller on average, in per cent.
+    /// The average cost of receiving and publishing in the controller, in per cent of the period.
     share: f64,
 }
 
-/// A language, and how often its loop runs.
+/// A language, and the rate of its loop.
 struct Controller(&'static str, (&'static str, f64));
 
 impl fmt::Display for Controller {

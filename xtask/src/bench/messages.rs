@@ -1,4 +1,4 @@
-//! One-way latency of messages beside the clients of other middlewares: `kadenz experiment messages`, with every
+//! One-way latency of messages beside the clients of other middleware: `kadenz experiment messages`, with every
 //! provider built in, and its ratios as a row.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::repository::Repository;
 const SECONDS: u32 = 5;
 /// Rounds, by default.
 const ROUNDS: u32 = 5;
-/// The features that our program is built with.
+/// The features that Kadenz's program is built with.
 const FEATURES: &str = "shm,zenoh,dds";
 
 /// 200 B at 1 kHz, as ordinary processes.
@@ -28,7 +28,7 @@ pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, &["--policies", "fifo:80"])
 }
 
-/// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless others are wished: what is lost.
+/// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless options name others: the lost messages.
 pub fn large(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let usual = ["kadenz-udpm".to_owned(), "lcm".to_owned()];
     let only = match options.only.is_empty() {
@@ -110,7 +110,7 @@ fn program(repository: &Repository) -> std::path::PathBuf {
     repository.target().join(Path::new("release/kadenz"))
 }
 
-/// Of each contestant p50, p99 and what was lost; of each pair the ratios.
+/// Of each contestant p50, p99 and the lost messages; of each pair the ratios.
 fn cells(result: &Value, rounds: u32, seconds: u32) -> Result<Cells> {
     let mut cells = vec![("rounds".to_owned(), format!("{rounds} x {seconds} s"))];
     for load in array(&result["loads"]) {

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: takes one of the figures in docs/benchmarks.md.
 //!
-//! Nothing here judges: a benchmark prints what it measured, with the machine and the day beside it.
+//! A benchmark does not judge: it prints its results, with the machine and the day.
 
 mod camera;
 mod camera_layout;
@@ -71,17 +71,17 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   --samples N   how many samples to read [default: 184000000, Sticha's number]
 ";
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BenchOptions {
     name: String,
     append: bool,
     help: bool,
-    /// Who measures, where a benchmark has contestants; all, if it is empty.
+    /// The contestants to measure, where a benchmark has several; all, if it is empty.
     pub only: Vec<String>,
-    /// Rounds, where a benchmark has some.
+    /// Rounds, where the benchmark has some.
     pub rounds: Option<u32>,
-    /// Length of each run, where a benchmark has some.
+    /// Length of each run, where the benchmark has some.
     pub seconds: Option<u32>,
     /// How many samples to read.
     pub samples: u64,
@@ -100,20 +100,20 @@ const WITH_CONTESTANTS: [&str; 9] = [
     "python",
 ];
 
-/// Those of the names that `--only` says, or all; a name with spaces is also written with `-`.
+/// The names that `--only` chooses, or all; a name with spaces is also written with `-`.
 fn chosen<'n>(only: &[String], names: &[&'n str]) -> Result<Vec<&'n str>> {
     let is = |name: &str, word: &String| name == word || name.replace(' ', "-") == *word;
     for word in only {
         if !names.iter().any(|name| is(name, word)) {
             let names = names.join(", ").replace(' ', "-").replace(",-", ", ");
-            bail!("nobody is called {word:?}; there are {names}");
+            bail!("there is no {word:?} here; take one of {names}");
         }
     }
     let is_chosen = |name: &&&str| only.is_empty() || only.iter().any(|word| is(name, word));
     Ok(names.iter().filter(is_chosen).copied().collect())
 }
 
-/// Takes the figure and prints it.
+/// Runs the benchmark and prints its figure.
 pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     let options = read(arguments)?;
     if options.help {
@@ -210,8 +210,8 @@ fn read(arguments: &[String]) -> Result<BenchOptions> {
     Ok(options)
 }
 
-/// Lets all measure in so many rounds, each of which begins with another of them. In a round each has its place; there is
-/// nothing for one that fails, which is printed.
+/// Measures all contestants in so many rounds, each of which begins with another one. In a round each contestant has
+/// its place; that of a failed one is `None`, and its error is printed.
 fn rounds<C: std::fmt::Display, M>(
     wanted: u32,
     contestants: &[C],
@@ -232,7 +232,7 @@ fn rounds<C: std::fmt::Display, M>(
     (0..wanted as usize).map(measure_all).collect()
 }
 
-/// Builds the program as users get it, and says where it is.
+/// Builds the program as for users, and returns its path.
 fn release_program(repository: &Repository) -> Result<String> {
     let mut command = repository.command("cargo");
     command.args(["build", "--release", "-p", "kadenz-cli"]);
@@ -244,7 +244,7 @@ fn release_program(repository: &Repository) -> Result<String> {
         .into_owned())
 }
 
-/// A path with nothing there any more.
+/// A path at which no file is left.
 fn absent(path: &Path) -> Result<PathBuf> {
     if path.exists() {
         std::fs::remove_dir_all(path)
@@ -253,7 +253,7 @@ fn absent(path: &Path) -> Result<PathBuf> {
     Ok(path.to_path_buf())
 }
 
-/// Runs a command that has to end with 0.
+/// Runs a command that must end with 0.
 fn must(command: &mut Command) -> Result<()> {
     if !process::run(command)? {
         bail!("`{}` failed", process::spelled(command));
@@ -261,16 +261,16 @@ fn must(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command that has to end with 0, and gives the seconds it took.
+/// Runs a command that must end with 0, and returns the seconds that it took.
 fn timed(command: &mut Command) -> Result<f64> {
     let start = Instant::now();
     must(command)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
-// How long a stranger waits: the release build in a fresh clone with an empty target folder.
+// How long a new user waits: the release build in a fresh clone with an empty target folder.
 
-/// Clones what is committed, fetches, builds, and looks at what came out.
+/// Clones the committed state, fetches, builds, and checks the program.
 pub fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     let folder = absent(&repository.target().join("bench/build"))?;
     let clone = folder.to_string_lossy().into_owned();
@@ -304,7 +304,7 @@ pub fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     })
 }
 
-/// cargo in the clone, with nothing that this machine may have set to share builds.
+/// cargo in the clone, without settings of this machine that share builds.
 fn cargo(repository: &Repository, folder: &Path, arguments: &[&str]) -> std::process::Command {
     let mut command = repository.command("cargo");
     command.current_dir(folder).args(arguments);
@@ -334,12 +334,12 @@ mod tests {
         let only = ["opencv", "kadenz-asleep"].map(str::to_owned);
         assert_eq!(chosen(&only, &names).expect("two"), names[1..]);
         let refused = chosen(&["pyav".to_owned()], &names).expect_err("no such name");
-        let expected = "nobody is called \"pyav\"; there are kadenz, kadenz-asleep, opencv";
+        let expected = "there is no \"pyav\" here; take one of kadenz, kadenz-asleep, opencv";
         assert_eq!(refused.to_string(), expected);
     }
 
     #[test]
-    fn options_are_understood_and_strangers_refused() {
+    fn options_are_understood_and_unknown_ones_refused() {
         let options =
             read(&words("cyclic --rounds 3 --seconds 5 --append")).expect("known options");
         assert_eq!(options.name, "cyclic");

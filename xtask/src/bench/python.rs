@@ -1,6 +1,6 @@
 //! Messages of 200 bytes between two Python processes, beside lcm, pyzmq, zenoh and cyclonedds as pip installs them.
 //!
-//! Every round lets all measure, each round begins with another of them, and ratios are taken within a round.
+//! Every round measures all contestants, each round begins with another one, and ratios are taken within a round.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ const PEERS: [&str; 6] = [
     "numpy",
     "pillow",
 ];
-/// Who measures, and whom ours are held against: those of the same wire, shared memory all of them.
+/// The contestants. Each of Kadenz's is compared with those of the same protocol, shared memory with all of them.
 const CONTESTANTS: [&str; 7] = [
     "kadenz-shm",
     "kadenz-udpm",
@@ -62,7 +62,7 @@ pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     figure(&names, &all, seconds)
 }
 
-/// A Python with the package as users get it, and with the others.
+/// A Python environment with the package as for users, and with the others.
 pub(super) fn environment(repository: &Repository) -> Result<PathBuf> {
     let home = repository.target().join("bench/python");
     let builds = tools::python_that("import maturin").context("no maturin: pip install maturin")?;

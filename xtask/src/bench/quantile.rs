@@ -1,24 +1,23 @@
-//! Quantiles of cyclictest's microsecond counts and of our JSON, and the spread of ratios.
+//! Quantiles of cyclictest's microsecond counts and of Kadenz's JSON, and the spread of ratios.
 //!
-//! cyclictest divides nanoseconds by 1000 and drops the rest, so that a count in bin 7 was anything
-//! from 7000 to 7999 ns. Its quantile is therefore given twice: the bin's lower end, to be held
-//! against ours rounded down in the same way, and the place within the bin that the quantile has if
-//! the bin's values are spread evenly.
+//! cyclictest divides nanoseconds by 1000 and drops the rest, so that a count in bin 7 was anything from 7000 to 7999
+//! ns. Its quantile is therefore given twice: the bin's lower end, to be compared with Kadenz's value rounded down in
+//! the same way, and the place within the bin that the quantile has if the bin's values are spread evenly.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// A quantile in nanoseconds, in both ways of reading.
+/// A quantile in nanoseconds, read in both ways.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
     /// Rounded down to whole microseconds.
     pub floored_ns: f64,
-    /// As exact as it is known.
+    /// As exact as possible.
     pub fine_ns: f64,
 }
 
 impl Quantile {
-    /// From a value that is known to the nanosecond.
+    /// From a value that is exact to the nanosecond.
     pub fn exact(ns: f64) -> Self {
         Self {
             floored_ns: (ns / 1000.0).floor() * 1000.0,
@@ -49,8 +48,8 @@ pub fn cyclictest_bins(report: &Value) -> Result<(Vec<(u64, u64)>, u64)> {
     Ok((bins, cycles))
 }
 
-/// The quantile `q` of counted microseconds; `None` beyond the last bin, where cyclictest does not
-/// say what it saw. `cycles` counts what lies beyond, too.
+/// The quantile `q` of counted microseconds; `None` beyond the last bin, where cyclictest does not give the values.
+/// `cycles` counts those beyond, too.
 pub fn of_bins(bins: &[(u64, u64)], cycles: u64, q: f64) -> Option<Quantile> {
     let rank = (q * cycles as f64).ceil().max(1.0);
     let mut before = 0.0;
@@ -75,10 +74,10 @@ pub fn of_ours(report: &Value, name: &str) -> Result<Quantile> {
     Ok(Quantile::exact(value))
 }
 
-/// Median, smallest and largest of some ratios; `None` of none.
+/// Median, smallest and largest of some ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The middle one; of an even number the mean of the two in the middle.
+    /// The middle one; of an even number of ratios the mean of the two in the middle.
     pub median: f64,
     /// The smallest.
     pub min: f64,
@@ -87,7 +86,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values; those that are no number, a ratio to zero, are left out.
+    /// The spread of these values without those that are not numbers (ratios to zero); `None` without a value.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|it| it.is_finite()).collect();
         values.sort_by(f64::total_cmp);
@@ -109,7 +108,7 @@ impl Spread {
         json!({ "median": self.median, "min": self.min, "max": self.max })
     }
 
-    /// For a table.
+    /// As a cell of a table.
     pub fn cell(self) -> String {
         format!("{:.3} ({:.3} to {:.3})", self.median, self.min, self.max)
     }

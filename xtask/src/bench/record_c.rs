@@ -1,4 +1,4 @@
-//! What a record costs from C beside Rust, interleaved.
+//! The cost of a record from C beside Rust, interleaved.
 
 use std::process::Command;
 
@@ -55,7 +55,7 @@ pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     for round in 0..options.rounds.unwrap_or(ROUNDS) {
         let of_rust = || cost(Command::new(&rust).arg(absent(&home.join("run"))?));
         let of_c = || cost(Command::new(&program).arg(absent(&home.join("run"))?));
-        // Each round begins with the other of them.
+        // Each round begins with the other language.
         pairs.push(match round % 2 {
             0 => (of_rust()?, of_c()?),
             _ => {

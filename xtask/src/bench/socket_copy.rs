@@ -1,4 +1,4 @@
-//! How long `writev` of 1 MiB over loopback takes, by the place of a page that the payload begins at.
+//! The duration of `writev` of 1 MiB over loopback, by the offset within a page at which the payload begins.
 
 use std::io::{IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,15 +14,15 @@ use super::quantile::Spread;
 use crate::repository::Repository;
 
 const ROUNDS: u32 = 9;
-/// Of each place in a round.
+/// Messages for each offset in a round.
 const MESSAGES: u32 = 50;
 const PAGE: usize = 4096;
-/// What glibc's allocator gives for that length, and what Kadenz's providers take.
+/// The offset of glibc's allocator for that length, and that of Kadenz's providers.
 const PLACES: [usize; 2] = [16, PAGE / 2];
 const PAYLOAD: usize = 1 << 20;
-/// As ZeroMQ's wire has it before a payload, with a channel of 14 letters.
+/// As in ZeroMQ's protocol before a payload, with a channel of 14 letters.
 const HEADER: usize = 25;
-/// Between two messages, in which the receiver reads.
+/// The pause between two messages, in which the receiver reads.
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
@@ -45,7 +45,7 @@ pub fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
     })
 }
 
-/// A connection whose other end reads all that comes.
+/// A connection to a reader that reads all.
 fn sender() -> Result<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let sender = TcpStream::connect(listener.local_addr()?)?;
@@ -58,7 +58,7 @@ fn sender() -> Result<TcpStream> {
     Ok(sender)
 }
 
-/// The median of each place, in microseconds; messages take turns.
+/// The median of each offset, in microseconds; messages take turns.
 fn round(sender: &mut TcpStream, memory: &mut [u8]) -> Result<[f64; 2]> {
     let page = memory.as_ptr().addr().wrapping_neg() % PAGE;
     let mut times = [const { Vec::new() }; PLACES.len()];
@@ -73,7 +73,7 @@ fn round(sender: &mut TcpStream, memory: &mut [u8]) -> Result<[f64; 2]> {
     Ok(times.map(|times| Spread::of(times).map_or(f64::NAN, |it| it.median)))
 }
 
-/// How long until the kernel has all of it.
+/// The time until the kernel has all of it.
 fn send(sender: &mut TcpStream, payload: &[u8]) -> Result<Duration> {
     let header = [0; HEADER];
     let mut parts = [IoSlice::new(&header), IoSlice::new(payload)];

@@ -18,7 +18,7 @@ target/book/html. It opens from the folder, without a network, and can be search
 Usage: cargo xtask book
 ";
 
-/// How mdBook comes into a folder where [`tools::mdbook`] looks for it.
+/// The command that installs mdBook where [`tools::mdbook`] looks for it.
 const INSTALL: &str = "cargo install mdbook --locked --root target/mdbook";
 
 /// Builds the book.
@@ -46,7 +46,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// Lays out what mdBook reads. What an earlier build left there goes first.
+/// Writes mdBook's input. Removes the files of an earlier build first.
 fn stage(repository: &Repository, commands: &[Page], folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)
@@ -86,7 +86,7 @@ pub fn pages(files: &[SourceFile]) -> Vec<&SourceFile> {
         .collect()
 }
 
-/// The paths of what is copied: the pages, and every file that one of them links to. They lie as in the
+/// The paths of the copied files: the pages, and every file that one of them links to. They keep their places in the
 /// repository, so that their links hold.
 fn copied(files: &[SourceFile]) -> Vec<String> {
     let pages = pages(files);
@@ -102,7 +102,7 @@ fn copied(files: &[SourceFile]) -> Vec<String> {
     paths
 }
 
-/// What stands in the built book alone.
+/// The pages that only the built book has.
 fn generated(files: &[SourceFile], commands: &[Page]) -> Vec<SourceFile> {
     let summary = SourceFile {
         path: "SUMMARY.md".to_owned(),
@@ -117,13 +117,13 @@ fn generated(files: &[SourceFile], commands: &[Page]) -> Vec<SourceFile> {
         .collect()
 }
 
-// The table of contents, docs/SUMMARY.md: which pages the book has, and what mdBook reads of it.
+// The table of contents, docs/SUMMARY.md: the book's pages, and mdBook's input made from it.
 
 /// The table of contents as it is committed: parts as headings, pages as links from `docs/`.
 pub const SUMMARY: &str = "docs/SUMMARY.md";
-/// The index of the decisions; below it the book has a page a decision.
+/// The index of the decisions; below it the book has a page for each decision.
 pub const DECISIONS: &str = "docs/decisions/README.md";
-/// The page of the commands; below it the built book has a page a command.
+/// The page of the commands; below it the built book has a page for each command.
 pub const COMMANDS: &str = "docs/commands.md";
 
 /// A page of the table of contents.
@@ -202,7 +202,7 @@ pub fn for_mdbook(files: &[SourceFile], commands: &[Page]) -> String {
 mod tests {
     use super::*;
 
-    /// The book as mdBook gets it, of this repository.
+    /// The input of mdBook, of this repository.
     fn staged() -> Vec<SourceFile> {
         let files = Repository::of_this_build().files().expect("a tree");
         let commands = [Page {

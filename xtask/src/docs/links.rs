@@ -7,11 +7,11 @@ use crate::repository::SourceFile;
 pub struct Dead {
     /// `docs/a.md:12`.
     pub place: String,
-    /// What the page links to.
+    /// The target of the link.
     pub link: String,
 }
 
-/// Every dead link in the Markdown files. Links into the world are not followed.
+/// Every dead link in the Markdown files. Links to other sites are not checked.
 pub fn dead(files: &[SourceFile]) -> Vec<Dead> {
     let pages = files.iter().filter(|file| file.is("md"));
     pages.flat_map(|page| dead_in(files, page)).collect()
@@ -77,7 +77,7 @@ fn links_in(line: &str) -> Vec<&str> {
     links
 }
 
-/// A line as its reader sees it: `[text](target)` without the target.
+/// A line as a reader sees it: `[text](target)` without the target.
 pub fn without_targets(line: &str) -> String {
     let mut parts = line.split("](");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -107,7 +107,7 @@ fn leads_somewhere(files: &[SourceFile], page: &SourceFile, link: &str) -> bool 
     file.is_some_and(|it| anchor.is_empty() || !it.is("md") || has_anchor(&it.text, anchor))
 }
 
-/// Whether a link leads out into the world.
+/// Whether a link leads to another site.
 fn is_outside(link: &str) -> bool {
     link.contains("://") || link.starts_with("mailto:")
 }

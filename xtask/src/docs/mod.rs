@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: everything a user reads, in `target/docs`.
+//! `cargo xtask docs`: all documents for users, in `target/docs`.
 
 pub mod book;
 pub mod links;
@@ -21,7 +21,7 @@ Usage: cargo xtask docs
 
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
-/// Builds all of it; true if no link is dead and rustdoc had nothing to say.
+/// Builds all of it; true if there is no dead link and no warning of rustdoc.
 pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {}

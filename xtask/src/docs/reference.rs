@@ -1,4 +1,4 @@
-//! The command reference: what `--help` says, of every command.
+//! The command reference: the `--help` text of every command.
 
 use std::fmt::Write;
 
@@ -14,13 +14,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// Where the page lies in the book.
+    /// The page's path in the book.
     pub fn path(&self) -> String {
         format!("docs/commands/{}.md", self.name.replace(' ', "-"))
     }
 }
 
-/// A page for the program, then one a command. `help` gives the text for the words after `kadenz`.
+/// A page for the program, then one for each command. `help` returns the text for the words after `kadenz`.
 pub fn pages(help: &mut dyn FnMut(&[String]) -> Result<String>) -> Result<Vec<Page>> {
     let top = help(&[])?;
     let mut pages = vec![Page {

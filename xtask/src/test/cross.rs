@@ -1,5 +1,5 @@
-//! Type-checks Kadenz for an operating system that is not this one, and builds for none what firmware
-//! takes. Nothing is linked or run.
+//! Type-checks Kadenz for another operating system, and builds the parts for firmware for a processor without one.
+//! Nothing is linked or run.
 //!
 //! The standard library of the target comes from rustup where it gives one, else it is built from
 //! source: with a nightly toolchain that has `rust-src`, or with Debian's `rustc-web`.
@@ -27,7 +27,7 @@ enum Library {
     DebianSource,
 }
 
-/// What is compiled for another target, and what it needs of the standard library.
+/// A part of Kadenz that is compiled for another target, and the libraries that it needs.
 #[derive(Clone, Copy)]
 struct Part {
     package: &'static str,
@@ -47,7 +47,7 @@ const FIRMWARE: Part = Part {
     needs: "core",
 };
 
-/// Checks the types of the program, and so of every crate, for `target`.
+/// Type-checks the program, and so every crate, for `target`.
 pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result<Outcome> {
     compile(repository, PROGRAM, target, tally)
 }
@@ -60,7 +60,7 @@ pub fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
         .collect()
 }
 
-/// Builds what firmware takes for a Cortex-M3, which has no operating system.
+/// Builds the parts for firmware for a Cortex-M3, without an operating system.
 pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     compile(repository, FIRMWARE, "thumbv7m-none-eabi", tally)
 }

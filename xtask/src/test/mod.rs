@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test this machine can run, and a plain list of what it could not.
+//! `cargo xtask test`: every test that this machine can run, and a list of those that it cannot.
 
 mod cross;
 mod peers;
@@ -32,7 +32,7 @@ Usage: cargo xtask test [--all] [--only STEP[,STEP]] [--list]
             on a trunk, what is not committed]
 ";
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct TestOptions {
     skip_nothing: bool,
@@ -82,7 +82,7 @@ pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     Ok(tally.passed())
 }
 
-/// Does a step, and closes it with the time that it took.
+/// Runs a step, and records it with the time that it took.
 fn timed(
     name: &str,
     about: &str,
@@ -126,17 +126,17 @@ fn read(arguments: &[String]) -> Result<TestOptions> {
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static TestStep>> {
-    if let Some(stranger) = only
+    if let Some(unknown) = only
         .iter()
         .find(|name| STEPS.iter().all(|it| it.name != **name))
     {
-        bail!("there is no step {stranger:?}; `cargo xtask test --list` names them");
+        bail!("there is no step {unknown:?}; `cargo xtask test --list` names them");
     }
     let wanted = |step: &&TestStep| only.is_empty() || only.iter().any(|name| name == step.name);
     Ok(STEPS.iter().filter(wanted).collect())
 }
 
-/// Steps whose tools cannot be had on this machine, so that even `--all` may go on without them.
+/// Steps whose tools this machine cannot have, so that even `--all` may go on without them.
 fn not_to_be_had() -> Vec<String> {
     let names = std::env::var("KADENZ_NOT_TO_BE_HAD").unwrap_or_default();
     names
@@ -153,20 +153,20 @@ fn not_to_be_had() -> Vec<String> {
 struct TestStep {
     /// Name for `--only` and for the summary.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// What it tests, in a line.
     pub about: &'static str,
-    /// What may be built before it begins.
+    /// Its builds that may run before it begins.
     pub prebuilds: Builds,
-    /// Does it.
+    /// Runs it.
     pub run: fn(&Repository, &mut Tally) -> Result<Outcome>,
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// All it looked at is well.
+    /// Everything is well.
     Passed,
-    /// Something is wrong; its own output says what.
+    /// There is a fault; the step's own output shows it.
     Failed(String),
     /// This machine lacks something.
     Skipped {
@@ -178,7 +178,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// A step ended as its command did.
+    /// The outcome by the success of a step's command.
     pub fn of(success: bool, what: &str) -> Self {
         if success {
             Self::Passed
@@ -196,7 +196,7 @@ impl Outcome {
     }
 }
 
-/// All steps. The first needs nothing but Rust and a C compiler; each other one may be skipped.
+/// All steps. The first needs only Rust and a C compiler; each other one may be skipped.
 const STEPS: &[TestStep] = &[
     TestStep {
         name: "workspace",
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_understood_and_strangers_refused() {
+    fn options_are_understood_and_unknown_ones_refused() {
         let options = read(&words("--all --only loom,miri --only fuzz")).expect("known options");
         assert!(options.skip_nothing);
         assert_eq!(options.only, ["loom", "miri", "fuzz"]);

@@ -1,7 +1,7 @@
-//! ethercrab's own tests, as its crate ships them, on our segment instead of the devices that they name.
+//! ethercrab's own tests, as its crate ships them, on Kadenz's segment in place of the devices that they name.
 //!
-//! They are copied out of the crate's source beside a manifest of ours, which names what the tests need and
-//! leaves out what ethercrab's benchmarks do: that is minutes of building.
+//! The step copies them out of the crate's source beside a manifest of its own, which names the tests' dependencies and
+//! leaves out those of ethercrab's benchmarks, which take minutes to build.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,12 @@ use crate::cargo;
 use crate::process;
 use crate::repository::Repository;
 
-/// Tries of a test, and how it says that it overran a limit of its own: it waits 10 ms for a device's memory, and a
-/// machine that is busy, or whose host is, takes longer whatever we do.
+/// Tries of a test, and its words when it overran a limit of its own: it waits 10 ms for a device's memory, and a
+/// machine that is busy, or whose host is, takes longer in any case.
 const TRIES: usize = 3;
 const OVERRUN: &str = "Timeout(";
 
-/// How `beside_segment` ends where rights are missing.
+/// The exit code of `beside_segment` where rights are missing.
 const NO_RIGHTS: i32 = 77;
 
 /// ethercrab's tests, each with the devices that it names.
@@ -72,7 +72,7 @@ pub fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
     Ok(Outcome::of(success, "a test of ethercrab's"))
 }
 
-/// Whether rights are there.
+/// Whether the rights are there.
 fn may(repository: &Repository, beside: &Path, folder: &Path) -> Result<bool> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut command = repository.command(&beside.to_string_lossy());
@@ -88,8 +88,7 @@ fn may(repository: &Repository, beside: &Path, folder: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Copies manifest and tests. The manifest is also that of a benchmark's program, in whose place stands an
-/// empty one.
+/// Copies manifest and tests. The manifest also names a benchmark's program; an empty one takes its place.
 fn copy(repository: &Repository, folder: &Path) -> Result<()> {
     let ours = repository.path("xtask/peers/ethercrab");
     std::fs::create_dir_all(folder.join("src"))?;
@@ -120,7 +119,7 @@ fn build(repository: &Repository, folder: &Path) -> Result<bool> {
     process::run(cargo.arg("--target-dir").arg(folder.join("target")))
 }
 
-/// Where cargo keeps the crate's source.
+/// The folder in which cargo keeps the crate's source.
 fn source(metadata: &str) -> Option<PathBuf> {
     let metadata: Value = serde_json::from_str(metadata).ok()?;
     let mut packages = metadata["packages"].as_array()?.iter();

@@ -1,4 +1,4 @@
-//! What later steps run is built beside the tests of earlier ones.
+//! Builds of later steps run beside the tests of earlier ones.
 //!
 //! Tests of the workspace wait more than they compute, for measurements to end and for other processes. Builds with
 //! flags of their own have a target folder of their own: one thread runs them at the lowest priority while tests run,
@@ -13,7 +13,7 @@ use crate::repository::Repository;
 /// Commands that build what a step runs, into a target folder that no other step uses.
 pub type Builds = fn(&Repository) -> Vec<Command>;
 
-/// For a step without such builds.
+/// For a step that has no such builds.
 pub fn none(_: &Repository) -> Vec<Command> {
     Vec::new()
 }
@@ -22,7 +22,7 @@ pub fn none(_: &Repository) -> Vec<Command> {
 pub struct Prebuilds(Vec<(&'static str, Receiver<()>)>);
 
 impl Prebuilds {
-    /// Begins those of all steps after the first: beside one step alone there is nothing to build.
+    /// Begins the builds of all steps after the first; where a step runs alone, there are none.
     pub fn begin(repository: &Repository, steps: &[&'static TestStep]) -> Self {
         let mut ends = Vec::new();
         let mut waiting = Vec::new();
@@ -31,7 +31,7 @@ impl Prebuilds {
             ends.push(((step.prebuilds)(repository), end));
             waiting.push((step.name, ended));
         }
-        // A thread of its own accord: what it has started ends by itself, also when a step fails.
+        // A detached thread: the builds that it started end by themselves, also when a step fails.
         std::thread::spawn(move || {
             for (builds, end) in ends {
                 builds.iter().for_each(run_politely);
@@ -41,7 +41,7 @@ impl Prebuilds {
         Self(waiting)
     }
 
-    /// Waits until what this step needs is built.
+    /// Waits until the builds of this step have ended.
     pub fn wait(&self, name: &str) {
         if let Some((_, ended)) = self.0.iter().find(|(step, _)| *step == name) {
             // The sender is dropped at the end and never sends.
@@ -50,7 +50,7 @@ impl Prebuilds {
     }
 }
 
-/// Runs a command at the lowest priority and without a word.
+/// Runs a command at the lowest priority and discards its output.
 fn run_politely(command: &Command) {
     let mut polite = lowest_priority(command);
     let _ = polite
@@ -121,7 +121,7 @@ mod tests {
             vec![mark]
         };
         let steps: &[&'static TestStep] = &[
-            Box::leak(Box::new(step("first", |_| panic!("nobody waits for it")))),
+            Box::leak(Box::new(step("first", |_| panic!("no step waits for it")))),
             Box::leak(Box::new(step("second", marked))),
             Box::leak(Box::new(step("third", none))),
         ];

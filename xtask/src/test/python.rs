@@ -11,7 +11,7 @@ use crate::repository::Repository;
 use crate::tools;
 use crate::wheel::{self, Profile};
 
-/// What the tests import beside the package.
+/// The packages that the tests import beside Kadenz.
 const PACKAGES: [&str; 7] = [
     "matplotlib",
     "mypy",
@@ -22,7 +22,7 @@ const PACKAGES: [&str; 7] = [
     "pytest",
 ];
 
-/// Builds the wheel, and tests what was installed from it.
+/// Builds the wheel, installs it, and tests the installed package.
 pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let Some(python) = tools::python_that("import maturin, venv, ensurepip") else {
         let remedy = "python3 -m venv ~/.cache/kadenz/python && ~/.cache/kadenz/python/bin/pip install maturin";
@@ -40,12 +40,12 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
     let mut install = run(repository, &fresh, &["-m", "pip", "install", "--quiet"]);
     process::output(install.arg(wheel).args(PACKAGES))?;
 
-    // The program came with it.
+    // The wheel also installs the program.
     let mut version = repository.command(&environment.join("bin/kadenz").to_string_lossy());
     let told = process::output(version.arg("--version"))?;
     tally.count(told.contains(env!("CARGO_PKG_VERSION")));
 
-    // Not from the tree: what is imported is what was installed.
+    // Run outside of the tree, so that the tests import the installed package.
     let tests = repository.path("bindings/python/tests");
     let mut tested = run(
         repository,

@@ -1,4 +1,4 @@
-//! What each step of `cargo xtask test` does.
+//! The work of each step of `cargo xtask test`.
 
 use std::num::NonZero;
 use std::process::Command;
@@ -14,17 +14,17 @@ use crate::process::{self, Stream};
 use crate::repository::Repository;
 use crate::tools;
 
-/// How long each fuzz target runs here; `cargo xtask fuzz` runs one for longer.
+/// How long each fuzz target runs in this step; `cargo xtask fuzz` runs one for longer.
 const FUZZ_SECONDS: u32 = 5;
 
-/// Modules that Miri can say something about, by crate: those that share memory between threads.
+/// Modules that Miri can test, by crate: those that share memory between threads.
 const SHARING_MODULES: [(&str, &[&str]); 2] = [
     ("kadenz-record", &["phaser::", "recorder::", "ring::"]),
     ("kadenz-msg", &["log::record::ring::"]),
 ];
 
-/// `cargo test --workspace`, with the tools found for the tests that need them. The libraries for other languages, which
-/// no test links, are built before: by the same command, so that nothing is built twice.
+/// `cargo test --workspace`, with the tools for the tests that need them. The libraries for other languages, which no
+/// test links, are built before, by the same command, so that nothing is built twice.
 pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let mut build = repository.command("cargo");
     if !process::run(build.args(["build", "--workspace", "--lib", "--tests"]))? {
@@ -48,8 +48,8 @@ pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
 /// The feature that needs libraries of the system.
 const OF_THE_SYSTEM: &str = "ffmpeg";
 
-/// The messages' providers and logs with every feature, which a plain build leaves out. Only kadenz-msg has tests
-/// of these names; the workspace is named so that what it shares with a plain build is not built again. Then the
+/// The messages' providers and logs with every feature, which a plain build leaves out. Only kadenz-msg has tests of
+/// these names; the command names the workspace, so that crates shared with a plain build are not built again. Then the
 /// cameras' decoders with libavcodec, where the system has it.
 pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let crates = cargo::crates(repository)?;
@@ -84,7 +84,7 @@ pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     Ok(Outcome::of(success, "cargo test of the feature ffmpeg"))
 }
 
-/// Every feature of a crate that needs nothing of the system, as `crate/feature`.
+/// Every feature of a crate that needs no library of the system, as `crate/feature`.
 fn portable_features(of: &cargo::Crate) -> Vec<String> {
     let all = of
         .features
@@ -142,7 +142,7 @@ pub fn loom_builds(repository: &Repository) -> Vec<Command> {
     loom_tests(&crates).iter().map(build).collect()
 }
 
-/// What cargo is asked for: unit tests, and the file of tests where a crate has one.
+/// The arguments for cargo: unit tests, and the file of tests where a crate has one.
 fn loom_tests(crates: &[Crate]) -> Vec<&'static str> {
     let has_file = crates
         .iter()
@@ -154,8 +154,8 @@ fn loom_tests(crates: &[Crate]) -> Vec<&'static str> {
 
 /// One command for all crates, so that what they share is built once.
 ///
-/// Models spend their time in loom, which alone is worth optimising: a crate's models are a few of its tests, and to
-/// optimise all of them takes longer than these run.
+/// Models spend their time in loom, which alone is worth optimising: a crate's models are a few of its tests, and
+/// optimising all of the crate takes longer than they run.
 fn loom_command(repository: &Repository, crates: &[Crate]) -> Command {
     let mut command = repository.isolated("cargo", "loom");
     command.env("RUSTFLAGS", "--cfg loom");
@@ -169,7 +169,7 @@ fn loom_command(repository: &Repository, crates: &[Crate]) -> Command {
     for it in crates {
         command.args(["-p", &it.name]);
     }
-    // What features bring, shared memory above all, has no loom model and takes half of the build.
+    // The code of features, above all shared memory, has no loom model and takes half of the build.
     command.args(["--no-default-features", "--no-fail-fast"]);
     command
 }
@@ -201,8 +201,8 @@ pub fn miri_builds(repository: &Repository) -> Vec<Command> {
 
 fn miri_command(repository: &Repository, package: &str) -> Command {
     let mut command = repository.isolated("cargo", "miri");
-    // The crates have no unsafe code, so borrows hold by construction; what is looked for are
-    // races and orderings, and without the borrows Miri is twice as fast.
+    // The crates have no unsafe code, so borrows hold by construction; the step looks for races and orderings, and
+    // without the check of borrows Miri is twice as fast.
     command.env(
         "MIRIFLAGS",
         "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
@@ -258,7 +258,7 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
         let remedy = "apt-get install g++";
         return Ok(Outcome::skipped("no C++ compiler for libFuzzer", remedy));
     }
-    // Once more: the linker itself has been seen to crash among the many programs that it links at once.
+    // Tried once more: the linker itself has crashed among the many programs that it links at once.
     if !fuzz::build(repository)? && !fuzz::build(repository)? {
         return Ok(Outcome::Failed("the fuzz targets do not build".to_owned()));
     }
@@ -282,7 +282,7 @@ pub fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::check(repository, WINDOWS, tally)
 }
 
-/// What [`windows`] does, which later finds it done.
+/// The commands of [`windows`], which then finds them done.
 pub fn windows_builds(repository: &Repository) -> Vec<Command> {
     cross::check_commands(repository, WINDOWS)
 }
@@ -292,12 +292,12 @@ pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::check(repository, MACOS, tally)
 }
 
-/// What [`macos`] does, which later finds it done.
+/// The commands of [`macos`], which then finds them done.
 pub fn macos_builds(repository: &Repository) -> Vec<Command> {
     cross::check_commands(repository, MACOS)
 }
 
-/// What firmware takes, for a processor without an operating system.
+/// Builds the parts for firmware, for a processor without an operating system.
 pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::firmware(repository, tally)
 }
@@ -306,7 +306,7 @@ pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 /// once used a fifth of two CPUs.
 const TESTS_A_CPU: usize = 3;
 
-/// What the tests of the workspace get by their environment: how many run at once, and the tools that were found.
+/// Sets the environment of the workspace's tests: how many run at once, and the tools that were found.
 pub(super) fn name_tools(command: &mut Command, tally: &Tally) {
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -342,15 +342,15 @@ fn crates_that_say(repository: &Repository, words: &str) -> Result<Vec<Crate>> {
         .collect())
 }
 
-/// Runs a test runner, shows what it says and counts it.
+/// Runs a test runner, shows its output and counts its tests.
 pub(super) fn watch(command: &mut Command, tally: &mut Tally) -> Result<bool> {
     let mut screen = Screen::default();
     let status = process::tee(command, |stream, line| screen.take(stream, line, tally))?;
     Ok(status.success())
 }
 
-/// The same for a runner that a busy machine fails, and that says so by this word: it has some tries, of which the
-/// first that is not failed by the machine, or the last, is shown and counted.
+/// As [`watch`], for a runner that fails on a busy machine and then prints `by_the_machine`: it has some tries, of
+/// which the first that does not fail for that reason, or the last, is shown and counted.
 pub(super) fn watch_again(
     command: &mut Command,
     tries: usize,
@@ -376,7 +376,7 @@ pub(super) fn watch_again(
     watch(command, tally)
 }
 
-/// Hides what `--show-output` repeats about tests that passed: only their skips are of interest.
+/// Hides what `--show-output` prints of tests that passed, except their skips.
 #[derive(Default)]
 struct Screen {
     hiding: bool,
@@ -408,8 +408,8 @@ impl Screen {
 mod tests {
     use super::*;
 
-    /// What fails so often with this complaint, and then passes. It speaks as no test runner does, or whoever runs
-    /// this test would count its words.
+    /// A command that fails so often with this complaint, and then passes. Its output is unlike a test runner's; else
+    /// the runner of this test would count it.
     fn failing(fails: usize, complaint: &str, folder: &std::path::Path) -> Command {
         let mut command = Command::new("sh");
         let script = format!(

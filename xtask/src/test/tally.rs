@@ -1,4 +1,4 @@
-//! Counts what the test runners say, and keeps what was skipped and why.
+//! Counts the results of test runners, and keeps which tests were skipped and why.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing counted yet. `not_to_be_had` names steps that may be skipped even when nothing may.
+    /// A tally without a result. `not_to_be_had` names steps that may be skipped even when nothing may.
     pub fn new(skip_nothing: bool, not_to_be_had: Vec<String>) -> Self {
         Self {
             skip_nothing,
@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// Counts things that are no test runner's: a fuzz target that ran, a target that type-checks.
+    /// Counts checks that are not a test runner's: a fuzz target that ran, a target that type-checks.
     pub fn count(&mut self, success: bool) {
         if success {
             self.passed += 1;
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// Closes a step.
+    /// Records a step's outcome.
     pub fn close(&mut self, step: &str, outcome: Outcome, took: Duration) {
         let word = match outcome {
             Outcome::Passed => "passed",
@@ -100,7 +100,7 @@ impl Tally {
         self.failures.is_empty() && self.failed == 0 && self.forbidden_skips().next().is_none()
     }
 
-    /// The closing words: steps with their times, skips, failures, and the totals as the last line.
+    /// The summary: steps with their times, skips, failures, and the totals as the last line.
     pub fn report(&self) -> String {
         let mut text = String::from("\n== summary\n");
         for (step, word, took) in &self.steps {
@@ -167,16 +167,16 @@ fn node_count(line: &str, word: &str) -> Option<u64> {
     rest.strip_prefix(word)?.strip_prefix(' ')?.parse().ok()
 }
 
-// Keeps which tests failed and their first words, for a reader who sees only the end of a long log.
+// Keeps which tests failed and the first lines of their output, for a reader who sees only the end of a long log.
 
 /// Lines of a failed test's own output that are kept.
 const KEPT_LINES: usize = 6;
 
-/// Tests that failed, in the order they were told.
+/// The failed tests, in the order of the output.
 #[derive(Debug, Default)]
 pub struct Failing {
     tests: Vec<Failed>,
-    /// The test whose output is being read, if it failed.
+    /// The failed test whose output is being read.
     speaks: Option<usize>,
 }
 
@@ -217,7 +217,7 @@ impl Failing {
 }
 
 impl Failed {
-    /// What comes from the panic on; what the test printed before it is not kept.
+    /// Takes a line of output from the panic on; what the test printed before it is not kept.
     fn hear(&mut self, line: &str) {
         let wanted = !self.said.is_empty() || line.contains("panicked at");
         if wanted && !line.is_empty() && self.said.len() < KEPT_LINES {

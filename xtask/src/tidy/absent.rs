@@ -1,10 +1,10 @@
-//! What is not there: a crate is understood by what it cannot do.
+//! What the code of each crate must not use: a crate is understood by what it cannot do.
 
 use super::Finding;
 use super::scan;
 use crate::repository::SourceFile;
 
-/// Words that must not stand in the code below a folder, and why.
+/// Words that the code below a folder must not have, and why.
 const ABSENT: &[(&str, &[&str], &str)] = &[
     (
         "crates/kadenz-record/src/",
@@ -52,14 +52,14 @@ const ABSENT: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Files that may, each for the reason given in it.
+/// Files that may use such a word; each states the reason.
 const MAY: &[(&str, &str)] = &[
     ("io::stdout", "crates/kadenz-cli/src/output.rs"),
     ("io::stderr", "crates/kadenz-cli/src/output.rs"),
     ("Timestamp::now", "crates/kadenz-record/src/"),
     ("SystemTime::now", "crates/kadenz-rt/src/clock/"),
     ("SystemTime::now", "crates/kadenz-record/src/"),
-    // The name of a new run folder tells its time.
+    // The name of a new run folder holds its time.
     ("Zoned::now", "crates/kadenz-cli/src/"),
 ];
 
@@ -99,7 +99,7 @@ fn find<'a>(
     })
 }
 
-/// Waiting this long is giving up on what hangs, not a limit for what is slow.
+/// A wait this long gives up on a hang; it is no limit for slowness.
 const GIVING_UP_S: u64 = 30;
 
 /// Rule `timed-asserts`: a busy machine is no defect of the code under test.

@@ -1,9 +1,9 @@
-//! Directions between crates, and who may carry which dependency.
+//! The directions of dependencies between crates, and the crates that may have marked dependencies.
 
 use super::Finding;
 use crate::cargo::{Crate, Dependency};
 
-/// Who may depend on whom. A crate that is missing here may not exist.
+/// The crates that each crate may depend on. A crate that is missing here may not exist.
 const ARROWS: &[(&str, &[&str])] = &[
     ("kadenz-rt", &[]),
     ("kadenz-record", &[]),
@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kadenz-report",
         ],
     ),
-    // The program and the languages' packages stand on the front door alone.
+    // The program and the languages' packages use the front crate alone.
     ("kadenz-cli", &["kadenz"]),
     ("kadenz-c", &["kadenz"]),
     ("kadenz-java", &["kadenz"]),
@@ -45,7 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Dependencies that mark a crate: outside of it they would blur what the crate is.
+/// Dependencies that only some crates may have: elsewhere they would blur the crate's purpose.
 const CARRIERS: &[(&str, &[&str], &str)] = &[
     (
         "anyhow",
@@ -132,7 +132,7 @@ pub fn between_crates(crates: &[Crate]) -> Vec<Finding> {
     findings
 }
 
-/// Rule `carriers`: what ships; tests may use what they need.
+/// Rule `carriers`: for released code; tests may use any dependency.
 pub fn carriers(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in crates {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_nobody_planned_is_found() {
+    fn a_crate_that_is_not_planned_is_found() {
         let findings = between_crates(&[member("kadenz-utils", &[])]);
         assert_eq!(places(&findings), ["crates/kadenz-utils/Cargo.toml"]);
     }

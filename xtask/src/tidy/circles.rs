@@ -1,8 +1,8 @@
-//! Who uses whom within a crate.
+//! Circular uses among the modules of a crate.
 //!
-//! The modules of one folder, each with all that is below it, use each other in one direction: none of them leads
-//! back to itself by way of another, unless all on the way are single files. A name counts where it is handed on
-//! and where it is defined; what a `mod.rs` and its own modules have of each other, and tests, do not count.
+//! The modules of one folder, each with all that is below it, use each other in one direction: none of them leads back
+//! to itself by way of another, unless all on the way are single files. A name counts where it is re-exported and where
+//! it is defined; uses between a `mod.rs` and its own modules, and tests, do not count.
 
 mod modules;
 mod paths;
@@ -88,8 +88,8 @@ fn circles(sources: &str, files: &[SourceFile]) -> Vec<Circle> {
     found
 }
 
-/// The folder in which the ways to both modules part, and the step between its two modules; none
-/// where one of the modules is within the other.
+/// The folder in which the paths to both modules part, and the step between its two modules; `None` where one of the
+/// modules is within the other.
 fn step(it: &Use) -> Option<(Name, ModuleUse)> {
     let shared = it
         .from

@@ -6,7 +6,7 @@ use crate::repository::SourceFile;
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const STYLE: &str = "docs/STYLE.md";
-/// Where the steps of `cargo xtask test` stand, each with its name.
+/// The file with the steps of `cargo xtask test`, each with its name.
 const STEPS: &str = "xtask/src/test/mod.rs";
 
 /// Rule `invariants`: both ways, between the tables of the architecture and the rules of tidy.

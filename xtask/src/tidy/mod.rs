@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the invariants of docs/ARCHITECTURE.md, checked by code.
 //!
-//! A rule takes files or crates and returns findings, so that its tests hand it samples that break
-//! it. What other programs check (format, lints, rustdoc, licences) comes last, in [`programs`].
+//! A rule takes files or crates and returns findings, so that its tests give it samples that break it. Checks by other
+//! programs (format, lints, rustdoc, licences) come last, in [`programs`].
 
 mod absent;
 mod arrows;
@@ -37,7 +37,7 @@ Usage: cargo xtask tidy [--rules] [--list]
 pub struct Finding {
     /// File and, where it makes sense, line: `crates/x/src/lib.rs:12`.
     pub place: String,
-    /// What is wrong, and what to do.
+    /// The fault, and its remedy.
     pub text: String,
     /// Whether tidy fails over it.
     pub grave: bool,
@@ -53,7 +53,7 @@ impl Finding {
         }
     }
 
-    /// A finding that is shown and no more.
+    /// A finding that is shown, and does not fail the check.
     pub fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             grave: false,
@@ -69,9 +69,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What the rules look at.
+/// The files and crates that the rules check.
 pub struct Workspace {
-    /// Text files that git knows.
+    /// The text files in git.
     pub files: Vec<SourceFile>,
     /// Crates of the workspace.
     pub crates: Vec<Crate>,
@@ -79,9 +79,9 @@ pub struct Workspace {
 
 /// A rule of the workspace.
 pub struct Rule {
-    /// The name by which ARCHITECTURE.md and STYLE.md call it.
+    /// Its name in ARCHITECTURE.md and STYLE.md.
     pub name: &'static str,
-    /// What it holds, in a line.
+    /// What it requires, in a line.
     pub about: &'static str,
     check: fn(&Workspace) -> Vec<Finding>,
 }

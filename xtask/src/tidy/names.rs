@@ -1,4 +1,4 @@
-//! What types are called.
+//! The names of types.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::scan::{code_only, shipped};
 use super::{Finding, Workspace};
 use crate::repository::SourceFile;
 
-/// Files that stand for another one of their folder on systems that it is not made for.
+/// Files that stand in for another one of their folder on other operating systems.
 const STAND_INS: [&str; 6] = [
     "refused.rs",
     "portable.rs",
@@ -16,7 +16,7 @@ const STAND_INS: [&str; 6] = [
     "unknown.rs",
 ];
 
-/// The arguments of a command, which each command of the program has.
+/// The name of the arguments of a command, which each command of the program has.
 const OF_EACH_COMMAND: &str = "Options";
 
 /// Rule `type-names`.
@@ -27,7 +27,7 @@ pub fn check(workspace: &Workspace) -> Vec<Finding> {
         .collect()
 }
 
-/// A finding for each type whose name another one of the crate has.
+/// A finding for each type that shares its name with another one of the crate.
 fn shared_names(sources: &str, files: &[SourceFile]) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files.iter().filter(|it| is_source(it, sources)) {
@@ -55,7 +55,7 @@ fn is_source(file: &SourceFile, sources: &str) -> bool {
     file.path.starts_with(sources) && name.ends_with(".rs") && !STAND_INS.contains(&name)
 }
 
-/// The name of the type that a line defines, where it stands in no block.
+/// The name of the type that a line defines outside of a block.
 fn type_of(line: &str) -> Option<&str> {
     let rest = match line.strip_prefix("pub") {
         Some(rest) => match rest.strip_prefix('(') {

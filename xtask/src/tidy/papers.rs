@@ -1,4 +1,4 @@
-//! What must be written down, and that what is written down exists.
+//! Documents that must exist, and references that must lead to one.
 
 use super::{Finding, Workspace};
 use crate::docs::book::{self, SUMMARY};
@@ -16,7 +16,7 @@ pub fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
         .map(|file| file.text.as_str())
 }
 
-/// Rule `front-doors`: a stranger learns from the first lines what a crate is for.
+/// Rule `front-doors`: the first lines of a crate tell a new reader its purpose.
 pub fn front_doors(workspace: &Workspace) -> Vec<Finding> {
     let crates = workspace
         .crates
@@ -154,7 +154,7 @@ pub fn fuzz_targets(files: &[SourceFile]) -> Vec<Finding> {
         .map(|it| {
             Finding::error(
                 &it.path,
-                "has no [[bin]] in fuzz/Cargo.toml, so nobody runs it",
+                "has no [[bin]] in fuzz/Cargo.toml, so cargo does not run it",
             )
         })
         .collect()

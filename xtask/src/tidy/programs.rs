@@ -1,4 +1,4 @@
-//! What other programs check: format, lints, rustdoc, licences and origins.
+//! Checks by other programs: format, lints, rustdoc, licences and origins.
 
 use anyhow::Result;
 
@@ -7,10 +7,10 @@ use crate::process;
 use crate::repository::Repository;
 use crate::tools;
 
-/// Where a remedy is short enough to be named with the check that needs it.
+/// A remedy short enough to be named with the check that needs it.
 const DENY_REMEDY: &str = "cargo install --locked cargo-deny";
 
-/// Runs all of them, also after one has failed; true if all are content.
+/// Runs all of them, also after one has failed; true if all pass.
 pub fn check(repository: &Repository) -> Result<bool> {
     let mut well = true;
     for check in [format, lints, docs::rustdoc, origins, advisories] {
@@ -57,7 +57,7 @@ fn origins(repository: &Repository) -> Result<bool> {
     ]))
 }
 
-/// Known holes in what we depend on, where the database that names them can be reached.
+/// Known vulnerabilities of dependencies, where their database can be reached.
 fn advisories(repository: &Repository) -> Result<bool> {
     if !has_deny() {
         return Ok(true);

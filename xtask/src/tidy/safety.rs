@@ -1,10 +1,10 @@
-//! Where unsafe code may stand.
+//! The places of unsafe code.
 
 use super::Finding;
 use super::scan;
 use crate::repository::SourceFile;
 
-/// The crates that may hold unsafe code: the operating system's calls, the pointers of C, and the handles of Java.
+/// The crates that may have unsafe code: for the operating system's calls, the pointers of C, and the handles of Java.
 const UNSAFE_CRATES: [&str; 3] = ["crates/kadenz-rt/", "bindings/c/", "bindings/java/"];
 
 /// How many lines above an `unsafe` its reason may begin.
@@ -53,8 +53,8 @@ fn has_reason(source: &[&str], at: usize) -> bool {
         .any(|line| line.contains("SAFETY:"))
 }
 
-/// Rule `real-time-headings`: what an item's documentation says of real-time safety stands under a heading
-/// of that name, where a reader looks for it.
+/// Rule `real-time-headings`: an item's documentation of real-time safety stands under a heading of that name, where a
+/// reader looks for it.
 pub fn headings(files: &[SourceFile]) -> Vec<Finding> {
     let library = |file: &&SourceFile| {
         file.is("rs") && file.path.starts_with("crates/") && file.path.contains("/src/")

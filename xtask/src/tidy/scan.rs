@@ -1,5 +1,5 @@
-//! Rust source with its comments and strings blanked out, so that a search finds code and nothing
-//! else. Lines and columns stay where they are.
+//! Rust source with its comments and strings blanked out, so that a search finds code only. Lines and columns keep
+//! their places.
 
 /// Blanks comments with spaces and the insides of strings and characters with `"`.
 pub fn code_only(source: &str) -> String {
@@ -13,8 +13,7 @@ pub fn code_only(source: &str) -> String {
     scan.out
 }
 
-/// The part of a file that ships: nothing of a test file, and of others what stands before their
-/// test module.
+/// The released part of a file: nothing of a test file, and of others the text before their test module.
 pub fn shipped<'a>(path: &str, code: &'a str) -> &'a str {
     if path.contains("/tests/") || path.ends_with("/tests.rs") {
         return "";
@@ -117,7 +116,7 @@ fn string_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Tells `'a'` and `'\n'` from the lifetime `'a`.
+/// Distinguishes `'a'` and `'\n'` from the lifetime `'a`.
 fn is_character(text: &str) -> bool {
     let mut inside = text.chars();
     if inside.next() != Some('\'') {

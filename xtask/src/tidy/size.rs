@@ -1,4 +1,4 @@
-//! How long a file and a function may be.
+//! The length limits of files and functions.
 
 use super::Finding;
 use super::scan;
@@ -8,12 +8,12 @@ const FILE_LINES: usize = 500;
 const FILE_LINES_OF_CONCERN: usize = 300;
 const FUNCTION_LINES: usize = 70;
 
-/// A file that must be longer says so in its first lines, with a reason after the colon.
+/// A file that must be longer states so in its first lines, with a reason after the colon.
 const EXCUSE: &str = "Longer than 500 lines:";
 const HEAD: usize = 20;
 
-/// How files begin that `kadenz msg gen` wrote: nobody reads them as code, and a test holds them against
-/// what it writes.
+/// The first line of files that `kadenz msg gen` wrote: they are not read as code, and a test compares them with the
+/// generator's output.
 const GENERATED: &str = "// Written by `kadenz msg gen";
 
 /// Endings of files that people write and read as code.
@@ -30,7 +30,7 @@ pub fn files(files: &[SourceFile]) -> Vec<Finding> {
         .collect()
 }
 
-/// What people write and read as code.
+/// Whether a file is one that developers write and read as code.
 pub fn is_code(file: &SourceFile) -> bool {
     CODE.iter().any(|extension| file.is(extension))
         && !file.path.starts_with("conformance/")
@@ -57,7 +57,7 @@ fn is_excused(file: &SourceFile) -> bool {
     })
 }
 
-/// Rule `function-length`. clippy counts too, but sees only what is compiled on this system.
+/// Rule `function-length`. clippy counts too, but sees only the code that is compiled on this system.
 pub fn functions(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let written = |file: &&SourceFile| file.is("rs") && !file.text.starts_with(GENERATED);

@@ -1,4 +1,5 @@
-//! The public surface in each language: docs/languages.md describes it in one table, which every package is held against.
+//! The public surface in each language: docs/languages.md describes it in one table, which every package is compared
+//! with.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use crate::repository::SourceFile;
 
 const PAGE: &str = "docs/languages.md";
 
-/// A language: the head of its column, where its public names stand, and what of a file is public.
+/// A language: the head of its column, the files with its public names, and the function that finds them.
 struct Language {
     column: &'static str,
     folder: &'static str,
@@ -48,7 +49,7 @@ const LANGUAGES: [Language; 5] = [
     },
 ];
 
-/// Rule `surface`: what the table names is there, and what is there the table names.
+/// Rule `surface`: the table and the packages name the same items.
 pub fn check(files: &[SourceFile]) -> Vec<Finding> {
     let Some(page) = files.iter().find(|it| it.path == PAGE) else {
         return Vec::new();
@@ -126,12 +127,12 @@ fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Find
         .collect()
 }
 
-/// Of `Camera.latest` what a file says: `latest`.
+/// The name as in a file: `latest` of `Camera.latest`.
 fn last(name: &str) -> &str {
     name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
-/// Functions, but those that only free what another one made.
+/// Functions, without those that only free a handle.
 fn functions_of_c(file: &SourceFile) -> Vec<String> {
     let code = file
         .text
@@ -146,7 +147,7 @@ fn functions_of_c(file: &SourceFile) -> Vec<String> {
 }
 
 fn classes_of_cpp(file: &SourceFile) -> Vec<String> {
-    // What is behind the classes is nobody's business.
+    // The namespace `detail` is not public.
     let code = file.text.split("namespace detail {");
     let code = code.filter_map(|it| it.rsplit("} // namespace detail").next());
     let names = code.flat_map(str::lines).filter_map(|line| {
@@ -158,7 +159,7 @@ fn classes_of_cpp(file: &SourceFile) -> Vec<String> {
     names.collect()
 }
 
-/// What the package exports.
+/// The names that the package exports.
 fn exports_of_python(file: &SourceFile) -> Vec<String> {
     if !file.path.ends_with("/__init__.py") {
         return Vec::new();

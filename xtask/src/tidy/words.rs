@@ -1,5 +1,4 @@
-//! Words that do not belong into a repository. They are spelled in pieces here, so that this file
-//! passes its own rules.
+//! Words that do not belong in a repository. They are spelled in pieces here, so that this file passes its own rules.
 
 use super::{Finding, scan};
 use crate::docs::links;
@@ -37,8 +36,8 @@ const AUTHORS_TOOLS: &[&str] = &[
     concat!(".lib", "rary/"),
 ];
 
-/// Words that no reader of the field knows, or by which nobody finds a source, with what stands in their
-/// place. A word comes here once it is gone from the pages.
+/// Words that no reader of the field knows, or by which no reader finds a source, with their replacements. A word is
+/// added here once it is gone from the pages.
 const COINED: &[(&str, &str)] = &[
     ("house", "the workspace"),
     ("rooms", "crates"),
@@ -59,10 +58,10 @@ const COINED: &[(&str, &str)] = &[
     ("the blog", "its key in docs/bibliography.md"),
 ];
 
-/// Pages in which the words above still stand. A page leaves the list when its words are gone.
+/// Pages that still have the words above. A page leaves the list when its words are gone.
 const NOT_YET: &[&str] = &["CHANGELOG.md"];
 
-/// Files that are taken over whole, or that a program writes.
+/// Whether a file is neither copied from another project nor written by a program.
 fn is_ours(file: &SourceFile) -> bool {
     let fixture = file.path.starts_with("conformance/") && !file.path.ends_with(".md");
     !fixture && !file.path.ends_with(".lock")
@@ -82,7 +81,7 @@ pub fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
     )
 }
 
-/// Rule `authors-tools`: a repository speaks of its subject, not of its making.
+/// Rule `authors-tools`: a repository describes its subject, not its making.
 pub fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
 }
@@ -141,7 +140,7 @@ fn find(files: &[SourceFile], words: &[&str], reason: &str) -> Vec<Finding> {
     findings
 }
 
-/// A path begins where no other path goes on: a root in the middle of one is none.
+/// Whether a path stands in a line by itself: a root in the middle of another path does not count.
 fn stands_in(line: &str, word: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || "._-~".contains(c);
     line.match_indices(word).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! The header is what the code says, and programs in C and C++ do with it what their page says.
+//! The header agrees with the code, and programs in C and C++ work as their page says.
 
 use std::path::Path;
 use std::process::Command;
@@ -109,7 +109,7 @@ fn a_program_in_c_measures_its_loop_publishes_and_sees() {
     );
 }
 
-/// Whatever this library hands out it takes back, and nothing is used that was freed.
+/// Each handle of the library can be freed, and no freed memory is used.
 #[test]
 fn no_memory_is_lost_and_none_is_used_twice() {
     run(

@@ -1,4 +1,5 @@
-//! examples/hardware-in-the-loop: the controllers in C++ and in Octave hold the arm. Those in Python and Java are tried with their packages.
+//! examples/hardware-in-the-loop: the controllers in C++ and in Octave hold the arm. The tests of their packages run
+//! those in Python and Java.
 
 use std::path::Path;
 use std::process::Command;

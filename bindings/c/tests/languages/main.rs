@@ -1,4 +1,4 @@
-//! What the languages over the library for C do: C and C++ themselves, and the toolbox for MATLAB in GNU Octave.
+//! Tests of the languages over the library for C: C and C++ themselves, and the toolbox for MATLAB in GNU Octave.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod c_and_cpp;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 const HOME: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Whether there is a program; where there is none, what is not tested is named.
+/// Whether a program is installed; where it is not, the test prints what it skips.
 fn has(program: &str, what: &str) -> bool {
     let is_there = Command::new(program).arg("--version").output().is_ok();
     if !is_there {
@@ -23,7 +23,7 @@ fn has(program: &str, what: &str) -> bool {
     is_there
 }
 
-/// libkadenz.so: that of `cargo xtask test`, which built it with the workspace, or one that is built here.
+/// libkadenz.so: the one that `cargo xtask test` built with the workspace, or else a new build.
 fn library() -> PathBuf {
     if let Some(library) = std::env::var_os("KADENZ_C_LIBRARY") {
         return library.into();
@@ -48,7 +48,7 @@ fn library() -> PathBuf {
     library
 }
 
-/// The programs of a page, in a language, in their order.
+/// The programs on a page, in a language, in their order.
 fn programs(page: &str, language: &str) -> Vec<String> {
     let page = std::fs::read_to_string(Path::new(HOME).join("../../docs").join(page)).unwrap();
     let begin = format!("```{language}\n");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{HOME, has, install, programs, sh};
 
-/// Installs the library, builds the bridge in a copy of the toolbox, and gives what goes before each script.
+/// Installs the library, builds the bridge in a copy of the toolbox, and returns the lines that go before each script.
 pub(crate) fn toolbox(folder: &Path) -> Option<String> {
     if !(has("octave-cli", "the toolbox for MATLAB") && has("mkoctfile", "the toolbox for MATLAB"))
     {
@@ -86,6 +86,6 @@ fn ctrl_c_ends_what_waits_for_ever() {
         .unwrap();
     assert_eq!(said, "waits\n");
     sh(&format!("kill -INT {}", octave.id()), folder.path());
-    // It ends, or this test never does.
+    // The test hangs where this program does not end.
     octave.wait().unwrap();
 }

@@ -7,10 +7,10 @@ import java.nio.ByteBuffer;
  * use it.
  */
 public final class Bus extends Handle {
-    /** Messages that wait in a subscription where nothing else is stated. */
+    /** Messages that wait in a subscription by default. */
     private static final int QUEUE = 30;
 
-    /** What messages of a type are encoded into. */
+    /** The buffer that messages of a type are encoded into. */
     private ByteBuffer encoded = ByteBuffer.allocateDirect(1024);
 
     private volatile Background background;
@@ -32,8 +32,8 @@ public final class Bus extends Handle {
 
     /**
      * Receives on a thread of its own from now on, so that messages wait in their subscriptions while no thread asks
-     * for them: for programs that compute for long. Without it, whoever waits for a message receives for all, which
-     * costs one wake-up less; what comes meanwhile waits in the system, whose room is small.
+     * for them: for programs that compute for long. Without it, a thread that waits for a message receives for all
+     * subscriptions, which costs one wake-up less; meanwhile messages wait in the system's small buffers.
      */
     public synchronized void receiveInBackground() {
         if (background == null || !background.isOpen()) {
@@ -66,7 +66,7 @@ public final class Bus extends Handle {
         Native.publishBuffer(number(), channel, encoded, encoded.position());
     }
 
-    /** Subscribes bytes: of a channel, or of all whose whole name a regular expression matches. */
+    /** Subscribes bytes: of a channel, or of all channels whose whole name a regular expression matches. */
     public Subscription<Message> subscribe(String channel) {
         return subscribe(channel, (Class<Message>) null, QUEUE, true);
     }
@@ -85,8 +85,8 @@ public final class Bus extends Handle {
     }
 
     /**
-     * Subscribes messages of a type, bytes where it is null. Where so many wait, the newest are kept, or else the
-     * oldest.
+     * Subscribes messages of a type, bytes where it is null. A full queue drops the oldest message where the newest are
+     * kept, else the message that comes.
      */
     public <T extends Message> Subscription<T> subscribe(
             String channel, Class<T> type, int queue, boolean keepNewest) {

@@ -10,14 +10,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A camera by the name under which {@code kadenz camera serve} serves it, or by its URL. It stays good while the camera
- * reboots, changes its size, or its server is started again. On Linux only.
+ * A camera by the name under which {@code kadenz camera serve} serves it, or by its URL. It stays valid while the
+ * camera reboots, changes its size, or its server restarts. On Linux only.
  */
 public final class Camera extends Handle {
-    /** Where a ring says when it was made. */
+    /** The place of the ring's generation, the time at which it was made. */
     private static final int GENERATION = 96;
 
-    /** Held for one slice of a wait; fair, so that others have their turn in between. */
+    /** Held for one slice of a wait; fair, so that other threads have their turn in between. */
     private final ReentrantLock taking = new ReentrantLock(true);
 
     private final long[] about = new long[Frame.FACTS];
@@ -56,12 +56,12 @@ public final class Camera extends Handle {
         }
     }
 
-    /** What other processes open it by. */
+    /** The camera's name, by which other processes open it. */
     public String name() {
         return Native.cameraName(number());
     }
 
-    /** The newest frame, never older than so many milliseconds: raises an exception rather than that. */
+    /** Returns the newest frame; an exception where it is older than so many milliseconds. */
     public Frame latest(long maxAgeMs) {
         taking.lock();
         try {
@@ -73,7 +73,8 @@ public final class Camera extends Handle {
     }
 
     /**
-     * The newest frame that was not given yet; null where none came in so many milliseconds. 0 does not wait.
+     * Returns the newest frame that was not returned yet; null where none came in so many milliseconds. 0 does not
+     * wait.
      *
      * @throws InterruptedException where the thread is interrupted while it waits
      */

@@ -1,12 +1,12 @@
 package kadenz;
 
-/** A series of how long something takes. {@link Recording#durations} makes it. */
+/** A series of durations. {@link Recording#durations} makes it. */
 public final class Durations extends Handle {
     Durations(long number) {
         super("series", number);
     }
 
-    /** Records what began and ended at these times of {@link Kadenz#nowNs}. */
+    /** Records the span between two times of {@link Kadenz#nowNs}. */
     public void record(long beginNs, long endNs) {
         Native.record(number(), beginNs, endNs);
     }

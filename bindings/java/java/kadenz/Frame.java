@@ -3,11 +3,11 @@ package kadenz;
 import java.nio.ByteBuffer;
 
 /**
- * A frame where it lies in shared memory. The camera writes over it some frames later: copy it, or look afterwards
- * whether it is valid.
+ * A frame in shared memory. The camera overwrites it some frames later: copy it, or check after use whether it is
+ * valid.
  */
 public final class Frame {
-    /** Its number since the server's start, lost ones counted. */
+    /** Its number since the server's start; lost frames count. */
     public final long number;
 
     /** Pixels in a row. */
@@ -19,16 +19,16 @@ public final class Frame {
     /** 1 or 3. */
     public final int channels;
 
-    /** Whether it is planes of columns, as MATLAB has arrays; else rows of interleaved pixels. */
+    /** Whether its pixels are planes of columns, as MATLAB has arrays; else rows of interleaved pixels. */
     public final boolean isColumnMajor;
 
-    /** How long ago it was taken, when it was given. */
+    /** Its age when it was returned. */
     public final long ageNs;
 
-    /** When it was taken, on the clock of {@link Kadenz#nowNs}; -1 where nobody says. */
+    /** When the camera took it, on the clock of {@link Kadenz#nowNs}; -1 where unknown. */
     public final long capturedNs;
 
-    /** When it was whole in this machine. */
+    /** When it was complete in this machine. */
     public final long arrivalNs;
 
     /** When it was converted and published. */
@@ -40,7 +40,7 @@ public final class Frame {
     /** Whether a part of it is missing. */
     public final boolean isDamaged;
 
-    /** What {@code Native} tells of a frame. */
+    /** Number of values of a frame from {@code Native}. */
     static final int FACTS = 14;
 
     private final Camera camera;
@@ -68,7 +68,7 @@ public final class Frame {
         isDamaged = about[13] != 0;
     }
 
-    /** Its bytes where they lie: a direct buffer that cannot be written, of height x width x channels. */
+    /** Its bytes in shared memory: a read-only direct buffer of height x width x channels. */
     public ByteBuffer pixels() {
         ByteBuffer all = memory.duplicate();
         all.position(offset);
@@ -81,15 +81,15 @@ public final class Frame {
         return width * height * channels;
     }
 
-    /** Whether the camera has not begun to write over it. */
+    /** Whether the camera has not begun to overwrite it. */
     public boolean isValid() {
         return Native.isFrameValid(camera.number(), generation, count);
     }
 
     /**
-     * Copies it.
+     * Copies the frame.
      *
-     * @throws KadenzException where the array has another length, or the camera wrote over the frame meanwhile
+     * @throws KadenzException where the array has another length, or the camera overwrote the frame meanwhile
      */
     public void copyTo(byte[] into) {
         if (into.length != size()) {

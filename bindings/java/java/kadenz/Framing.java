@@ -32,7 +32,7 @@ final class Framing {
             + "; let its arrays be as long as their lengths say", error);
     }
 
-    /** Reads the members of a message, which take all that is left of a buffer behind the fingerprint. */
+    /** Reads the members of a message, which take the whole rest of a buffer behind the fingerprint. */
     static void decode(Message message, ByteBuffer from, String channel) {
         String why;
         RuntimeException cause = null;

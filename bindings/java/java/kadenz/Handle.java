@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the native library keeps open. Forgotten ones are closed when the next is opened. */
+/** An object of the native library. Opening one closes those that were garbage collected. */
 abstract class Handle implements AutoCloseable {
     private static final ReferenceQueue<Handle> FORGOTTEN = new ReferenceQueue<Handle>();
     private static final Set<Kept> ALL = Collections.newSetFromMap(new ConcurrentHashMap<Kept, Boolean>());
@@ -16,7 +16,7 @@ abstract class Handle implements AutoCloseable {
     private final String name;
     private final Kept kept;
 
-    /** The number of what was opened just now, and what users call it. */
+    /** Takes the number of a new object, and its name for users. */
     Handle(String name, long number) {
         this.name = name;
         this.kept = new Kept(this, number);
@@ -26,7 +26,7 @@ abstract class Handle implements AutoCloseable {
         }
     }
 
-    /** The number, an exception where it is closed. */
+    /** The object's number; an exception where it is closed. */
     final long number() {
         long number = kept.number.get();
         if (number == 0) {
@@ -40,7 +40,7 @@ abstract class Handle implements AutoCloseable {
         return kept.number.get() != 0;
     }
 
-    /** Closes it, also while another thread waits, which gets an exception; nothing where it is closed already. */
+    /** Closes it, also while another thread waits, which gets an exception; does nothing where it is closed already. */
     @Override
     public void close() {
         kept.close();

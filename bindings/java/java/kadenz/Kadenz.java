@@ -1,6 +1,6 @@
 package kadenz;
 
-/** What belongs to no object. */
+/** The library's version and clock. */
 public final class Kadenz {
     private Kadenz() {}
 
@@ -9,7 +9,7 @@ public final class Kadenz {
         return Native.version();
     }
 
-    /** The clock of all stamps, in nanoseconds. On Linux it is that of {@link System#nanoTime}. */
+    /** The present time of the clock of all time stamps, in nanoseconds; on Linux that of {@link System#nanoTime}. */
     public static long nowNs() {
         return Native.nowNs();
     }

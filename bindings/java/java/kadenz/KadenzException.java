@@ -1,10 +1,10 @@
 package kadenz;
 
-/** What Kadenz could not do; its text names the cause and the remedy. */
+/** An error of Kadenz; its text names the cause and the remedy. */
 public final class KadenzException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** Says so. */
+    /** An exception with a text. */
     public KadenzException(String text) {
         super(text);
     }

@@ -9,7 +9,7 @@ public final class Log extends Handle {
         super("log", Native.openLog(path));
     }
 
-    /** The next message; null at the end. What is damaged is passed over. */
+    /** Returns the next message; null at the end. Passes over damaged parts. */
     public synchronized Logged next() {
         if (!Native.nextLogged(number(), times)) {
             return null;

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 
 /** A log of messages that is written: MCAP where its name ends with .mcap, else LCM's event log. */
 public final class LogWriter extends Handle {
-    /** Creates a log, over one that is there. */
+    /** Creates a log, and replaces an existing one. */
     public LogWriter(String path) {
         super("log", Native.createLog(path));
     }
@@ -21,7 +21,7 @@ public final class LogWriter extends Handle {
         write(channel, buffer.array(), unixNs);
     }
 
-    /** Brings the file to its end, and closes it. What was written stays readable without it. */
+    /** Completes the file, and closes it. Without this the written messages stay readable. */
     public synchronized void finish() {
         try {
             Native.finishLog(number());

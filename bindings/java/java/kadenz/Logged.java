@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 public final class Logged implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** Where it was published. */
+    /** The channel that it was published to. */
     public final String channel;
 
     /** Its bytes. */
@@ -26,7 +26,7 @@ public final class Logged implements Serializable {
         this.publishedNs = publishedNs;
     }
 
-    /** Decodes it into a message of its type, which is returned; an exception where it is of another one. */
+    /** Decodes it into a message of its type, and returns that; an exception where it is of another type. */
     public <T extends Message> T into(T message) {
         ByteBuffer buffer = ByteBuffer.wrap(data);
         if (data.length < Long.BYTES || buffer.getLong() != message.fingerprint()) {

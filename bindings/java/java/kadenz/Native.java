@@ -8,9 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** The native library: what waits, measures or reads. It holds numbers for Java, 0 is none. */
+/** The native library: all that waits, measures or reads. Java holds its objects as numbers; 0 is none. */
 final class Native {
-    /** Names a library that is taken instead of the one in the jar. */
+    /** The property that names a library to use instead of the one in the jar. */
     private static final String PROPERTY = "kadenz.library";
 
     static {
@@ -32,14 +32,14 @@ final class Native {
                 throw new UnsatisfiedLinkError("the jar holds no library for " + platform()
                     + "; build it there with `cargo xtask java`, or name one by -D" + PROPERTY + "=PATH");
             }
-            // Of this user alone.
+            // Only this user may read it.
             Path folder = Files.createTempDirectory("kadenz-");
             folder.toFile().deleteOnExit();
             Path file = folder.resolve(name);
             file.toFile().deleteOnExit();
             Files.copy(library, file);
             System.load(file.toString());
-            // Where the system lets go of a file that is loaded, nothing is left whatever ends the program.
+            // Where the system allows to delete a loaded file, nothing stays behind however the program ends.
             if (file.toFile().delete()) {
                 folder.toFile().delete();
             }
@@ -49,7 +49,7 @@ final class Native {
         }
     }
 
-    /** As the builder of the jar names it: linux-x86_64, linux-aarch64, macos-aarch64, windows-x86_64. */
+    /** The platform's name in the jar: linux-x86_64, linux-aarch64, macos-aarch64, windows-x86_64. */
     static String platform() {
         String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         String os = system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : system;
@@ -89,7 +89,7 @@ final class Native {
 
     static native void record(long durations, long beginNs, long endNs);
 
-    /** Null where a network still records into it. */
+    /** Returns null where a network still records into the run. */
     static native String finish(long recording);
 
     static native long startLoop(

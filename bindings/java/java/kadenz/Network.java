@@ -1,43 +1,43 @@
 package kadenz;
 
 /**
- * EtherCAT: a segment whose loop runs in a thread of the library, and cached inputs and outputs. Open it, ask for its values, start it; any
- * thread may read and set them.
+ * EtherCAT: a segment whose loop runs in a thread of the library, and cached inputs and outputs. Open it, get its
+ * values, start it; any thread may read and set them.
  */
 public final class Network extends Handle {
-    /** A segment at 1 kHz: {@code eth1} is an interface, {@code sim:59} a virtual one, {@code sim:robot.toml} one that a file describes. */
+    /** A segment at 1 kHz: {@code eth1} is an interface, {@code sim:59} virtual, {@code sim:robot.toml} a file's. */
     public Network(String segment) {
         this(segment, "1kHz", null, 0, false, null);
     }
 
     /**
-     * With all that it can ask for.
+     * A segment with all options.
      *
      * @param cycle a rate, as 1kHz
-     * @param deadline how late the loop may be, as 400us; null for none
+     * @param deadline how late a cycle may begin, as 400us; null for none
      * @param priority SCHED_FIFO, 1 to 99; 0 for none
-     * @param esi a file or folder of vendors' descriptions; null for none
+     * @param esi a vendor's ESI file or a folder of them; null for none
      */
     public Network(String segment, String cycle, String deadline, int priority, boolean locksMemory, String esi) {
         super("network", Native.openNetwork(segment, cycle, deadline, priority, locksMemory, esi));
     }
 
-    /** An object that a device tells, by the device's name or position. Before the start. */
+    /** An input object of a device, by the device's name or position. Call it before the start. */
     public Value input(String device, int index) {
         return input(device, index, 0, null);
     }
 
-    /** The same with a sub-index, and a type as i32, u16, f32, bool; null for the device's own. */
+    /** An input with a sub-index, and a type as i32, u16, f32, bool; null for the device's own. */
     public Value input(String device, int index, int subindex, String type) {
         return new Value(this, Native.networkValue(number(), false, device, index, subindex, type));
     }
 
-    /** An object that a device is told, zero until it is set. Before the start. */
+    /** An output object of a device, zero until a value is set. Call it before the start. */
     public Value output(String device, int index) {
         return output(device, index, 0, null);
     }
 
-    /** The same with a sub-index and a type. */
+    /** An output with a sub-index and a type. */
     public Value output(String device, int index, int subindex, String type) {
         return new Value(this, Native.networkValue(number(), true, device, index, subindex, type));
     }
@@ -47,13 +47,14 @@ public final class Network extends Handle {
         Native.startNetwork(number(), 0);
     }
 
-    /** Starts the loop, whose series go into a recording: stop the network before that is finished. */
+    /** Starts the loop and records its series: stop the network before the recording is finished. */
     public void start(Recording recording) {
         Native.startNetwork(number(), recording.number());
     }
 
     /**
-     * Waits for a cycle after that of this number. Returns the number of the last one; 0 where none came in so many milliseconds.
+     * Waits for a cycle after that of this number. Returns the number of the last one; 0 where none came in so many
+     * milliseconds.
      *
      * @throws InterruptedException where the thread is interrupted while it waits
      */
@@ -67,14 +68,14 @@ public final class Network extends Handle {
         }
     }
 
-    /** How it is. */
+    /** The network's state. */
     public NetworkState state() {
         long[] facts = new long[5];
         Native.networkState(number(), facts);
         return new NetworkState(facts);
     }
 
-    /** Ends the loop after its shutdown cycles. Returns a line of what came of it. */
+    /** Ends the loop after its shutdown cycles. Returns its report, a line. */
     public String stop() {
         return Native.stopNetwork(number());
     }
@@ -89,22 +90,22 @@ public final class Network extends Handle {
             this.place = place;
         }
 
-        /** What the device told last, or what was set last. */
+        /** The last value that the device sent; of an output the last value that was set. */
         public double get() {
             return Native.getValue(network.number(), place);
         }
 
-        /** The same as an integer, exact beyond 2^53: a float loses its fraction, and a u64 above the largest long becomes negative. */
+        /** The value as an integer: a float loses its fraction, a u64 above the largest long becomes negative. */
         public long getInteger() {
             return Native.getInteger(network.number(), place);
         }
 
-        /** What the device is told from the next cycle on. An exception where the value has no place in the object's type. */
+        /** Sets the value, sent from the next cycle on. An exception where the object's type cannot hold it. */
         public void set(double value) {
             Native.setValue(network.number(), place, value);
         }
 
-        /** The same for integers. */
+        /** Sets an integer. */
         public void setInteger(long value) {
             Native.setInteger(network.number(), place, value);
         }

@@ -2,7 +2,7 @@ package kadenz;
 
 import java.io.Serializable;
 
-/** How a network is. */
+/** The state of a network. */
 public final class NetworkState implements Serializable {
     private static final long serialVersionUID = 1;
 
@@ -15,10 +15,10 @@ public final class NetworkState implements Serializable {
     /** Frames of process data that did not come back in their cycle. */
     public final long lost;
 
-    /** Devices that are there and in OP. */
+    /** Devices that answer and are in OP. */
     public final int operational;
 
-    /** Devices in all. */
+    /** Number of devices. */
     public final int devices;
 
     NetworkState(long[] facts) {

@@ -2,9 +2,9 @@ package kadenz;
 
 import java.util.concurrent.TimeUnit;
 
-/** How long a call may wait. */
+/** The time limit of a call. */
 final class Patience {
-    /** How long the native library keeps a thread from seeing an interrupt or a close. */
+    /** The longest native call, during which a thread does not see an interrupt or a close. */
     private static final long SLICE_NS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final long start = System.nanoTime();
@@ -17,7 +17,7 @@ final class Patience {
         timeoutNs = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
     }
 
-    /** What is left, from 0 on. */
+    /** The time that is left, from 0 on. */
     long left() {
         return Math.max(0, timeoutNs - (System.nanoTime() - start));
     }
@@ -26,12 +26,12 @@ final class Patience {
         return left() == 0;
     }
 
-    /** How long the next native call may wait. A call that does not wait never sees an interrupt. */
+    /** The limit of the next native call. A call that does not wait never sees an interrupt. */
     long slice() throws InterruptedException {
         return timeoutNs == 0 ? 0 : slice(left());
     }
 
-    /** The same of another span. */
+    /** The limit of a native call within another span. */
     static long slice(long leftNs) throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException();

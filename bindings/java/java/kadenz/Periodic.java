@@ -1,10 +1,10 @@
 package kadenz;
 
 /**
- * A loop at a rate with its unit. The thread that calls {@link #next()} first is tuned and has the loop.
+ * A loop at a rate with its unit. The thread that first calls {@link #next()} is tuned and runs the loop.
  *
  * <p>The intended times are the start plus whole intervals: lateness does not add up. A loop that falls behind gets the
- * latest tick that is due. Java pauses all its threads now and then, for its garbage collector above all: the run shows
+ * latest tick that is due. Java pauses all its threads now and then, above all for its garbage collector: the run shows
  * how long.
  */
 public final class Periodic implements AutoCloseable {
@@ -20,19 +20,19 @@ public final class Periodic implements AutoCloseable {
     private volatile boolean isClosed;
     private long number;
 
-    /** At a rate: 1kHz, 250Hz, 29.97Hz. */
+    /** A loop at a rate: 1kHz, 250Hz, 29.97Hz. */
     public Periodic(String rate) {
         this.rate = rate;
     }
 
-    /** How late a wake-up may be, 400us say; a recording counts what is later as missed. */
+    /** The limit of a wake-up's lateness, for example 400us; a recording counts later ones as missed. */
     public Periodic deadline(String deadline) {
         beforeStart();
         this.deadline = deadline;
         return this;
     }
 
-    /** SCHED_FIFO, 1 to 99. What the machine refuses the loop does without: {@link #refused} tells it. */
+    /** SCHED_FIFO, 1 to 99. Where the machine refuses a setting, the loop runs without it: see {@link #refused}. */
     public Periodic priority(int priority) {
         beforeStart();
         this.priority = priority;
@@ -76,7 +76,7 @@ public final class Periodic implements AutoCloseable {
         return next(new Tick());
     }
 
-    /** The same, without garbage: fills and returns a tick. */
+    /** As {@link #next()}, without garbage: fills and returns a tick. */
     public Tick next(Tick into) throws InterruptedException {
         start();
         while (!Native.tick(number, Patience.endlessSlice(), ticked)) {
@@ -89,13 +89,13 @@ public final class Periodic implements AutoCloseable {
         return into;
     }
 
-    /** What the machine did not grant, each with its reason and remedy. Starts the loop, on the calling thread. */
+    /** The settings that the machine refused, with reason and remedy. Starts the loop, on the calling thread. */
     public String[] refused() {
         start();
         return Native.refused(number);
     }
 
-    /** Ends the loop. The thread that has it is restored now, or, where another one calls, at its next tick. */
+    /** Ends the loop. Its thread is restored now, or, where another thread calls this, at its next tick. */
     @Override
     public void close() {
         isClosed = true;

@@ -2,26 +2,26 @@ package kadenz;
 
 import java.io.Serializable;
 
-/** A message that came. */
+/** A received message. */
 public final class Received<T extends Message> implements Serializable {
     private static final long serialVersionUID = 1;
 
     /** The channel it was published to. */
     public final String channel;
 
-    /** The message, of the type that was subscribed; null where bytes were. */
+    /** The message, of the subscribed type; null where bytes were subscribed. */
     public final T message;
 
     /** The whole encoded message, where no type was subscribed; null where one was. */
     public final byte[] data;
 
-    /** Its number, where the provider counts; else -1. */
+    /** Its number, where the provider counts messages; else -1. */
     public final long sequence;
 
-    /** When the kernel had it, on the clock of {@link Kadenz#nowNs}; -1 where unknown. */
+    /** When the kernel received it, on the clock of {@link Kadenz#nowNs}; -1 where unknown. */
     public final long kernelNs;
 
-    /** When it was whole in this process. */
+    /** When it was complete in this process. */
     public final long takenNs;
 
     Received(String channel, T message, byte[] data, long[] about) {

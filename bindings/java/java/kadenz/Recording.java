@@ -3,17 +3,17 @@ package kadenz;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A run while it is written. {@code kadenz show FOLDER} and {@link Run} read it. */
+/** A run that is being written. {@code kadenz show FOLDER} and {@link Run} read it. */
 public final class Recording extends Handle {
     private final Map<String, Durations> series = new HashMap<String, Durations>();
     private String summary;
 
-    /** In a new or empty folder. */
+    /** A run in a new or empty folder. */
     public Recording(String folder) {
         super("recording", Native.createRecording(folder));
     }
 
-    /** The series of that name, of how long something takes. */
+    /** The series of durations of that name. */
     public synchronized Durations durations(String name) {
         Durations durations = series.get(name);
         if (durations == null) {
@@ -23,7 +23,7 @@ public final class Recording extends Handle {
         return durations;
     }
 
-    /** Records what began and ended at these times of {@link Kadenz#nowNs}. */
+    /** Records the span between two times of {@link Kadenz#nowNs}. */
     public void record(String name, long beginNs, long endNs) {
         durations(name).record(beginNs, endNs);
     }

@@ -3,17 +3,17 @@ package kadenz;
 import java.io.Serializable;
 import java.util.Arrays;
 
-/** A run that was written: read whole, nothing to close. */
+/** A finished run, read as a whole: there is nothing to close. */
 public final class Run implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** Where it was read from. */
+    /** The path that it was read from. */
     public final String path;
 
-    /** What run.json says, as JSON. */
+    /** The content of run.json, as JSON. */
     public final String facts;
 
-    /** What spoils it. */
+    /** The conditions that spoil it. */
     public final String[] warnings;
 
     /** The names of its series. */
@@ -48,7 +48,7 @@ public final class Run implements Serializable {
         throw new KadenzException("the run has no series " + name + "; it has " + Arrays.toString(names));
     }
 
-    /** What differs from a baseline beyond chance, a sentence each: the 95 % intervals of the ratios do not hold 1. */
+    /** Differences from a baseline beyond chance, a sentence each: 95 % intervals of the ratios do not hold 1. */
     public String[] comparedWith(Run baseline) {
         return Native.compare(baseline.path, path);
     }

@@ -2,14 +2,14 @@ package kadenz;
 
 import java.io.Serializable;
 
-/** A series of a run; values are nanoseconds, early ones negative. What a series does not have is NaN. */
+/** A series of a run; values are nanoseconds, early ones negative. A missing figure is NaN. */
 public final class Series implements Serializable {
     private static final long serialVersionUID = 1;
 
     /** Its name. */
     public final String name;
 
-    /** Values recorded. */
+    /** Number of values. */
     public final long count;
 
     /** The smallest value. */
@@ -69,7 +69,7 @@ public final class Series implements Serializable {
         return Math.min(histogram[1][place], maxNs);
     }
 
-    /** Three rows: of each bucket that holds something the lowest value, the highest, and the count. */
+    /** Three rows: of each non-empty bucket the lowest value, the highest, and the count. */
     public long[][] histogram() {
         return copy(histogram);
     }

@@ -7,10 +7,10 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Receives messages in the order in which they come: LCM's message aggregator. {@link Bus#subscribe(String)} makes it.
  *
- * <p>Any thread may use it. While one waits for a message, others that do not wait find none.
+ * <p>Any thread may use it. While one thread waits for a message, calls of others that do not wait find none.
  */
 public final class Subscription<T extends Message> extends Handle {
-    /** Held by who receives, for one slice of its wait; fair, so that others have their turn in between. */
+    /** Held by a receiving thread, for one slice of its wait; fair, so that others have their turn in between. */
     private final ReentrantLock receiving = new ReentrantLock(true);
 
     private final Types types = new Types();
@@ -22,12 +22,12 @@ public final class Subscription<T extends Message> extends Handle {
 
     private String channel = "";
 
-    /** Bytes of the message in the buffer that nobody took yet; -1 without one. */
+    /** Length of the message in the buffer that was not taken yet; -1 without one. */
     private int waiting = -1;
 
     private Received<T> latest;
 
-    /** While there is a subscription its bus stays, and so does the thread that receives in the background. */
+    /** A subscription keeps its bus, and so the thread that receives in the background. */
     @SuppressWarnings("unused")
     private final Bus bus;
 
@@ -56,23 +56,23 @@ public final class Subscription<T extends Message> extends Handle {
         }
     }
 
-    /** The same, of another type by the name of its class: what comes is of the type that its fingerprint says. */
+    /** Adds a channel with the type of a class name: a message has the type that its fingerprint names. */
     public void add(String channel, String type) {
         expect(Types.named(type));
         add(channel);
     }
 
-    /** The same, of another type. */
+    /** Adds a channel with another type. */
     public void add(String channel, Class<? extends T> type) {
         expect(type);
         add(channel);
     }
 
     /**
-     * The next message; null where none came in so many milliseconds. 0 does not wait.
+     * Returns the next message; null where none came in so many milliseconds. 0 does not wait.
      *
      * @throws InterruptedException where the thread is interrupted while it waits
-     * @throws KadenzException where the message is not of the type, which then is gone, or nothing can come any more
+     * @throws KadenzException where the message is not of the type and therefore dropped, or none can come any more
      */
     public Received<T> getNextMessage(long timeoutMs) throws InterruptedException {
         Patience patience = new Patience(timeoutMs);
@@ -107,8 +107,8 @@ public final class Subscription<T extends Message> extends Handle {
     }
 
     /**
-     * The newest message that came so far, again and again the same until a newer one comes; null before the first.
-     * Never waits.
+     * Returns the newest message so far, and the same again until a newer one comes; null before the first. Never
+     * waits.
      */
     public Received<T> getLatestMessage() {
         if (!receiving.tryLock()) {
@@ -126,12 +126,12 @@ public final class Subscription<T extends Message> extends Handle {
         }
     }
 
-    /** How many messages were received. */
+    /** Number of messages received. */
     public long received() {
         return counts()[0];
     }
 
-    /** How many messages were dropped because the queue was full. */
+    /** Number of messages dropped because the queue was full. */
     public long dropped() {
         return counts()[1];
     }
@@ -147,7 +147,7 @@ public final class Subscription<T extends Message> extends Handle {
         return counts;
     }
 
-    /** Waits for a message, which takes the place of one that waits; whether one came. */
+    /** Waits for a message, which replaces a waiting one; returns whether one came. */
     private boolean receive(long waitNs) {
         int length = Native.receive(number(), waitNs, this, buffer, about);
         if (length < 0) {
@@ -160,7 +160,7 @@ public final class Subscription<T extends Message> extends Handle {
         return true;
     }
 
-    /** Called by the native library where a message is longer than the buffer. */
+    /** The native library calls this where a message is longer than the buffer. */
     private ByteBuffer grow(int length) {
         buffer = ByteBuffer.allocateDirect(Math.max(length, 2 * buffer.capacity()));
         return buffer;

@@ -6,19 +6,19 @@ import java.io.Serializable;
 public final class Tick implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** 1 for the first, skipped ones counted. */
+    /** Its number: 1 for the first; skipped ticks count. */
     public long index;
 
-    /** Ticks that were left out before it, because the loop was not back in time. */
+    /** Ticks that were skipped before it, because the loop's body took too long. */
     public long skipped;
 
-    /** Seconds since the tick before: by how much a control law goes on. */
+    /** The time step of the control law: seconds since the tick before. */
     public double stepSeconds;
 
     /** How late the loop woke up. */
     public long latenessNs;
 
-    /** One for {@link Periodic#next(Tick)} to fill. */
+    /** A tick for {@link Periodic#next(Tick)} to fill. */
     public Tick() {}
 
     @Override

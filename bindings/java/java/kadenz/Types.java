@@ -7,7 +7,7 @@ import java.util.Map;
 final class Types {
     private final Map<Long, Class<? extends Message>> byFingerprint = new HashMap<Long, Class<? extends Message>>();
 
-    /** The class of a name, from wherever the caller's types are. */
+    /** The class of a name, by the thread's class loader or else this package's. */
     static Class<? extends Message> named(String name) {
         ClassLoader[] loaders = {Thread.currentThread().getContextClassLoader(), Types.class.getClassLoader()};
         for (ClassLoader loader : loaders) {

@@ -85,7 +85,7 @@ public final class Cameras {
     }
 
     private static void errors() throws Exception {
-        Check.raises("kadenz camera serve", () -> new Camera("nobody-serves-it"));
+        Check.raises("kadenz camera serve", () -> new Camera("not-served"));
         Check.raises("", () -> new Camera("test://64x132@50", "mauve", 1_000));
         // The next frame is far: opening can be interrupted.
         Check.Other other = new Check.Other(() -> new Camera("test://64x132@0.01", "rgb", Check.LONG_MS));

@@ -1,6 +1,6 @@
-/** What the programs share. */
+/** Helpers of the test programs. */
 final class Check {
-    /** Long enough for any machine; what takes longer hangs. */
+    /** Long enough for any machine; a test that takes longer hangs. */
     static final long LONG_MS = 60_000;
 
     interface Body {
@@ -19,7 +19,7 @@ final class Check {
         that(expected == null ? got == null : expected.equals(got), "expected " + expected + ", got " + got);
     }
 
-    /** Raises a KadenzException whose text has these words. */
+    /** Asserts that the body throws a KadenzException with these words in its text. */
     static void raises(String words, Body body) throws Exception {
         try {
             body.run();
@@ -30,7 +30,7 @@ final class Check {
         throw new AssertionError("no exception says: " + words);
     }
 
-    /** A thread whose end, and whose exception, the test waits for. */
+    /** A thread; the test waits for its end, and gets its exception. */
     static final class Other extends Thread {
         private final Body body;
         private volatile Throwable thrown;
@@ -50,7 +50,7 @@ final class Check {
             }
         }
 
-        /** What it ended with; null where it ended well. */
+        /** The exception that it ended with; null where it ended normally. */
         Throwable end() throws InterruptedException {
             join(LONG_MS);
             that(!isAlive(), "the thread hangs");

@@ -5,7 +5,7 @@ import kadenz.Message;
 import kadenz.Subscription;
 import robot.state_t;
 
-/** What is closed, and what was received, is gone. */
+/** Closed objects and received messages leave no memory behind. */
 public final class Leaks {
     private static final int ROUNDS = 5;
     private static final long MARGIN_KB = 32 * 1024;

@@ -13,7 +13,7 @@ import kadenz.Run;
 import kadenz.Series;
 import kadenz.Tick;
 
-/** Loops, the runs that they record, and reading them. The argument is a folder for them. */
+/** Loops, their runs, and reading them. The argument is a folder for them. */
 public final class Loops {
     public static void main(String[] arguments) throws Exception {
         String folder = arguments[0];
@@ -108,7 +108,7 @@ public final class Loops {
         loop.next();
         loop.close();
         Check.raises("the loop is closed", () -> loop.next());
-        // Closed by another thread: the one that has it ends it.
+        // Closed by another thread: the loop's own thread ends it.
         Periodic ended = new Periodic("1kHz");
         ended.next();
         Check.same(null, new Check.Other(() -> ended.close()).end());

@@ -46,7 +46,7 @@ public final class Messages {
             Check.same(second, arm.getLatestMessage());
             Check.that(!arm.hasNewMessage(), "all were taken");
 
-            // Longer than what messages are received into at first; the next one is short again.
+            // Longer than the first receive buffer; the next one is short again.
             byte[] picture = new byte[1_000_003];
             picture[1_000_002] = 7;
             bus.publish("ARM", picture);
@@ -113,7 +113,7 @@ public final class Messages {
         }
     }
 
-    /** A thread of the bus fills the queues while nobody asks. */
+    /** A thread of the bus fills the queues while no thread receives. */
     private static void queues() throws Exception {
         try (Bus bus = new Bus("memq://")) {
             Subscription<Message> newest = bus.subscribe("N", (Class<Message>) null, 2, true);

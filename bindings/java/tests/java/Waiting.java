@@ -21,7 +21,7 @@ public final class Waiting {
             Check.Other other = new Check.Other(() -> arm.getNextMessage(Long.MAX_VALUE));
             Thread.sleep(100);
             Check.that(other.isAlive(), "it waits");
-            // Others have their turn while it waits.
+            // Other threads have their turn while it waits.
             Check.same(null, arm.getNextMessage(0));
             Check.same(0L, arm.received());
             arm.add("LEG");
@@ -30,7 +30,7 @@ public final class Waiting {
             bus.publish("LEG", new byte[1]);
             Check.same("LEG", arm.getNextMessage(Check.LONG_MS).channel);
 
-            // One look neither sees nor takes the interrupt; a wait does both.
+            // A look without waiting neither sees nor clears the interrupt; a wait does both.
             Thread.currentThread().interrupt();
             Check.same(null, arm.getNextMessage(0));
             Check.that(Thread.currentThread().isInterrupted(), "still");
@@ -80,7 +80,7 @@ public final class Waiting {
 
     /** Two publish and two receive from one subscription: each message comes once. */
     private static void twoThreads() throws Exception {
-        // What the bus holds while nobody receives is more.
+        // Fewer messages than the bus holds while no thread receives.
         final int each = 400;
         try (Bus bus = new Bus("memq://")) {
             Subscription<Message> all = bus.subscribe("A|B", (Class<Message>) null, 2 * each, false);
@@ -114,7 +114,7 @@ public final class Waiting {
         }
     }
 
-    /** What nobody closes is closed when something else is opened. */
+    /** An object that was not closed is closed when another one is opened. */
     private static void forgotten() throws Exception {
         java.lang.reflect.Field all = Class.forName("kadenz.Handle").getDeclaredField("ALL");
         all.setAccessible(true);

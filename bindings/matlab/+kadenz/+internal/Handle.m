@@ -1,11 +1,11 @@
 classdef Handle < handle
-%HANDLE  What the library keeps open by a number, and closes.
+%HANDLE  An object of the library, which it knows by a number.
   properties (SetAccess = protected)
     id = []
   end
   methods
     function close(this)
-    %CLOSE  Close it; nothing where it is closed.
+    %CLOSE  Close the object; do nothing where it is closed already.
       if ~isempty(this.id)
         kadenz_mex('close', this.id);
         this.id = [];

@@ -1,5 +1,5 @@
 function [type, node] = type_and_node(arguments)
-%TYPE_AND_NODE  What follows a channel: a type, a kadenz.Node, both in that order, or neither.
+%TYPE_AND_NODE  The arguments behind a channel: a type, a kadenz.Node, both in that order, or neither.
   type = '';
   node = [];
   for i = 1:numel(arguments)

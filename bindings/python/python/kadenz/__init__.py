@@ -26,7 +26,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Cameras share memory as Linux does, and need numpy.
+    # Cameras need numpy, and Linux's shared memory.
     if name in ("Camera", "Frame"):
         from . import cameras
 

@@ -1,11 +1,11 @@
-"""The extension module; what users call stands in the modules beside it."""
+"""The extension module; the modules beside it hold the names for users."""
 
 from typing import Any, Optional
 
 __version__: str
 
 class Error(RuntimeError):
-    """What Kadenz could not do; its text names the cause and the remedy."""
+    """An error of Kadenz; its text names the cause and the remedy."""
 
 class Bus:
     def __init__(self, url: Optional[str] = None) -> None: ...
@@ -55,25 +55,25 @@ class Recording:
     def finish(self) -> str: ...
 
 class Durations:
-    """A series of how long something takes: a context manager."""
+    """A series of durations: a context manager."""
 
     def __enter__(self) -> None: ...
     def __exit__(self, *_raised: object) -> None: ...
     def record(self, begin_ns: int, end_ns: int) -> None:
-        """Records what began and ended at these times of `time.monotonic_ns`."""
+        """Records the span between two times of `time.monotonic_ns`."""
 
 class Tick:
     """One tick of a periodic loop."""
 
     @property
     def index(self) -> int:
-        """1 for the first, skipped ones counted."""
+        """Its number: 1 for the first; skipped ticks count."""
     @property
     def skipped(self) -> int:
-        """Ticks that were left out before it."""
+        """Ticks that were skipped before it."""
     @property
     def step_s(self) -> float:
-        """Seconds since the tick before."""
+        """The time step: seconds since the tick before."""
     @property
     def lateness_ns(self) -> int:
         """How late the loop woke up."""
@@ -126,11 +126,11 @@ class Network:
     def stop(self) -> str: ...
 
 class Value:
-    """An object that a device tells or is told."""
+    """An input or output object of a device."""
 
     @property
     def value(self) -> Any:
-        """What the device told last, or what was set: an int, a float or a bool. Only outputs can be set."""
+        """The last value that the device sent, or that was set: an int, a float or a bool. Only outputs can be set."""
     @value.setter
     def value(self, value: Any) -> None: ...
     @property

@@ -12,7 +12,7 @@ from . import _kadenz
 from ._kadenz import Error
 
 
-# Where the words of the ring stand, which docs/camera-ring.md describes.
+# The places of the ring's words, which docs/camera-ring.md describes.
 _PIXELS, _GENERATION = 40, 96
 
 
@@ -22,10 +22,10 @@ def _word(memory: mmap.mmap, at: int) -> int:
 
 
 class Frame:
-    """A frame where it lies in shared memory.
+    """A frame in shared memory.
 
-    `pixels` is a read-only array of height x width x 3, or of height x width where it is gray, in whatever order the
-    layout has. The camera writes over it some frames later: `copy` it, or look afterwards whether `is_valid`.
+    `pixels` is a read-only array of height x width x 3, or of height x width where it is gray, in the order of the
+    layout. The camera overwrites it some frames later: `copy` it, or check after use whether it `is_valid`.
     """
 
     def __init__(self, memory: mmap.mmap, frame: "_kadenz.Frame", pixels: numpy.ndarray) -> None:
@@ -41,13 +41,13 @@ class Frame:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the camera has not begun to write over it."""
+        """Whether the camera has not begun to overwrite it."""
         return _word(self._memory, self._slot) == 2 * self._count
 
     def copy(self, into: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-        """A copy that stays; `into` an array of the same shape, which saves the memory.
+        """A copy that lasts; `into` an array of the same shape, which saves the memory.
 
-        Raises Error where the camera wrote over the frame meanwhile.
+        Raises Error where the camera overwrote the frame meanwhile.
         """
         if into is None:
             into = numpy.empty_like(self.pixels)
@@ -66,8 +66,8 @@ class Camera:
     layout   rgb, bgr, gray (rows); rgb-column-major ... (planes of columns); rgb[640x480+100+50], gray@960x540
     timeout  seconds to wait for the first frame
 
-    The handle stays good while the camera reboots, changes its size, or its server is started again. One thread at a time
-    takes frames; any may use what it took.
+    The handle stays valid while the camera reboots, changes its size, or its server restarts. One thread at a time
+    takes frames; any thread may use a frame.
     """
 
     def __init__(self, name_or_url: str, layout: str = "rgb", timeout: float = 10.0) -> None:
@@ -77,15 +77,15 @@ class Camera:
 
     @property
     def name(self) -> str:
-        """What other processes open it by."""
+        """The camera's name, by which other processes open it."""
         return self._camera.name
 
     def latest(self, max_age: float) -> Frame:
-        """The newest frame, never older than `max_age` seconds: raises Error rather than that."""
+        """The newest frame; raises Error where it is older than `max_age` seconds."""
         return self._lend(self._camera.latest(max_age))
 
     def next(self, timeout: Optional[float] = None) -> Optional[Frame]:
-        """The newest frame that was not given yet, waiting for it; None where none came in time."""
+        """The newest frame that was not returned yet, waiting for it; None where none came in time."""
         frame = self._camera.next(timeout)
         return None if frame is None else self._lend(frame)
 
@@ -114,7 +114,7 @@ class Camera:
         return Frame(self._memory, frame, pixels)
 
     def close(self) -> None:
-        """Ends the camera's threads, or says that nobody here wants its frames."""
+        """Ends the camera's threads, or tells its server that this client wants no more frames."""
         del self._camera
         self._memory = None
 

@@ -30,7 +30,7 @@ def read_log(
         for it in kadenz.read_log("drive.mcap", types={"ARM": state_t}):
             print(it.channel, it.message)
 
-    What is damaged is passed over; Error where the file cannot be read.
+    Damaged parts are passed over; raises Error where the file cannot be read.
     """
     log = _kadenz.Log(os.fspath(path))
     if start_ns is not None:
@@ -57,7 +57,7 @@ class LogWriter:
         self._log.write(channel, payload, time.time_ns() if at_ns is None else at_ns)
 
     def finish(self) -> None:
-        """Brings the file to its end. What was written stays readable without it."""
+        """Completes the file. Without this the written messages stay readable."""
         self._log.finish()
 
     def __enter__(self) -> "LogWriter":

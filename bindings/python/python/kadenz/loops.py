@@ -14,10 +14,10 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Recording:
-    """A run while it is written, in a new or empty folder; `kadenz show FOLDER` and `open_run` read it.
+    """A run that is being written, in a new or empty folder; `kadenz show FOLDER` and `open_run` read it.
 
-    A context manager: at its end the run is finished, also by an exception. Raises Error where the folder holds
-    anything, or cannot be written.
+    A context manager: its end finishes the run, also after an exception. Raises Error where the folder is not empty, or
+    cannot be written.
     """
 
     def __init__(self, folder: PathLike) -> None:
@@ -28,7 +28,7 @@ class Recording:
         self.summary: Optional[str] = None
 
     def time(self, name: str) -> Durations:
-        """What a `with` block takes, as a series of that name: `with run.time("control"): ...`
+        """Measures `with` blocks, as a series of that name: `with run.time("control"): ...`
 
         Nested or concurrent blocks need names of their own.
         """
@@ -39,7 +39,7 @@ class Recording:
         return series
 
     def record(self, name: str, begin_ns: int, end_ns: int) -> None:
-        """Records what began and ended at these times of `time.monotonic_ns`."""
+        """Records the span between two times of `time.monotonic_ns`."""
         self.time(name).record(begin_ns, end_ns)
 
     def finish(self) -> str:
@@ -56,17 +56,17 @@ class Recording:
 
 
 class Periodic:
-    """A loop at a rate with its unit: an iterator without end that sleeps until the next tick.
+    """A loop at a rate with its unit: an endless iterator that sleeps until the next tick.
 
         for tick in kadenz.Periodic("250Hz", deadline="1ms"):
             position += velocity * tick.step_s
 
     The intended times are the start plus whole intervals: lateness does not add up. A loop that falls behind gets the
-    latest tick that is due; `tick.skipped` counts those left out and `tick.step_s` spans them.
+    latest tick that is due; `tick.skipped` counts the skipped ones and `tick.step_s` spans them.
 
-    deadline     how late a wake-up may be; a recording counts what is later as missed
-    priority     SCHED_FIFO, 1 to 99; lock_memory, cpus ("2-3"): what else the loop asks of the machine. What the
-                 machine refuses the loop does without: `refused()` tells it, with the remedy
+    deadline     the limit of a wake-up's lateness; a recording counts later ones as missed
+    priority     SCHED_FIFO, 1 to 99; lock_memory, cpus ("2-3"): further settings of the machine. The loop runs without
+                 a setting that the machine refuses: `refused()` returns it, with the remedy
     record       a Recording that gets the lateness of each tick, as a series named `series`
     """
 
@@ -85,7 +85,7 @@ class Periodic:
         self._ticks = _kadenz.Ticks(rate, deadline, priority, lock_memory, cpus, recording, series)
 
     def refused(self) -> list[str]:
-        """What the machine did not grant, each with its reason and remedy."""
+        """The settings that the machine refused, with reason and remedy."""
         return self._ticks.refused()
 
     def take(self, count: int) -> Iterator[Tick]:

@@ -13,21 +13,21 @@ __all__ = ["Bus", "Coded", "Message", "Received", "Subscription", "load_types"]
 
 
 class Coded(Protocol):
-    """What a bus takes for a message: of `load_types`, of `kadenz msg gen --lang python`, or any class with both methods."""
+    """A message for a bus, of `load_types`, of `kadenz msg gen --lang python`, or of any class with both methods."""
 
     def encode(self) -> bytes:
         """The bytes."""
 
     @classmethod
     def decode(cls, payload: bytes, /) -> Any:
-        """The message of bytes, or an error."""
+        """The message in these bytes, or an error."""
 
 
 class Received:
-    """A message that came: `channel`, `message` (bytes, or of the type that was subscribed), and its way.
+    """A received message: `channel`, `message` (bytes, or of the subscribed type), and its times.
 
-    `sequence` is the sender's number where the provider counts; `kernel_ns` and `taken_ns` are when the kernel and this
-    process had it whole, on the clock of `time.monotonic_ns`.
+    `sequence` is the sender's number where the provider counts; `kernel_ns` and `taken_ns` are the times at which the
+    kernel and this process had it complete, on the clock of `time.monotonic_ns`.
     """
 
     __slots__ = ("channel", "kernel_ns", "message", "sequence", "taken_ns")
@@ -46,8 +46,8 @@ class Received:
 class Subscription:
     """Receives from the channels whose whole name a regular expression matches.
 
-    Blocking, with a timeout, by `for received in subscription`, by `async for`, or the newest by `latest()`. Whatever
-    waits releases the interpreter's lock, and Ctrl-C ends it.
+    Blocking, with a timeout, by `for received in subscription`, by `async for`, or the newest by `latest()`. A waiting
+    call releases the interpreter's lock, and Ctrl-C ends it.
     """
 
     def __init__(self, subscription: "_kadenz.Subscription", type: Optional[Type[Coded]]) -> None:
@@ -56,9 +56,9 @@ class Subscription:
         self._latest: Optional[Received] = None
 
     def receive(self, timeout: Optional[float] = None) -> Optional[Received]:
-        """The next message; None where none came in so many seconds. 0 does not wait, None waits for ever.
+        """The next message; None where none came in so many seconds. 0 does not wait, None sets no limit.
 
-        Raises Error where a message is not of the type, which then is gone, or where nothing can come any more.
+        Raises Error where a message is not of the type, and therefore dropped, or where no message can come any more.
         """
         received = self._subscription.receive(timeout)
         if received is None:
@@ -69,7 +69,7 @@ class Subscription:
         return Received(received, message)
 
     def latest(self) -> Optional[Received]:
-        """The newest message that came so far, again and again the same until a newer one comes."""
+        """The newest message so far, and the same again until a newer one comes."""
         while True:
             received = self.receive(0.0)
             if received is None:
@@ -77,7 +77,7 @@ class Subscription:
             self._latest = received
 
     def counts(self) -> dict[str, int]:
-        """How many messages were received, and how many were dropped because the queue was full."""
+        """Numbers of received messages, and of those dropped because the queue was full."""
         received, dropped = self._subscription.counts()
         return {"received": received, "dropped": dropped}
 
@@ -90,7 +90,7 @@ class Subscription:
     async def __aiter__(self) -> AsyncIterator[Received]:
         loop = asyncio.get_running_loop()
         while True:
-            # A short wait, so that a task that is cancelled leaves no thread behind that waits for ever.
+            # A short wait, so that a cancelled task leaves no thread behind that waits without limit.
             received = await loop.run_in_executor(None, self.receive, 0.1)
             if received is not None:
                 yield received
@@ -104,7 +104,7 @@ class Bus:
         bus.publish("ARM", State(position=[1.0, 0.0, 0.0]))
         print(arm.receive(timeout=1.0).message.position)
 
-    Without a URL it is what LCM_DEFAULT_URL says, or LCM's multicast on this host. Any thread may use it.
+    Without a URL it takes that of LCM_DEFAULT_URL, or LCM's multicast on this host. Any thread may use it.
     """
 
     def __init__(self, url: Optional[str] = None) -> None:

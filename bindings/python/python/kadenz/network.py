@@ -11,7 +11,7 @@ from .loops import Recording
 
 
 class NetworkState(NamedTuple):
-    """How a network is."""
+    """The state of a network."""
 
     is_running: bool
     cycles: int
@@ -21,7 +21,7 @@ class NetworkState(NamedTuple):
 
 
 class Network:
-    """A segment: "eth1" is an interface, "sim:59" a virtual segment, "sim:robot.toml" one that a file describes.
+    """A segment: "eth1" is an interface, "sim:59" a virtual segment, "sim:robot.toml" that of a file.
 
         net = kadenz.Network("sim:59", cycle="1kHz")
         actual, target = net.input("left knee", 0x6064), net.output("left knee", 0x607A)
@@ -29,8 +29,8 @@ class Network:
             for cycle in net.cycles():
                 target.value = actual.value
 
-    A thread of the library exchanges process data, supervises the devices and brings lost ones back, whatever Python does;
-    `value` is what a device told last, or what it is told from the next cycle on.
+    A thread of the library exchanges process data, supervises the devices and brings lost ones back, also while Python
+    is busy; `value` is the last value of an input, or the value of an output from the next cycle on.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Network:
         self._network = _kadenz.Network(segment, cycle, deadline, priority, lock_memory, folder)
 
     def input(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Value:
-        """An object that a device tells, by the device's name or position. The type is the device's own, or "bool", "u8" to
-        "u64", "i8" to "i64", "f32", "f64". Before `start`."""
+        """An input object of a device, by the device's name or position. The type is the device's own, or "bool", "u8"
+        to "u64", "i8" to "i64", "f32", "f64". Call it before `start`."""
         return self._network.input(str(device), index, subindex, type)
 
     def output(self, device: Union[str, int], index: int, subindex: int = 0, type: Optional[str] = None) -> Value:
-        """An object that a device is told, as `input`. It is zero until its `value` is set."""
+        """An output object of a device, as `input`. It is zero until its `value` is set."""
         return self._network.output(str(device), index, subindex, type)
 
     def start(self) -> None:
@@ -62,20 +62,20 @@ class Network:
         self._network.start(None if self._record is None else self._record._recording)
 
     def wait(self, after: int = 0, timeout: Optional[float] = None) -> Optional[int]:
-        """Waits for a cycle after that of this number, and gives the number of the last one; None where none came in time."""
+        """Waits for a cycle after that of this number; returns that of the last one, None where none came in time."""
         return self._network.wait(after, timeout)
 
     def cycles(self) -> "Cycles":
-        """The numbers of cycles, one after another as they come; those that came while Python was busy are left out."""
+        """The numbers of cycles as they come, without those that came while Python was busy."""
         return Cycles(self)
 
     @property
     def state(self) -> NetworkState:
-        """How it is."""
+        """The network's state."""
         return NetworkState(*self._network.state())
 
     def stop(self) -> str:
-        """Ends the loop after its shutdown cycles; a line of what came of it. Raises Error where it ended by itself."""
+        """Ends the loop after its shutdown cycles; returns its report. Raises Error where it ended by itself."""
         return self._network.stop()
 
     def __enter__(self) -> "Network":
@@ -87,7 +87,7 @@ class Network:
 
 
 class Cycles:
-    """An iterator without end over the cycles of a network."""
+    """An endless iterator over the cycles of a network."""
 
     def __init__(self, network: Network) -> None:
         self._network = network

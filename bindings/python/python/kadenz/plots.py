@@ -44,8 +44,8 @@ def over_time(series: Many, axes: Any = None) -> Any:
 
 
 def histogram(series: Series, gaussian: bool = True, axes: Any = None, bins: int = 100) -> Any:
-    """How often each value was measured, on a logarithmic scale, beside the Gaussian of the same mean and deviation:
-    what the two of them leave out."""
+    """How often each value was measured, on a logarithmic scale, beside the Gaussian of the same mean and deviation,
+    which shows what these two figures leave out."""
     axes = _axes(axes)
     low, high, counts = series.histogram()
     middle = (low + high) / 2 / _US

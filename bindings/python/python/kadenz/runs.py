@@ -1,4 +1,4 @@
-"""Runs that were written, for numpy, pandas and matplotlib."""
+"""Finished runs, for numpy, pandas and matplotlib."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def open_run(path: PathLike) -> "Run":
 
 
 def compare(baseline: "Run", candidate: "Run") -> list[str]:
-    """What differs beyond chance, a sentence each: the 95 % intervals of the ratios do not hold 1."""
+    """The differences beyond chance, a sentence each: the 95 % intervals of the ratios do not hold 1."""
     return _kadenz.compare(baseline._run, candidate._run)
 
 
 class Run:
-    """A run: `run["lateness"].percentile(99.9)`. `facts` is what run.json says; `warnings` what spoils it."""
+    """A run: `run["lateness"].percentile(99.9)`. `facts` is the content of run.json; `warnings` hold what spoils it."""
 
     def __init__(self, run: "_kadenz.Run") -> None:
         self._run = run
@@ -43,7 +43,7 @@ class Run:
         return iter(self.series.values())
 
     def to_pandas(self) -> Any:
-        """A row a series: count, min, max, mean, percentiles, misses. Needs pandas."""
+        """A table with one row for each series: count, min, max, mean, percentiles, misses. Needs pandas."""
         import pandas  # type: ignore[import-untyped,unused-ignore]
 
         rows = {it.name: it.row() for it in self}
@@ -85,12 +85,12 @@ class Series:
         return min(int(high[min(place, len(high) - 1)]), self.max_ns if self.max_ns is not None else _NONE)
 
     def histogram(self) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-        """Of each bucket that holds something the lowest value, the highest, and the count."""
+        """Of each non-empty bucket the lowest value, the highest, and the count."""
         low, high, counts = (numpy.frombuffer(it, dtype=numpy.int64) for it in self._series.histogram())
         return low, high, counts
 
     def intervals(self) -> dict[str, numpy.ndarray]:
-        """What each interval of the run says: start_ns, count, misses, min_ns, max_ns, p50_ns, p99_ns.
+        """The figures of each interval of the run: start_ns, count, misses, min_ns, max_ns, p50_ns, p99_ns.
 
         A percentile that an interval cannot carry is NaN. For pandas or polars: `pandas.DataFrame(series.intervals())`.
         """

@@ -4,8 +4,8 @@
     message = types["robot.state_t"](position=[1.0, 2.0, 3.0])
     assert types["robot.state_t"].decode(message.encode()) == message
 
-A class is like a dataclass: its members are attributes with LCM's defaults (0, "", lists of them). A member that states
-how long an array is follows the array when it is encoded, and need not be set.
+A class is like a dataclass: its members are attributes with LCM's defaults (0, "", lists of them). A member that holds
+the length of an array takes it from the array when the message is encoded, and need not be set.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _LETTERS = {
 
 
 def load_types(*paths: PathLike, numpy: bool = False) -> Dict[str, Any]:
-    """The classes of .lcm files, and of all of them in folders, by full name. Enums are classes with constants.
+    """The classes of .lcm files, and of all those in folders, by full name. Enums are classes with constants.
 
-    With `numpy` arrays of numbers are arrays of numpy: those of a message that came are read-only views of its bytes, without a copy.
-    Either way an array of numpy can be given where a list can.
+    With `numpy`, arrays of numbers are arrays of numpy: in a received message they are read-only views of its bytes,
+    without a copy. In both cases a list may be replaced by an array of numpy.
     """
     described = json.loads(_kadenz.parse_types([os.fspath(it) for it in paths]))
     types: _Types = {}
@@ -42,7 +42,7 @@ def load_types(*paths: PathLike, numpy: bool = False) -> Dict[str, Any]:
 
 
 class Message:
-    """What all classes of types have in common."""
+    """The base of all classes of types."""
 
     _fields: ClassVar[Tuple["_Field", ...]] = ()
     _fingerprint: ClassVar[bytes] = b""
@@ -65,7 +65,7 @@ class Message:
 
     @classmethod
     def decode(cls, payload: bytes) -> "Message":
-        """The message of these bytes; Error where they are of another type, too few or too many."""
+        """The message in these bytes; raises Error where they are of another type, too few or too many."""
         if payload[:8] != cls._fingerprint:
             raise Error(f"the message is not of the type {cls.__name__}; see `kadenz msg spy` for what comes")
         try:
@@ -111,7 +111,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class _Field:
-    """A member: how it is encoded."""
+    """A member and its encoding."""
 
     def __init__(self, described: Dict[str, Any], types: _Types, numpy: bool) -> None:
         self.name: str = described["name"]
@@ -122,7 +122,7 @@ class _Field:
         self.types = types
         self.letter = _LETTERS.get(self.primitive)
         self.one = struct.Struct(">" + self.letter) if self.letter else None
-        # Bytes are bytes.
+        # An array of LCM's byte is Python's bytes.
         is_numbers = self.letter is not None and self.primitive != "byte"
         self.numpy = numpy and is_numbers and bool(self.dimensions)
 
@@ -143,7 +143,7 @@ class _Field:
         return of(self.dimensions)
 
     def measure(self, value: Any, lengths: Dict[str, int]) -> None:
-        """Notes how long the array is, for the members that state it."""
+        """Notes the length of the array, for the members that hold it."""
         for dimension in self.dimensions:
             if isinstance(dimension, str):
                 found = len(value)
@@ -255,7 +255,7 @@ class _Field:
 
 
 def _numpy() -> Any:
-    # Not before it is needed: it takes longer to load than all of this package.
+    # Imported only when needed: it takes longer to load than all of this package.
     import numpy
 
     return numpy

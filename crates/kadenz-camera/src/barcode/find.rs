@@ -25,7 +25,7 @@ pub(super) type Corners = [Point; 4];
 const MAX_MARKS: usize = 64;
 /// Fewer levels between dark and light are noise.
 const MIN_CONTRAST: u8 = 30;
-/// Rows that are looked at.
+/// The rows that are searched.
 const SCANNED_ROWS: usize = 240;
 
 /// Middles of the marks of a code, in cells.
@@ -81,7 +81,7 @@ impl Thresholds {
     }
 }
 
-/// All groups of four marks that may be a code, each tried by `is_code` until it says yes.
+/// Calls `is_code` with all groups of four marks that may be a code, until it returns true.
 pub(super) fn each_code(gray: &Gray<'_>, mut is_code: impl FnMut(Corners) -> bool) {
     let mut marks = marks(gray);
     // Upper marks first.
@@ -165,7 +165,7 @@ fn point(x: f32, y: usize) -> Point {
     Point { x, y }
 }
 
-/// The mark around a middle that one row shows, where the column and another row show it, too.
+/// Checks the mark around a middle that one row shows: the column and another row must show it, too.
 fn checked(gray: &Gray<'_>, thresholds: &Thresholds, x: f32, y: usize, cell: f32) -> Option<Mark> {
     let column = x as usize;
     let (middle_y, down) = through(y, gray.height(), cell, |y| {
@@ -214,7 +214,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// Takes the next pixel in. At the end of a mark, its middle and the side of its cells.
+    /// Takes the next pixel. At the end of a mark, returns its middle and the side of its cells.
     fn take(&mut self, x: usize, is_dark: bool) -> Option<(f32, f32)> {
         if is_dark == self.is_dark {
             return None;

@@ -26,14 +26,14 @@ pub use read::{DecodedCode, Gray, ReadError, Reader, whole};
 
 use crate::picture::{PictureError, Size};
 
-/// What is painted into a picture.
+/// The content of a barcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Code {
     /// Counts pictures; in a stream that repeats, counts those of one period.
     pub number: u32,
     /// When the picture is meant to be sent, on the monotonic clock of the machine that sends, in nanoseconds.
     pub time_ns: u64,
-    /// Of a stream that repeats itself: after how many microseconds. 0 else. The picture was then meant to be sent
+    /// The period of a stream that repeats itself, in microseconds; 0 otherwise. The picture was then meant to be sent
     /// at `time_ns` plus a whole number of periods.
     pub period_us: u32,
 }
@@ -168,7 +168,7 @@ impl Painter {
         }
     }
 
-    /// Takes the colour away from where the code is, in a chroma plane of 4:2:0.
+    /// Removes the colour at the codes' places, in a chroma plane of 4:2:0.
     ///
     /// # Panics
     /// Where the plane is smaller than half the painter's size.

@@ -1,4 +1,4 @@
-//! Reads codes where their marks are.
+//! Reads codes at the places of their marks.
 
 use super::find::{ACROSS, Corners, DOWN, Point, each_code};
 use super::{BYTES, Code, DATA_COLUMN, DATA_COLUMNS, MARK};
@@ -21,7 +21,7 @@ impl<'a> Gray<'a> {
         Ok(Self { plane, size })
     }
 
-    /// The luma of a picture; none where that lies in no plane of its own.
+    /// The luma of a picture; `None` where it has no plane of luma.
     #[must_use]
     pub fn of(picture: &crate::picture::Picture<'a>) -> Option<Self> {
         match picture.pixels() {
@@ -56,9 +56,9 @@ impl<'a> Gray<'a> {
 /// A code in an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodedCode {
-    /// What it says.
+    /// Its content.
     pub code: Code,
-    /// Where the middles of its marks are, in pixels: left and right above, left and right below.
+    /// The middles of its marks, in pixels: left and right above, left and right below.
     pub corners: [(f32, f32); 4],
 }
 
@@ -68,10 +68,10 @@ pub enum ReadError {
     /// Fewer codes than are painted.
     #[error("{0} of 3 codes can be read; show the whole picture, larger, sharper or brighter")]
     Missing(usize),
-    /// Parts of several pictures.
+    /// The codes differ: the picture has parts of several pictures.
     #[error("the picture is torn: its parts are of the pictures {numbers:?}")]
     Torn {
-        /// From top to bottom.
+        /// Their numbers, from top to bottom.
         numbers: Vec<u32>,
     },
 }
@@ -94,7 +94,7 @@ pub fn whole(found: &[DecodedCode]) -> Result<Code, ReadError> {
     Ok(first.code)
 }
 
-/// Reads the codes of images, and tries first where they were in the image before.
+/// Reads the codes of images, and searches first at their places in the image before.
 #[derive(Debug, Default)]
 pub struct Reader {
     known: Vec<Corners>,
@@ -102,11 +102,11 @@ pub struct Reader {
     found: Vec<DecodedCode>,
 }
 
-/// More codes than this in an image are not looked for.
+/// The most codes in an image.
 const MAX_CODES: usize = 8;
 
 impl Reader {
-    /// A reader that knows nothing yet.
+    /// A reader that has not read an image.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

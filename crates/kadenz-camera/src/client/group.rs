@@ -1,4 +1,4 @@
-//! Several cameras whose frames belong together: [`CameraGroup`].
+//! Several cameras, of which a program wants frames of the same time: [`CameraGroup`].
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::{Camera, FrameError, OpenCameraError, OpenOptions, POLL_INTERVAL};
 use crate::ring::{Frame, FrameInfo, MAX_SLOTS, Overwritten};
 
-/// How often a set is sought again whose frames were overwritten meanwhile.
+/// How often the search for a set is repeated because a writer overwrote one of its frames.
 const MAX_ATTEMPTS: usize = 4;
-/// The longest wait for a frame before all cameras are looked at again.
+/// The longest wait for a frame before the group looks at all cameras again.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// Why there is no set of frames.
@@ -18,7 +18,7 @@ pub enum FrameSetError {
     /// A camera has no frame for it.
     #[error("camera `{camera}`: {error}")]
     Camera {
-        /// Its name or URL.
+        /// The camera's name or URL.
         camera: String,
         /// Why it has none.
         error: FrameError,
@@ -29,12 +29,12 @@ pub enum FrameSetError {
          the cameras by one signal, or allow a larger tolerance"
     )]
     Skewed {
-        /// What was asked for.
+        /// The tolerance that the caller gave.
         tolerance: Duration,
         /// The smallest skew of a set of frames that may be given.
         smallest_skew: Duration,
     },
-    /// The writers are so fast that the set was gone before it was looked at.
+    /// The writers overwrote the set before it could be returned.
     #[error(transparent)]
     Overwritten(#[from] Overwritten),
 }
@@ -60,7 +60,7 @@ pub enum FrameSetError {
 pub struct CameraGroup {
     members: Vec<Member>,
     tolerance: Duration,
-    /// Frames that were given.
+    /// Number of frames that the group has returned.
     given: u64,
 }
 
@@ -68,24 +68,24 @@ pub struct CameraGroup {
 #[derive(Debug)]
 struct Member {
     camera: Camera,
-    /// Frames that may be given.
+    /// Frames that may go into a set.
     candidates: Vec<Candidate>,
     /// The one among them that was chosen last.
     chosen: Candidate,
-    /// How many frames its ring had when they were looked at.
+    /// The number of frames in its ring at the last look.
     seen: u64,
-    /// Up to which frame of its ring they were given.
+    /// The last frame of its ring that the group has returned.
     given: u64,
-    /// Frames that came before: none of its ring's before this one, all of its rings before.
+    /// Frames published before the group counts: in its first ring those before this one, in later rings none.
     begin: u64,
     replaced: u64,
 }
 
-/// A frame's count in its ring, and what is known of it.
+/// A frame's count in its ring, and its information.
 type Candidate = (u64, FrameInfo);
 
 impl From<Camera> for CameraGroup {
-    /// One camera alone, whose frames are within any tolerance of themselves.
+    /// A group of one camera, whose frames lie within any tolerance.
     fn from(camera: Camera) -> Self {
         Self::new(vec![camera], Duration::ZERO)
     }
@@ -121,7 +121,7 @@ impl CameraGroup {
         Ok(Self::new(opened.collect::<Result<_, _>>()?, tolerance))
     }
 
-    /// Groups cameras that are open, each in a layout of its own.
+    /// Groups cameras that are already open, each in a layout of its own.
     ///
     /// # Panics
     /// Without a camera.
@@ -147,15 +147,16 @@ impl CameraGroup {
         }
     }
 
-    /// The newest frames of all cameras that lie within the tolerance of one another and are not older than `max_age`.
+    /// Returns the newest frames of all cameras that lie within the tolerance of one another and are not older than
+    /// `max_age`.
     ///
     /// # Errors
     /// [`FrameSetError`]: a camera whose newest frame is too old, or the smallest skew of frames that are not. The
-    /// handle stays good.
+    /// handle stays valid.
     ///
     /// # Real-time safety
-    /// While frames come: neither allocates, locks nor calls the system. Where a camera's newest is too old it looks
-    /// whether that has another ring now, which allocates and calls the system.
+    /// While frames come: neither allocates, locks nor calls the system. Where a camera's newest frame is too old, the
+    /// group looks whether that camera has another ring now, which allocates and calls the system.
     pub fn latest(&mut self, max_age: Duration) -> Result<FrameSet<'_>, FrameSetError> {
         let not_before = clock::now() - max_age;
         for _ in 0..MAX_ATTEMPTS {
@@ -179,11 +180,12 @@ impl CameraGroup {
         Err(Overwritten.into())
     }
 
-    /// The newest frames of all cameras that lie within the tolerance of one another, none of which was given before,
-    /// waiting for them until the span is over.
+    /// Returns the newest frames of all cameras that lie within the tolerance of one another and that it has not
+    /// returned before, and waits for them until the span is over.
     ///
     /// # Errors
-    /// [`FrameSetError`]: a camera that gave no new frame, or the smallest skew of what came. The handle stays good.
+    /// [`FrameSetError`]: a camera without a new frame, or the smallest skew of those that came. The handle stays
+    /// valid.
     pub fn next(&mut self, timeout: Duration) -> Result<FrameSet<'_>, FrameSetError> {
         let end = clock::now() + timeout;
         let mut smallest = Duration::MAX;
@@ -221,14 +223,14 @@ impl CameraGroup {
         self.tolerance
     }
 
-    /// Frames of all cameras since the group was made that were in no set that was given; some of them may still be.
+    /// Frames of all cameras since the group was made that were in no returned set; some of them may still come in one.
     #[must_use]
     pub fn unmatched(&self) -> u64 {
         let came = self.members.iter().map(Member::came).sum::<u64>();
         came.saturating_sub(self.given)
     }
 
-    /// Chooses a frame of each camera; their skew, or else the smallest one that there is.
+    /// Chooses a frame of each camera; returns their skew, or else the smallest skew that there is.
     fn choose(&mut self) -> Result<Duration, Duration> {
         let candidates = self.members.iter().map(|member| &member.candidates[..]);
         let found = newest_within(&candidates, self.tolerance)?;
@@ -255,7 +257,7 @@ impl CameraGroup {
         }
     }
 
-    /// The camera that the others wait for: a frame that comes from another one lies further from its newest.
+    /// The camera for which the others wait: a new frame of another camera lies even further from this camera's newest.
     fn lagging(&self) -> usize {
         let newest = |member: &Member| {
             let times = member.candidates.iter().map(|(_, info)| info.begin());
@@ -276,7 +278,7 @@ impl CameraGroup {
 }
 
 impl Member {
-    /// Looks which frames its ring holds that may be given.
+    /// Finds the frames in its ring that may go into a set.
     fn look(&mut self, may_be_given: impl Fn(&Candidate) -> bool) {
         let ring = &self.camera.ring;
         self.seen = ring.newest();
@@ -303,7 +305,7 @@ impl Member {
         }
     }
 
-    /// How many frames it published.
+    /// Number of frames that the camera has published.
     fn came(&self) -> u64 {
         self.replaced + self.camera.ring.newest().saturating_sub(self.begin)
     }
@@ -358,8 +360,8 @@ impl<'a> FrameSet<'a> {
         ages.max().unwrap_or_default()
     }
 
-    /// Whether no writer has begun to write over one of them. What was read of their [pixels](Frame::pixels) before
-    /// counts where this says so after.
+    /// Whether no writer has begun to overwrite one of the frames. What the caller read of their
+    /// [pixels](Frame::pixels) is valid where this then returns true.
     ///
     /// # Real-time safety
     /// Neither allocates, locks nor calls the system.
@@ -368,10 +370,10 @@ impl<'a> FrameSet<'a> {
         self.frames().all(|frame| frame.is_valid())
     }
 
-    /// Copies all of them, in the order of the cameras.
+    /// Copies all frames, in the order of the cameras.
     ///
     /// # Errors
-    /// [`Overwritten`], where one was overwritten before the last was copied; then the arrays hold nothing of worth.
+    /// [`Overwritten`], where a writer overwrote one before the last was copied; the arrays then hold no valid frames.
     ///
     /// # Panics
     /// Where there are not as many arrays as cameras, or one has another length than its frame's
@@ -388,17 +390,17 @@ impl<'a> FrameSet<'a> {
     }
 }
 
-/// A set of frames by the time of its oldest.
+/// A set of frames, by the time of its oldest frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SetTime {
     oldest: MonotonicTime,
     skew: Duration,
 }
 
-/// The newest set within the tolerance, which is the one whose oldest frame is newest; or else the smallest skew of a
-/// set, [`Duration::MAX`] where there is none.
+/// Returns the newest set within the tolerance, which is the one whose oldest frame is newest; or else the smallest
+/// skew of a set, [`Duration::MAX`] where there is no set.
 ///
-/// The best set with a given oldest frame has of each camera the first frame from there on.
+/// The best set with a given oldest frame takes of each camera the first frame from that time on.
 fn newest_within<'a>(
     candidates: &(impl Iterator<Item = &'a [Candidate]> + Clone),
     tolerance: Duration,

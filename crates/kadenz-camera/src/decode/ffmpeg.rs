@@ -1,8 +1,8 @@
 //! H.264, H.265 and JPEG by the system's libavcodec.
 //!
-//! A picture comes out with the unit it was in: the decoder may not hold one back (`low_delay`), and shares the work
-//! of a picture among threads by its slices, never by pictures, each of which would cost a picture's time. An H.265
-//! stream that states that its pictures are reordered is held back all the same, by as many pictures as it states.
+//! A picture comes out with the unit that held it: the decoder may not hold one back (`low_delay`), and shares the work
+//! of a picture among threads by its slices, never by pictures, each of which would cost a picture's time. The decoder
+//! still holds back an H.265 stream that states that its pictures are reordered, by as many pictures as it states.
 
 use ffmpeg_next::codec::{Context, Flags, Id, decoder, packet::Packet, threading};
 use ffmpeg_next::format::Pixel;
@@ -29,7 +29,7 @@ pub(super) struct Libavcodec {
 
 impl Libavcodec {
     pub(super) fn new(coding: Coding) -> Result<Self, DecodeError> {
-        // It writes to standard error what it returns as well; the setting is the whole process's.
+        // libavcodec writes to standard error what it returns as well; the setting holds for the whole process.
         log::set_level(log::Level::Quiet);
         let id = match coding {
             Coding::H264 => Id::H264,
@@ -59,7 +59,7 @@ impl Libavcodec {
         })
     }
 
-    /// Whether there is one more picture.
+    /// Takes the next picture; returns whether there was one.
     fn receive(&mut self) -> Result<bool, DecodeError> {
         const AGAIN: i32 = ffmpeg_next::util::error::EAGAIN;
         match self.decoder.receive_frame(&mut self.frame) {

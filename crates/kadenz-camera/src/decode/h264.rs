@@ -11,7 +11,7 @@ use crate::source::{Coding, Content, Unit};
 /// A decoder of one H.264 stream.
 pub(super) struct H264 {
     decoder: OpenH264,
-    /// Of the last parameter set.
+    /// The last sequence parameter set.
     sps: Option<Sps>,
     references: References,
 }
@@ -29,7 +29,7 @@ impl H264 {
     /// Notes the parameter sets of a key.
     ///
     /// # Errors
-    /// Where they state a size that no decoder of ours takes, before it takes memory for it.
+    /// Where they state a size that is too large for the decoder, before it allocates memory for it.
     fn note_parameters(&mut self, stream: &[u8]) -> Result<(), DecodeError> {
         // Level 5.2's largest picture is 36864 macroblocks (table A-1).
         const MAX_PIXELS: usize = 36_864 * 256;

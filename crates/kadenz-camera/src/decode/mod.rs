@@ -1,4 +1,4 @@
-//! From encoded pictures to samples.
+//! Decoders: encoded pictures to samples.
 //!
 //! [`open`] gives the decoder for a [`Coding`]. A decoder allocates when the size of the pictures changes, and a
 //! JPEG decoder with each picture: it belongs on a thread of its own, not on a real-time path.
@@ -20,13 +20,13 @@ pub use sps::Sps;
 use crate::picture::Picture;
 use crate::source::{Coding, Unit};
 
-/// Why a unit became no picture. The next key may mend it.
+/// Why a unit gave no picture. Decoding may succeed again from the next key picture on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot decode {what}: {cause}")]
 pub struct DecodeError {
-    /// Which format.
+    /// The format.
     pub what: &'static str,
-    /// What the decoder says.
+    /// The decoder's error text.
     pub cause: String,
 }
 
@@ -37,13 +37,13 @@ impl DecodeError {
     }
 }
 
-/// What decodes one stream.
+/// A decoder of one stream.
 pub trait Decoder: Send {
-    /// Takes the unit in, and calls `each` for every picture that comes out, with the `token` of the unit it was in.
-    /// Streams with B-frames come out later than they went in, and in another order.
+    /// Takes a unit, and calls `each` for every picture that comes out, with the `token` of the unit that held it. In
+    /// streams with B-frames pictures come out after later units, and in another order.
     ///
     /// # Errors
-    /// [`DecodeError`]; the decoder can go on with the next key.
+    /// [`DecodeError`]; the decoder can continue with the next key picture.
     fn decode(
         &mut self,
         token: u64,
@@ -55,11 +55,11 @@ pub trait Decoder: Send {
     fn name(&self) -> &'static str;
 }
 
-/// The decoder for a coding: libavcodec where this build has it, else the one of its own.
+/// The decoder for a coding: libavcodec where this build has it, else Kadenz's own.
 /// [`Content::Picture`](crate::source::Content::Picture) needs none, and so has no coding.
 ///
 /// # Errors
-/// Where there is none, with what brings one.
+/// Where this build has none; the error names a build that has one.
 pub fn open(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     #[cfg(feature = "ffmpeg")]
     if let Ok(decoder) = ffmpeg::Libavcodec::new(coding) {
@@ -68,10 +68,10 @@ pub fn open(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     open_own(coding)
 }
 
-/// The decoder that needs nothing of the system.
+/// The decoder that needs no library of the system.
 ///
 /// # Errors
-/// Where this build has none, with what brings one.
+/// Where this build has none; the error names a build that has one.
 pub fn open_own(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     match coding {
         Coding::Jpeg => Ok(Box::new(jpeg::Jpeg::new())),
@@ -89,7 +89,7 @@ pub fn open_own(coding: Coding) -> Result<Box<dyn Decoder>, DecodeError> {
     }
 }
 
-/// The error of a decoder that was given another coding than the one it was opened for.
+/// The error of a unit with another coding than the decoder's.
 fn other_coding(what: &'static str) -> DecodeError {
     DecodeError::new(what, "the source changed its coding; open a decoder for it")
 }

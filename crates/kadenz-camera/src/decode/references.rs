@@ -1,16 +1,16 @@
-//! Whether the pictures are there that a picture is predicted from.
+//! Checks whether a decoder has the pictures from which a picture is predicted.
 
 use super::DecodeError;
 use crate::source::Unit;
 
-/// Units that are passed over after a fault in the hope of a key. A stream that refreshes its pictures without keys
-/// then gets its way.
+/// Units that are passed over after a fault while waiting for a key picture. A stream that refreshes its pictures
+/// without key pictures is then decoded.
 const MAX_PASSED_OVER: u32 = 300;
 
-/// What a decoder knows of its references. After a fault it shows nothing until the next key: what is predicted from
-/// a picture that is missing or broken is a wrong picture that looks right.
+/// The state of a decoder's references. After a fault it shows nothing until the next key picture: a picture that is
+/// predicted from a missing or broken one is wrong, but looks right.
 pub(super) struct References {
-    /// Units passed over since the fault; none where all is there.
+    /// Units passed over since the fault; `None` without a fault.
     passed_over: Option<u32>,
 }
 
@@ -26,7 +26,7 @@ impl References {
     /// Whether a unit can be decoded.
     ///
     /// # Errors
-    /// Where it is broken, or needs what is missing.
+    /// Where the unit is broken, or needs a missing picture.
     pub(super) fn check(&mut self, what: &'static str, unit: &Unit<'_>) -> Result<(), DecodeError> {
         if unit.is_damaged {
             self.lose();

@@ -1,16 +1,16 @@
-//! What a decoder's user must know of H.264's sequence parameter set (ITU-T H.264, 7.3.2.1.1 and annex E): the
-//! size, and what the samples mean.
+//! The parts of H.264's sequence parameter set (ITU-T H.264, 7.3.2.1.1 and annex E) that a user of the decoder needs:
+//! the size, and the meaning of the samples.
 
 use crate::picture::{Matrix, Range, Size};
 
-/// The size of an H.264 stream's pictures, and what their samples mean.
+/// The size of an H.264 stream's pictures, and the meaning of their samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sps {
     /// The size, cropped.
     pub size: Size,
-    /// The coefficients: what the stream says, else [`Matrix::of_unspecified`].
+    /// The coefficients that the stream states, else [`Matrix::of_unspecified`].
     pub matrix: Matrix,
-    /// The codes: what the stream says, else limited.
+    /// The range that the stream states, else limited.
     pub range: Range,
 }
 
@@ -24,8 +24,8 @@ impl Sps {
             .and_then(Self::of_nal_unit)
     }
 
-    /// Reads a NAL unit, from its header byte on. `None` where it is no sequence parameter set, or a broken one, or
-    /// states a size beyond the limits.
+    /// Reads a NAL unit, from its header byte on. `None` where it is not a valid sequence parameter set, or states a
+    /// size beyond the limits.
     #[must_use]
     pub fn of_nal_unit(unit: &[u8]) -> Option<Self> {
         if unit_type(unit) != 7 {
@@ -72,7 +72,7 @@ fn after_start_code(stream: &[u8]) -> Option<&[u8]> {
     stream.get(at + 3..)
 }
 
-/// `chroma_format_idc`, and past the scaling lists, which only the high profiles have.
+/// Reads `chroma_format_idc`, and skips the scaling lists, which only the high profiles have.
 fn chroma_format(bits: &mut RbspReader<'_>, profile: u32) -> Option<u32> {
     const WITH_CHROMA: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
     if !WITH_CHROMA.contains(&profile) {
@@ -110,7 +110,7 @@ fn skip_scaling_list(bits: &mut RbspReader<'_>, length: usize) -> Option<()> {
     Some(())
 }
 
-/// Past `pic_order_cnt_type` and what belongs to it.
+/// Skips `pic_order_cnt_type` and the fields that belong to it.
 fn picture_order(bits: &mut RbspReader<'_>) -> Option<()> {
     match bits.exp_golomb()? {
         0 => {

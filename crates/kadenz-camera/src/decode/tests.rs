@@ -35,7 +35,7 @@ fn code(number: u32) -> Code {
     }
 }
 
-/// Our own decoder, and the system's where this build has it.
+/// A function that opens Kadenz's own decoder, or the system's where this build has it.
 type Opener = fn(Coding) -> Result<Box<dyn Decoder>, DecodeError>;
 const OPENERS: [Opener; 2] = [open_own, open];
 

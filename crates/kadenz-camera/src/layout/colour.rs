@@ -6,11 +6,11 @@
 //! In limited range luma has 219 steps and chroma 224 (both standards' quantisation), in full range both have
 //! 255, as JFIF has it.
 //!
-//! The arithmetic is 16-bit: every product is the upper half of a 16-by-16-bit multiplication, with 5 bits of
-//! fraction; the sum is rounded once. What comes out is the same whatever instructions compute it, differs by less than 1
-//! from the real-valued formula, and gray goes in as gray comes out: without chroma, R = G = B = gray.
+//! The arithmetic is 16-bit: every product is the upper half of a 16-by-16-bit multiplication, with 5 bits of fraction;
+//! the sum is rounded once. The output is the same with every instruction set and differs by less than 1 from the
+//! real-valued formula, and gray stays gray: without chroma, R = G = B = gray.
 //!
-//! `fearless_simd` makes instructions of it, for whatever the machine has.
+//! `fearless_simd` compiles it to the instruction sets of the machine.
 
 use fearless_simd::{Simd, i16x32, prelude::*, u8x32, u8x64, u16x32};
 
@@ -45,7 +45,7 @@ pub(super) struct Coefficients {
 }
 
 impl Coefficients {
-    /// Whether luma is gray as it is.
+    /// Whether the codes of luma are those of gray.
     #[inline(always)]
     pub(super) fn is_luma_gray(&self) -> bool {
         (self.luma, self.bias) == (1 << 14, 1 << (FRACTION - 1))
@@ -114,7 +114,7 @@ impl<S: Simd> Factors<S> {
     }
 }
 
-/// What chroma adds to each channel, in both halves of a block's pixels.
+/// The terms that chroma adds to each channel, in both halves of a block's pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<S: Simd> {
     pub(super) red: Halves<S>,

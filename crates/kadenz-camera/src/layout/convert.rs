@@ -1,4 +1,4 @@
-//! The way of a picture through bands of rows into memory.
+//! Converts a picture, by bands of rows, into memory.
 
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ impl Converter {
     }
 }
 
-/// How pictures of one size are converted, and the memory for it.
+/// The steps and the memory for pictures of one size.
 #[derive(Debug)]
 struct Plan {
     picture: Size,
@@ -93,7 +93,7 @@ struct Plan {
     scale: Option<Scale>,
 }
 
-/// What scaling needs beside.
+/// The additional memory of scaling.
 #[derive(Debug)]
 struct Scale {
     columns: Axis,
@@ -173,7 +173,7 @@ impl Plan {
         (left & !1, left & 1)
     }
 
-    /// Column-major, of luma that is gray as it is, in its own size.
+    /// Writes columns of luma whose codes are those of gray, without scaling.
     #[inline(always)]
     fn gray_columns<S: Simd>(&mut self, simd: S, y: &Plane<'_>, into: &mut [u8]) {
         let (width, height) = (self.out.width as usize, self.out.height as usize);
@@ -305,7 +305,7 @@ impl Plan {
         }
     }
 
-    /// Where a plane of the band stands among the layout's channels.
+    /// The place of a band's plane among the layout's channels.
     #[inline(always)]
     fn plane_of(&self, plane: usize) -> usize {
         match self.layout.channels {
@@ -387,7 +387,7 @@ impl Plan {
         }
     }
 
-    /// The rows that are held are those of another picture.
+    /// Forgets the held rows, which belong to another picture.
     fn forget(&mut self) {
         if let Some(scale) = &mut self.scale {
             scale.held = [None; 2];

@@ -1,4 +1,4 @@
-//! Where converted lines are put, and which of their blocks are whole.
+//! The destination of converted lines, and the blocks of them that are whole.
 
 use super::colour::{BLOCK, Block};
 
@@ -12,7 +12,7 @@ pub(super) struct LineGroup {
     pub(super) blocks: usize,
 }
 
-/// Where converted lines are put.
+/// The destination of converted lines.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     /// Red, green, blue; or gray and two that are empty.
@@ -123,7 +123,7 @@ impl Band {
     }
 }
 
-/// Blocks of a line that are whole where they come from and where they go to.
+/// Blocks of a line that are whole in the input and in the output.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     /// Pixels from the part's start.
@@ -145,7 +145,7 @@ impl Run {
         bytes.as_chunks().0.get(..self.blocks).unwrap_or_default()
     }
 
-    /// What they become.
+    /// Their place in a line of the output.
     #[inline(always)]
     pub(super) fn of_output<'a>(&self, line: &'a mut [u8], skip: usize) -> &'a mut [Block] {
         let bytes = line.get_mut(self.from - skip..).unwrap_or_default();
@@ -157,9 +157,9 @@ impl Run {
     }
 }
 
-/// How the blocks of a line are converted.
+/// The blocks of a line by the way they are converted.
 pub(super) struct Whole {
-    /// Most of them; and the last one, which ends with the line and begins within the block before.
+    /// Most blocks; and the last one, which ends with the line and begins within the block before.
     pub(super) runs: [Run; 2],
     /// Blocks that are not among them.
     before: usize,

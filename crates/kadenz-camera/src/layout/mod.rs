@@ -91,7 +91,7 @@ pub struct Layout {
 /// Why a text is no layout, or a picture cannot be had in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    /// A text names no channels.
+    /// The text names no channels.
     #[error(
         "`{0}` is not a layout; write rgb, bgr, gray, rgb-column-major, bgr-column-major or gray-column-major, \
          then [WIDTHxHEIGHT+LEFT+TOP] for a region and @WIDTHxHEIGHT for a size"
@@ -102,7 +102,7 @@ pub enum LayoutError {
         "`{0}` is not a region; write it as [320x240+100+50]: its size, its left edge, its top"
     )]
     Region(String),
-    /// A size is none.
+    /// The text is not a size.
     #[error("the layout's size: {0}")]
     Size(#[from] PictureError),
     /// A region lies partly outside the picture.
@@ -113,7 +113,7 @@ pub enum LayoutError {
         /// The size of the picture.
         picture: Size,
     },
-    /// The memory to write to is too short.
+    /// The caller's memory is too short.
     #[error(
         "the layout needs {needed} bytes, and has {given}; give it at least as many as `Layout::bytes` says"
     )]
@@ -147,7 +147,7 @@ impl Layout {
         }
     }
 
-    /// The part of a picture of this size that is converted.
+    /// Returns the part of a picture of this size that is converted.
     ///
     /// # Errors
     /// [`LayoutError::Outside`].
@@ -167,7 +167,7 @@ impl Layout {
             .ok_or(LayoutError::Outside { region, picture })
     }
 
-    /// The size of what comes of a picture of this size.
+    /// Returns the output's size for a picture of this size.
     ///
     /// # Errors
     /// [`LayoutError::Outside`].
@@ -176,7 +176,7 @@ impl Layout {
         Ok(self.scaled.unwrap_or(region.size))
     }
 
-    /// Bytes of what comes of a picture of this size.
+    /// Returns the output's length in bytes for a picture of this size.
     ///
     /// # Errors
     /// [`LayoutError::Outside`].
@@ -184,7 +184,7 @@ impl Layout {
         Ok(self.output_size(picture)?.pixels() * self.channels.count())
     }
 
-    /// A name for files and shared memory: letters, digits, `-`, `_` and `.` alone, another for each layout.
+    /// A name for files and shared memory, unique to the layout: letters, digits, `-`, `_` and `.` alone.
     #[must_use]
     pub fn file_name(&self) -> String {
         let mut name = self.name().to_owned();
@@ -197,7 +197,7 @@ impl Layout {
         name
     }
 
-    /// The layout whose [`file_name`](Self::file_name) this is.
+    /// The layout that has this [`file_name`](Self::file_name).
     #[must_use]
     pub fn from_file_name(name: &str) -> Option<Self> {
         let (rest, scaled) = match name.split_once("_scaled-") {

@@ -8,7 +8,7 @@ use super::colour::{self, BLOCK, Block, Coefficients, Factors, HALF, Terms, luma
 use super::lines::{LineGroup, Lines, Whole};
 use crate::picture::{Chroma, Pixels, Plane};
 
-/// What lines hold.
+/// The samples of lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Samples<'a> {
     Luma(Plane<'a>),
@@ -46,7 +46,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// `N` bytes from `at` on. Beyond the last of the plane: zeros, made in `room`.
+/// `N` bytes from `at` on; beyond the end of the line zeros, which it writes into `room`.
 #[inline(always)]
 fn bytes_at<'a, const N: usize>(line: &'a [u8], at: usize, room: &'a mut [u8; N]) -> &'a [u8; N] {
     let rest = line.get(at..).unwrap_or_default();
@@ -89,7 +89,7 @@ pub(super) fn convert<S: Simd>(
     }
 }
 
-/// Writes one block, which may be no whole one: of luma alone where gray is wanted.
+/// Writes one block, whole or in part: of luma alone where gray is wanted.
 #[inline(always)]
 fn put<S: Simd>(
     simd: S,
@@ -111,7 +111,7 @@ fn put<S: Simd>(
     }
 }
 
-/// Luma whose codes are those of gray.
+/// Copies luma as gray, where the codes of both are the same.
 #[inline(always)]
 fn copy(y: &Plane<'_>, part: LineGroup, out: &mut Lines<'_>) {
     for line in 0..part.count {
@@ -140,7 +140,7 @@ fn luma<S: Simd>(simd: S, y: &Plane<'_>, part: LineGroup, by: &Factors<S>, out: 
     }
 }
 
-/// A function of its own, as [`whole_blocks`].
+/// A separate function, for the reason at [`whole_blocks`].
 #[inline(never)]
 fn whole_blocks_of_luma<S: Simd>(simd: S, luma: &[Block], by: &Factors<S>, out: &mut [Block]) {
     simd.vectorize(
@@ -174,7 +174,7 @@ fn gray_in_colour<S: Simd>(
     }
 }
 
-/// What chroma adds is computed once for all lines that have it in common. `C` bytes of chroma belong to a block.
+/// Computes the chroma terms once for all lines that share their chroma. `C` bytes of chroma belong to a block.
 #[inline(always)]
 fn yuv<S: Simd, const C: usize>(
     simd: S,
@@ -221,7 +221,7 @@ fn yuv<S: Simd, const C: usize>(
     }
 }
 
-/// What chroma adds.
+/// The terms that chroma adds to luma.
 #[inline(always)]
 fn terms<S: Simd, const C: usize>(simd: S, u: &[u8; C], v: &[u8; C], by: &Factors<S>) -> Terms<S> {
     if let (Some(u), Some(v)) = (u.first_chunk(), v.first_chunk()) {
@@ -231,9 +231,9 @@ fn terms<S: Simd, const C: usize>(simd: S, u: &[u8; C], v: &[u8; C], by: &Factor
     Terms::of_pairs(simd, u.expect("a half"), v.expect("a half"), by)
 }
 
-/// The whole blocks of one or two lines that have their chroma in common.
+/// Converts the whole blocks of one or two lines that share their chroma.
 ///
-/// A function of its own: within a larger one the compiler keeps its addresses in memory.
+/// A separate function: within a larger one the compiler keeps the addresses in memory, not in registers.
 #[inline(never)]
 fn whole_blocks<S: Simd, const C: usize>(
     simd: S,

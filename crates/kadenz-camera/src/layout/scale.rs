@@ -13,16 +13,16 @@ const WEIGHT: u32 = 16;
 /// Bits of fraction between the two sums.
 const BETWEEN: u32 = 8;
 
-/// Which pixels make a pixel, along one axis.
+/// The pixels of the input that make each pixel of the output, along one axis.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
-    /// For each pixel of the output: the first pixel of the input, and where its weights are.
+    /// For each pixel of the output: the first pixel of the input, and the range of its weights.
     spans: Vec<(usize, Range<usize>)>,
     weights: Vec<u32>,
 }
 
 impl Axis {
-    /// From so many pixels to so many others.
+    /// Scales `from` pixels to `to` pixels.
     pub(super) fn new(from: usize, to: usize) -> Self {
         let mut axis = Self::default();
         for pixel in 0..to {
@@ -94,14 +94,14 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// For rows of so many pixels.
+    /// Sums for rows of `width` pixels.
     pub(super) fn new(width: usize) -> Self {
         Self {
             columns: vec![0; width],
         }
     }
 
-    /// Adds one of the rows that make a row: the `nth` of `axis.inputs(row)`.
+    /// Adds one of the input's rows that make an output row: the `nth` of `axis.inputs(row)`.
     #[inline(always)]
     pub(super) fn add(&mut self, axis: &Axis, row: usize, nth: usize, pixels: &[u8]) {
         let weight = axis.weights(row)[nth];
@@ -111,7 +111,7 @@ impl Sums {
         }
     }
 
-    /// Writes the row, all of whose rows have been added.
+    /// Writes the output row, after all of its input rows have been added.
     #[inline(always)]
     pub(super) fn finish(&mut self, axis: &Axis, out: &mut [u8]) {
         let half = 1 << (WEIGHT - BETWEEN - 1);

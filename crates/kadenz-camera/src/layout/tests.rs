@@ -1,4 +1,4 @@
-//! Longer than 500 lines: the plain reference, and what is held against it.
+//! Longer than 500 lines: the plain reference, and the comparisons with it.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -12,7 +12,7 @@ use crate::picture::{Chroma, Matrix, Picture, Pixels, Plane, Range};
 
 const RANGES: [Range; 2] = [Range::Limited, Range::Full];
 const MATRICES: [Matrix; 2] = [Matrix::Bt601, Matrix::Bt709];
-/// What a picture may hold.
+/// The kinds of pictures.
 const KINDS: [Kind; 6] = [
     Kind::Gray,
     Kind::Yuv(Chroma::Yuv420),
@@ -220,7 +220,7 @@ fn size(width: u32, height: u32) -> Size {
     Size::new(width, height).unwrap()
 }
 
-/// By the best set of instructions that this machine has, and by another, whose turn it is.
+/// Converters by the best instruction set of this machine, and by one of the others in turn.
 fn converters(layout: Layout) -> impl Iterator<Item = Converter> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let best = Level::new();

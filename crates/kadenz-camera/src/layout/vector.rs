@@ -1,5 +1,5 @@
-//! Operations on 64 bytes that `fearless_simd` has not: all work within each 16 bytes, as x86's do, so that what one
-//! takes apart another puts together in the same order.
+//! Operations on 64 bytes that `fearless_simd` lacks: all work within each 16 bytes, as x86's do, so that two
+//! operations that undo each other keep the order.
 
 #[cfg(target_arch = "x86_64")]
 use fearless_simd::Level;

@@ -28,23 +28,23 @@
 //! |---|---|
 //! | 0 | **sequence**: 2k when the slot holds frame k of this ring (counted from 1), 2k - 1 while it is written |
 //! | 8 | number of the frame, lost ones counted, since the server's start |
-//! | 16 | when the camera took it; 0 where nobody says |
-//! | 24 | who says so: 0 nobody, 1 driver or generator, 2 the camera's own clock, by an RTCP sender report |
+//! | 16 | capture time; 0 where unknown |
+//! | 24 | clock of the capture time: 0 unknown, 1 driver or generator, 2 the camera's own, by an RTCP sender report |
 //! | 32 | when its first byte came |
-//! | 40 | when it was whole |
+//! | 40 | when it was complete |
 //! | 48 | when it was decoded |
 //! | 56 | when it was converted and published |
 //! | 64 | frames missed before it, in all: lost on the way, damaged or undecodable |
-//! | 72 | frames whose bytes were those of the one before, in all |
+//! | 72 | frames with the same bytes as the frame before, in all |
 //! | 80 | frames skipped before it, in all, to keep up when decoding fell behind |
 //! | 88 | how long its decoding took |
 //! | 96 | how long its conversion into this layout took |
 //! | 104 | flags: bit 0 damaged |
 //!
-//! To read: load *newest* (acquire); 0 means no frame yet. In its slot, *sequence* must be twice that. Copy what is
-//! wanted, then load *sequence* again: where it changed, the copy is worth nothing, and the next try will do. A writer
-//! is never waited for, so neither a killed reader nor a killed writer harms anybody. Where *state* is not 0, or
-//! the writer's lock on the file (`flock`) is gone, open the name again.
+//! To read: load *newest* (acquire); 0 means no frame yet. In its slot, *sequence* must be twice that. Copy the fields
+//! and pixels, then load *sequence* again: where it changed, the copy is invalid; try again. No process waits for
+//! another, so neither a killed reader nor a killed writer harms the others. Where *state* is not 0, or the writer's
+//! lock on the file (`flock`) is gone, open the name again.
 
 mod reader;
 #[cfg(test)]
@@ -66,7 +66,7 @@ const VERSION: u64 = 1;
 const HEADER_BYTES: usize = 4096;
 /// A page, so that every frame begins on one.
 const PIXELS_AT: usize = 4096;
-/// Frames that a ring holds where nothing else is stated: a view stays valid for two intervals and more.
+/// Frames that a ring holds by default: a view stays valid for two intervals and more.
 pub const DEFAULT_SLOTS: usize = 4;
 pub(crate) const MAX_SLOTS: usize = 64;
 
@@ -134,7 +134,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a layout whose pictures have this size.
+    /// The shape of a layout's output for a picture of this size.
     #[must_use]
     pub fn of(layout: &Layout, size: Size) -> Self {
         Self {
@@ -151,12 +151,12 @@ impl Shape {
     }
 }
 
-/// Who says when a frame was taken.
+/// The clock that gave a frame's capture time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CaptureClock {
-    /// Nobody: the first byte's arrival stands for it.
+    /// None: the arrival of the first byte stands for the capture time.
     #[default]
     Unknown,
     /// The driver or the generator, on this machine's clock.
@@ -168,15 +168,15 @@ pub enum CaptureClock {
 /// What is known of a frame. Times are of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameInfo {
-    /// Its number since the server's start, lost ones counted.
+    /// Its number since the server's start; lost frames count.
     pub number: u64,
-    /// When it was taken, where somebody says so.
+    /// When the camera took it, where that is known.
     pub capture: Option<MonotonicTime>,
-    /// Who says so.
+    /// The clock of `capture`.
     pub capture_clock: CaptureClock,
     /// When its first byte came.
     pub first_byte: MonotonicTime,
-    /// When it was whole.
+    /// When it was complete.
     pub arrival: MonotonicTime,
     /// When it was decoded.
     pub decoded: MonotonicTime,
@@ -188,16 +188,16 @@ pub struct FrameInfo {
     pub duplicated: u64,
     /// Frames skipped because decoding fell behind.
     pub skipped: u64,
-    /// How long its decoding took.
+    /// How long its decoding took, in nanoseconds.
     pub decode_ns: u64,
-    /// How long its conversion took.
+    /// How long its conversion took, in nanoseconds.
     pub convert_ns: u64,
     /// Whether a part of it is missing.
     pub is_damaged: bool,
 }
 
 impl FrameInfo {
-    /// When the frame began to grow old: when it was taken, or else when its first byte came.
+    /// The time from which the frame's age counts: when the camera took it, or else when its first byte came.
     #[must_use]
     pub fn begin(&self) -> MonotonicTime {
         self.capture.unwrap_or(self.first_byte)

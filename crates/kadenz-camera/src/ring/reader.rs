@@ -24,7 +24,7 @@ pub struct RingReader {
     interval: Duration,
 }
 
-/// What becomes of a ring.
+/// The state of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingState {
     /// Frames come.
@@ -37,7 +37,7 @@ pub enum RingState {
     Abandoned,
 }
 
-/// The writer published so many frames since that it wrote over this one.
+/// The writer has published so many frames since that it overwrote this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the frame was overwritten while it was read; copy it at once, or let the ring have more slots"
@@ -48,7 +48,7 @@ impl RingReader {
     /// Maps the ring of that name. Allocates and calls the system.
     ///
     /// # Errors
-    /// [`RingError`], where there is none, or what is there is not a ring that this program can read.
+    /// [`RingError`], where there is no ring of that name, or none that this program can read.
     pub fn open(name: &str) -> Result<Self, RingError> {
         let viewer = Viewer::open(name)?;
         Self::over(viewer).map_err(|why| RingError::Foreign {
@@ -106,19 +106,19 @@ impl RingReader {
         self.interval
     }
 
-    /// How many frames it holds.
+    /// Number of frames that the ring holds.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// When it was made: rings of one name differ in it.
+    /// When the ring was made: rings of one name differ in it.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether frames can still come. A system call or two where they seem to.
+    /// Returns the ring's state. One or two system calls, where frames seem to come.
     #[must_use]
     pub fn state(&self) -> RingState {
         match self.viewer.load(header::STATE, Ordering::Acquire) {
@@ -138,17 +138,17 @@ impl RingReader {
         self.viewer.load(header::NEWEST, Ordering::Acquire)
     }
 
-    /// The newest frame, `None` where there is none yet.
+    /// Returns the newest frame, `None` where there is none yet.
     ///
     /// # Real-time safety
     /// Neither allocates, locks nor calls the system.
     #[must_use]
     pub fn latest(&self) -> Option<Frame<'_>> {
-        // The newest is complete; it can only be lost to a writer that is a whole ring further.
+        // The newest is complete; only a writer that is a whole ring ahead can overwrite it.
         (0..self.slots).find_map(|_| self.frame(self.newest()))
     }
 
-    /// Frame number `count` of this ring, where it still holds it.
+    /// Returns frame number `count` of this ring, where the ring still holds it.
     ///
     /// # Real-time safety
     /// Neither allocates, locks nor calls the system.
@@ -167,7 +167,7 @@ impl RingReader {
         frame.is_valid().then_some(frame)
     }
 
-    /// A frame that was read before, from 1 on, which need not be valid any more.
+    /// A frame that the caller read before, counted from 1; it may be overwritten by now.
     pub(crate) fn view(&self, count: u64, info: FrameInfo) -> Frame<'_> {
         Frame {
             reader: self,
@@ -177,14 +177,14 @@ impl RingReader {
         }
     }
 
-    /// Where the slot of a frame begins, from 1 on.
+    /// Where the slot of a frame begins; frames count from 1.
     fn place(&self, count: u64) -> usize {
         let slot = (count.saturating_sub(1) % self.slots as u64) as usize;
         HEADER_BYTES + slot * self.stride
     }
 
-    /// Waits until more than `count` frames were published, or the span is over; whether they were. Sleeps in the
-    /// kernel, and looks now and then whether the writer lives.
+    /// Waits until the writer has published more than `count` frames, or the span is over; returns whether it has.
+    /// Sleeps in the kernel, and looks every 100 ms at the latest whether the writer lives.
     #[must_use]
     pub fn wait_beyond(&self, count: u64, span: Duration) -> bool {
         let end = clock::now() + span;
@@ -196,7 +196,7 @@ impl RingReader {
             if left.is_zero() || self.state() != RingState::InUse {
                 return self.newest() > count;
             }
-            // A writer that is killed wakes nobody.
+            // A killed writer wakes no reader.
             let nap = left.min(Duration::from_millis(100));
             self.viewer.wait(header::NEWEST, count as u32, nap);
         }
@@ -229,7 +229,7 @@ fn shape_of(word: impl Fn(usize) -> u64) -> Result<Shape, &'static str> {
     Ok(shape)
 }
 
-/// A frame where it lies. It stays there until the writer has published as many frames as the ring has slots.
+/// A view of a frame in the ring. It stays valid until the writer has published as many frames as the ring has slots.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     reader: &'a RingReader,
@@ -239,13 +239,13 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// What is known of it.
+    /// The frame's information.
     #[must_use]
     pub fn info(&self) -> &FrameInfo {
         &self.info
     }
 
-    /// Its count in this ring: what [`RingReader::newest`] was.
+    /// Its count in this ring: the value of [`RingReader::newest`] when it was published.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sequence / 2
@@ -269,15 +269,15 @@ impl<'a> Frame<'a> {
         self.reader.shape
     }
 
-    /// How long ago it was taken, or its first byte came where nobody says when it was taken.
+    /// The time since the camera took it, or since its first byte came where the capture time is unknown.
     #[must_use]
     pub fn age(&self) -> Duration {
         let age = clock::now().since(self.info.begin());
         Duration::from_nanos(u64::try_from(age).unwrap_or(0))
     }
 
-    /// Whether the writer has not begun to write over it. What was read of [`pixels`](Self::pixels) before counts
-    /// where this says so after.
+    /// Whether the writer has not begun to overwrite it. What the caller read of [`pixels`](Self::pixels) is valid
+    /// where this then returns true.
     ///
     /// # Real-time safety
     /// Neither allocates, locks nor calls the system.
@@ -306,10 +306,10 @@ impl<'a> Frame<'a> {
         self.at + PIXELS_AT
     }
 
-    /// Copies it.
+    /// Copies the frame.
     ///
     /// # Errors
-    /// [`Overwritten`]; then `into` holds nothing of worth.
+    /// [`Overwritten`]; `into` then holds no valid frame.
     ///
     /// # Panics
     /// Where `into` has another length than [`Shape::bytes`].

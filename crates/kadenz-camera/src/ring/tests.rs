@@ -77,7 +77,7 @@ fn a_frame_is_valid_until_the_writer_comes_round() {
     publish(&mut ring, 2);
     publish(&mut ring, 3);
     assert!(frame.is_valid());
-    // What is given up has been written over all the same.
+    // A frame that the writer gives up overwrites its slot nevertheless.
     assert!(ring.publish(|_| None).is_none());
     assert!(!frame.is_valid());
     assert_eq!(frame.to_vec(), Err(Overwritten));
@@ -108,7 +108,7 @@ fn readers_learn_what_became_of_the_ring() {
 }
 
 #[test]
-fn who_waits_is_woken_by_a_frame_and_by_the_end() {
+fn a_waiting_reader_is_woken_by_a_frame_and_by_the_end() {
     let name = name("wait");
     let mut ring = create(&name);
     let reader = RingReader::open(&name).unwrap();

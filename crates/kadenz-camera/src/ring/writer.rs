@@ -22,10 +22,10 @@ pub struct RingWriter {
 }
 
 impl RingWriter {
-    /// Makes a ring whose pages are in memory from then on. Allocates and calls the system.
+    /// Makes a ring and brings its pages into memory. Allocates and calls the system.
     ///
     /// # Errors
-    /// [`RingError`], for one where another process publishes under that name.
+    /// [`RingError`], for example where another process publishes under that name.
     pub fn create(
         name: &str,
         shape: Shape,
@@ -74,7 +74,7 @@ impl RingWriter {
         for (word, value) in values {
             words[word].store(value, Ordering::Relaxed);
         }
-        // Readers take a ring without the letters for one that is still being made.
+        // Readers treat a ring without the magic letters as one that is still being made.
         words[header::MAGIC].store(MAGIC, Ordering::Release);
     }
 
@@ -84,8 +84,8 @@ impl RingWriter {
         self.shape
     }
 
-    /// Publishes a frame: `fill` writes its pixels, and gives what is known of it, or `None` to publish nothing.
-    /// Readers see the whole frame or none. The memory that `fill` gets holds an older frame.
+    /// Publishes a frame: `fill` writes its pixels and returns its information, or `None` to publish nothing. Readers
+    /// see the whole frame or none. The memory that `fill` gets holds an older frame.
     ///
     /// # Real-time safety
     /// Neither allocates nor locks; one system call, which does not block.
@@ -116,7 +116,7 @@ impl RingWriter {
         self.owner.words()
     }
 
-    /// Says that a ring of another size follows, and ends.
+    /// Marks the ring as replaced by one of another size, and ends it.
     pub fn replace(self) {
         self.end(1);
     }

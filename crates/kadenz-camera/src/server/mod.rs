@@ -32,7 +32,7 @@ use crate::picture::Picture;
 use crate::ring::DEFAULT_SLOTS;
 use crate::source::{Content, Next, Source, SourceError, Unit};
 
-/// How long a thread waits before it looks whether it shall end.
+/// How long a thread waits before it looks whether it must stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the status is written.
 const STATUS_INTERVAL: Duration = Duration::from_millis(250);
@@ -40,28 +40,28 @@ const STATUS_INTERVAL: Duration = Duration::from_millis(250);
 /// Opens a camera, and opens it again.
 pub type OpenSource = Box<dyn FnMut() -> Opened + Send>;
 
-/// What became of opening a camera.
+/// The result of opening a camera.
 pub type Opened = Result<Box<dyn Source>, SourceError>;
 
-/// How a camera is served.
+/// Options for serving a camera.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// The name under which clients find it: letters, digits, `-` and `_`.
     pub name: String,
-    /// What is shown of where the frames come from; credentials do not belong here.
+    /// The source's URL in the status; it must hold no credentials.
     pub url: String,
-    /// Layouts that are published whether somebody asks or not.
+    /// Layouts that are published whether a client wants them or not.
     pub layouts: Vec<Layout>,
     /// Frames that each ring holds.
     pub slots: usize,
-    /// The wait before a lost camera is opened again, at first.
+    /// The first wait before a lost camera is opened again.
     pub retry_first: Duration,
     /// The longest such wait.
     pub retry_longest: Duration,
 }
 
 impl ServerOptions {
-    /// The defaults: 4 slots, tried again after 100 ms, doubling up to 5 s.
+    /// The defaults: 4 slots; opened again after 100 ms, doubling up to 5 s.
     #[must_use]
     pub fn new(name: &str, url: &str) -> Self {
         Self {
@@ -78,18 +78,18 @@ impl ServerOptions {
 /// Why a camera cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The name.
+    /// The name is not valid.
     #[error("`{0}` is not a valid name of a camera; take 1 to 64 letters, digits, `-` and `_`")]
     Name(String),
-    /// Another process serves under that name, or shared memory is refused.
+    /// Another process serves under that name, or the system refuses shared memory.
     #[error(transparent)]
     Shared(#[from] SharedError),
-    /// No thread.
+    /// No thread can be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
 }
 
-/// A camera that is being served, until this is dropped.
+/// A camera that is being served, until the value is dropped.
 #[derive(Debug)]
 pub struct CameraServer {
     common: Arc<Common>,
@@ -97,10 +97,10 @@ pub struct CameraServer {
 }
 
 impl CameraServer {
-    /// Starts to serve. Returns at once: whether the camera answers is in the [`status`](Self::status).
+    /// Starts to serve. Returns at once: the [`status`](Self::status) tells whether the camera answers.
     ///
     /// # Errors
-    /// [`ServerError`], for one where another process serves a camera of that name.
+    /// [`ServerError`], for example where another process serves a camera of that name.
     pub fn start(open: OpenSource, options: &ServerOptions) -> Result<Self, ServerError> {
         let name = &options.name;
         if !(1..=64).contains(&name.len()) || !is_name(name) {
@@ -140,7 +140,7 @@ impl CameraServer {
         Ok(())
     }
 
-    /// What the server says of itself now.
+    /// The server's present status.
     #[must_use]
     pub fn status(&self) -> Status {
         lock(&self.common.telling).status.clone()
@@ -217,7 +217,7 @@ impl Common {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Changes the status, and writes it where that is due or `now` is stated.
+    /// Changes the status, and writes it where that is due or `now` is set.
     fn tell(&self, now: bool, change: impl FnOnce(&mut Status)) {
         let mut telling = lock(&self.telling);
         let StatusPublisher {
@@ -234,7 +234,7 @@ impl Common {
         }
     }
 
-    /// After a frame: what the pipeline knows goes into the status.
+    /// Writes what the pipeline knows into the status, after each frame.
     fn tell_of(&self, pipeline: &mut Pipeline) {
         let decoder = pipeline.decoder_name();
         let publisher = pipeline.publisher();
@@ -283,7 +283,7 @@ impl Common {
 struct Receiver {
     common: Arc<Common>,
     options: ServerOptions,
-    /// Of the last unit; lost ones are counted.
+    /// The number of the last unit; lost ones count.
     number: u64,
     missed: u64,
     duplicated: u64,
@@ -291,7 +291,7 @@ struct Receiver {
     previous: Option<(usize, u32)>,
 }
 
-/// How an opened source came to its end.
+/// How an opened source ended.
 enum SourceEnd {
     Stopped,
     Ended,
@@ -331,14 +331,14 @@ impl Receiver {
         }
     }
 
-    /// Opens the camera on a thread of its own, which is left to itself where the server shall end meanwhile: a camera
-    /// may take all its time to answer, and a name server, too.
+    /// Opens the camera on a thread of its own, which the server leaves running where it must stop meanwhile: a camera
+    /// or a name server may take long to answer.
     fn opened(&self, mut open: OpenSource) -> Option<(OpenSource, Opened)> {
         let (sender, opened) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("camera-open".to_owned());
         let spawned = thread.spawn(move || {
             let source = open();
-            // Where nobody waits any more, the source is closed.
+            // Where the receiver is gone, the source is closed.
             let _ = sender.send((open, source));
         });
         if let Err(error) = spawned {
@@ -353,7 +353,7 @@ impl Receiver {
             match opened.recv_timeout(STOP_INTERVAL) {
                 Ok(opened) => return Some(opened),
                 Err(RecvTimeoutError::Timeout) => {}
-                // It panicked, and has said so.
+                // The thread panicked and has reported it.
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
@@ -373,7 +373,7 @@ impl Receiver {
         });
     }
 
-    /// Sleeps; false where the server shall end.
+    /// Sleeps; returns false where the server must stop.
     fn pause(&self, span: Duration) -> bool {
         let end = clock::now() + span;
         while !self.common.stops() {
@@ -386,7 +386,7 @@ impl Receiver {
         false
     }
 
-    /// Waits until the decoder has taken what waits.
+    /// Waits until the decoder has taken all waiting units.
     fn drain(&self) {
         for _ in 0..100 {
             if self.common.stops() || lock(&self.common.queue).is_empty() {
@@ -394,7 +394,7 @@ impl Receiver {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        // The last one may be in the decoder still.
+        // The last one may still be in the decoder.
         drop(lock(&self.common.pipeline));
     }
 
@@ -458,7 +458,7 @@ impl Receiver {
     }
 }
 
-/// Whether this may be a name under which a camera is served: a URL or a file has a character that no name has.
+/// Whether a text can be the name of a served camera: URLs and paths of files contain characters that no name has.
 #[must_use]
 pub fn is_name(name_or_url: &str) -> bool {
     let allowed = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);

@@ -1,4 +1,4 @@
-//! Decoding, converting and publishing: what happens to a unit once it came.
+//! Decoding, converting and publishing of received units.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::source::{Capture, Coding};
 
 /// How often the server looks which layouts are wanted.
 const DEMAND_INTERVAL: Duration = Duration::from_millis(50);
-/// A layout that nobody wants any more is published that much longer.
+/// A layout is published so much longer after the last client that wants it.
 const UNWANTED_FOR: Duration = Duration::from_secs(2);
 /// More layouts at once are refused: each costs a conversion a frame.
 pub(super) const MAX_LAYOUTS: usize = 16;
 /// Units that may be inside a decoder: H.264's largest decoded picture buffer, twice.
 const MAX_IN_DECODER: usize = 32;
-/// A capture time further from the arrival than this is of a clock that is not set.
+/// A capture time further from the arrival than this comes from a clock that is not set.
 const MAX_CAMERA_CLOCK_ERROR_NS: i64 = 10_000_000_000;
 
-/// From units to frames in rings.
+/// Decodes units and publishes them as frames in rings.
 pub(super) struct Pipeline {
     decoder: Option<(Coding, Box<dyn Decoder>)>,
     in_decoder: VecDeque<Meta>,
@@ -34,7 +34,7 @@ pub(super) struct Pipeline {
     publisher: Publisher,
 }
 
-/// From pictures to frames in rings.
+/// Publishes pictures as frames in rings.
 pub(super) struct Publisher {
     camera: String,
     fixed: Vec<Layout>,
@@ -49,7 +49,7 @@ pub(super) struct Publisher {
     pub(super) interval_ns: f64,
 }
 
-/// A layout with its ring, which is there once its size is known.
+/// A layout with its ring, which exists once the pictures' size is known.
 struct Output {
     layout: Layout,
     converter: Converter,
@@ -88,19 +88,19 @@ impl Pipeline {
         self.decoder.as_ref().map(|(_, decoder)| decoder.name())
     }
 
-    /// The stream begins anew.
+    /// Begins anew, for a new stream.
     pub(super) fn reset(&mut self) {
         self.decoder = None;
         self.in_decoder.clear();
     }
 
-    /// Decodes a unit, and publishes what comes out.
+    /// Decodes a unit, and publishes the pictures that come out.
     pub(super) fn decode(&mut self, waiting: &QueuedUnit) {
         let coding = waiting.coding();
         let publisher = &mut self.publisher;
         publisher.note(&waiting.meta);
         publisher.look_for_demand();
-        // A JPEG that nobody wants need not be decoded; video must be, for those after it.
+        // A JPEG that no client wants need not be decoded; video must be, for the pictures after it.
         if coding == Coding::Jpeg && publisher.outputs.is_empty() && publisher.size.is_some() {
             publisher.pass(&waiting.meta);
             return;
@@ -135,7 +135,7 @@ impl Pipeline {
     }
 }
 
-/// The decoder for a coding, made where another one was decoded before.
+/// The decoder for a coding; made anew where the last unit had another coding.
 fn ready(
     decoder: &mut Option<(Coding, Box<dyn Decoder>)>,
     coding: Coding,
@@ -186,7 +186,7 @@ impl Publisher {
         self.counts.frames += 1;
     }
 
-    /// Counts a frame that nobody wants.
+    /// Counts a frame that no client wants.
     fn pass(&mut self, meta: &Meta) {
         let info = FrameInfo {
             first_byte: meta.first_byte,
@@ -196,7 +196,7 @@ impl Publisher {
         self.counts.frames += 1;
     }
 
-    /// Counts what the receiver counted.
+    /// Takes over what the receiver counted.
     pub(super) fn note(&mut self, meta: &Meta) {
         self.counts.missed = meta.missed + self.undecodable;
         self.counts.duplicated = meta.duplicated;
@@ -217,7 +217,7 @@ impl Publisher {
         }
     }
 
-    /// Makes what has become wanted, and ends what nobody wants any more.
+    /// Starts the layouts that clients began to want, and ends those that no client wants any more.
     pub(super) fn look_for_demand(&mut self) {
         let now = clock::now();
         if now < self.looks_at {
@@ -317,8 +317,8 @@ pub fn ring_name(camera: &str, layout: &Layout) -> String {
 }
 
 impl Capture {
-    /// When a picture was taken whose first byte came at a time, on this machine's monotonic clock, and who says so. A
-    /// camera's clock that cannot be right is not believed. `wall` and `now` are read together.
+    /// Translates a picture's capture time to this machine's monotonic clock; returns it with the clock that gave it. A
+    /// capture time of a camera whose clock cannot be right is dropped. `wall` and `now` are read together.
     #[must_use]
     pub fn on_this_clock(
         self,

@@ -6,11 +6,11 @@ use kadenz_rt::clock::MonotonicTime;
 
 use crate::source::{Capture, Coding, Content, Unit};
 
-/// More than so many units that wait are given up: 4 seconds at 30 frames a second.
+/// Beyond so many waiting units they are given up: 4 seconds at 30 frames a second.
 const MAX_UNITS: usize = 120;
-/// More than so many bytes that wait are given up: 64 MiB.
+/// Beyond so many waiting bytes the units are given up: 64 MiB.
 const MAX_BYTES: usize = 64 << 20;
-/// A stream whose keys cannot be told is decoded anyway after so many units.
+/// After so many units a stream whose key pictures are not recognised is decoded anyway.
 const MAX_WITHOUT_KEY: u64 = 300;
 
 /// A unit that owns its bytes.
@@ -22,7 +22,7 @@ pub(super) struct QueuedUnit {
     pub(super) meta: Meta,
 }
 
-/// What is known of a unit besides its content.
+/// What the receiver knows of a unit besides its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meta {
     pub(super) number: u64,
@@ -32,7 +32,7 @@ pub(super) struct Meta {
     pub(super) is_damaged: bool,
     /// Frames missed up to here, in all.
     pub(super) missed: u64,
-    /// Frames with the bytes of the one before up to here, in all.
+    /// Frames with the same bytes as the frame before, up to here, in all.
     pub(super) duplicated: u64,
 }
 
@@ -41,7 +41,7 @@ impl QueuedUnit {
         self.coding
     }
 
-    /// The unit, before which so many were missed.
+    /// The unit, with the number of frames missed just before it.
     pub(super) fn unit(&self, missed: u64) -> Unit<'_> {
         Unit {
             content: Content::Encoded(self.coding, &self.bytes),
@@ -55,7 +55,7 @@ impl QueuedUnit {
     }
 }
 
-/// The units that wait. When decoding falls behind, the newest key and what follows it stay, and the rest is
+/// The waiting units. When decoding falls behind, the newest key picture and what follows it stay, and the rest is
 /// skipped: late pictures are worth nothing to a control loop.
 #[derive(Debug, Default)]
 pub(super) struct UnitQueue {
@@ -63,7 +63,7 @@ pub(super) struct UnitQueue {
     bytes: usize,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
-    /// Since the last overflow, where no key came yet: units that were skipped.
+    /// Units skipped since the last overflow; `None` once a key picture came.
     without_key: Option<u64>,
     skipped: u64,
 }
@@ -71,7 +71,7 @@ pub(super) struct UnitQueue {
 impl UnitQueue {
     /// Takes a copy of an encoded unit in.
     pub(super) fn push(&mut self, coding: Coding, bytes: &[u8], is_key: bool, meta: Meta) {
-        // One that waits is being caught up with; two and more are behind.
+        // With one unit waiting the decoder still keeps up; with two or more it is behind.
         let is_behind = self.waiting.len() > 1;
         if is_key && (is_behind || self.without_key.is_some()) {
             self.skip_all();
@@ -103,7 +103,7 @@ impl UnitQueue {
         });
     }
 
-    /// The oldest that waits.
+    /// Takes the oldest waiting unit.
     pub(super) fn pop(&mut self) -> Option<QueuedUnit> {
         let unit = self.waiting.pop_front()?;
         self.bytes -= unit.bytes.len();
@@ -126,7 +126,7 @@ impl UnitQueue {
         self.skipped
     }
 
-    /// Drops what waits without counting it, where the stream begins anew.
+    /// Drops the waiting units without counting them, where the stream begins anew.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.bytes = 0;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_whose_keys_cannot_be_told_is_decoded_all_the_same() {
+    fn a_stream_with_unrecognised_keys_is_decoded_anyway() {
         let mut queue = UnitQueue::default();
         for number in 0..450 {
             push(&mut queue, number, false);

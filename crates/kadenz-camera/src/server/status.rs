@@ -1,4 +1,4 @@
-//! What a camera server says of itself, for people and other programs.
+//! The status of a camera server, for people and other programs.
 //!
 //! The text is JSON in the shared memory `/dev/shm/kadenz-camera-NAME`: a word with a sequence that is odd while the
 //! text is written, a word with its length, and the text from byte 16 on.
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::picture::Size;
 
-/// What the names of all shared memory of cameras begin with.
+/// The prefix of the names of all shared memory of cameras.
 pub const PREFIX: &str = "kadenz-camera-";
 const WORDS: usize = 1024;
 const TEXT_AT: usize = 16;
 
-/// How a camera is.
+/// The state of a camera.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// No frame came yet, or since the last one was lost; it is being tried.
+    /// No frame came yet, or none since the connection was lost; the server tries again.
     Connecting,
     /// Frames come.
     Running,
@@ -30,7 +30,7 @@ pub enum State {
     Failed,
 }
 
-/// What a server counted since its start.
+/// Counts since the server's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -38,7 +38,7 @@ pub struct Counts {
     pub frames: u64,
     /// Frames that were lost on the way, damaged or undecodable.
     pub missed: u64,
-    /// Frames whose bytes were those of the one before.
+    /// Frames with the same bytes as the frame before.
     pub duplicated: u64,
     /// Frames skipped because decoding fell behind.
     pub skipped: u64,
@@ -46,7 +46,7 @@ pub struct Counts {
     pub reconnects: u64,
 }
 
-/// What a camera server says of itself.
+/// The status of a camera server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
@@ -54,7 +54,7 @@ pub struct Status {
     pub name: String,
     /// Where the frames come from, without credentials.
     pub url: String,
-    /// How it is.
+    /// Its state.
     pub state: State,
     /// The last trouble, with its remedy.
     pub trouble: Option<String>,
@@ -74,11 +74,11 @@ pub struct Status {
     pub process: u32,
 }
 
-/// Each text has at most so many characters, so that all fit.
+/// Each text has at most so many characters, so that all fit into the memory.
 const MAX_TEXT: usize = 300;
 
 impl Status {
-    /// Leaves the middle of long texts out: a camera has a say in them, by what it redirects to.
+    /// Leaves out the middle of long texts: a camera determines some of them, by what it redirects to.
     pub(super) fn shorten(&mut self) {
         let texts = [&mut self.url, &mut self.description];
         for text in texts.into_iter().chain(&mut self.trouble) {
@@ -124,13 +124,13 @@ impl StatusBoard {
     }
 }
 
-/// The name of the shared memory in which a camera's status is.
+/// The name of the shared memory that holds a camera's status.
 #[must_use]
 pub fn memory_name(camera: &str) -> String {
     format!("{PREFIX}{camera}")
 }
 
-/// What the server of a camera says; `None` where there is none that lives.
+/// Reads the status of a camera's server; `None` where no server of that name runs.
 #[must_use]
 pub fn read(camera: &str) -> Option<Status> {
     let viewer = Viewer::open(&memory_name(camera)).ok()?;

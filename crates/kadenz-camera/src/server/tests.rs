@@ -27,7 +27,7 @@ fn lost(is_transient: bool) -> SourceError {
     }
 }
 
-/// Gives so many gray pictures of a size, each filled with its number, and is lost then.
+/// Gives so many gray pictures of a size, each filled with its number, and then ends as a lost camera.
 struct Gray {
     bytes: Vec<u8>,
     size: Size,
@@ -120,13 +120,13 @@ fn a_server_ends_also_while_its_camera_is_being_opened() {
     let server = CameraServer::start(open, &quick(&name)).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     drop(server);
-    // It was not waited for.
+    // The server did not wait for the camera.
     answers.send(()).unwrap();
     assert!(status::read(&name).is_none());
 }
 
 #[test]
-fn the_status_of_a_camera_that_says_much_is_still_told() {
+fn the_status_of_a_camera_with_long_texts_can_be_read() {
     let open: OpenSource = Box::new(|| {
         Err(SourceError {
             cause: "\u{1b}\u{10ffff}".repeat(10_000),
@@ -147,7 +147,7 @@ fn the_status_of_a_camera_that_says_much_is_still_told() {
 }
 
 #[test]
-fn layouts_are_published_while_somebody_wants_them() {
+fn layouts_are_published_while_a_client_wants_them() {
     let name = name("wanted");
     let open: OpenSource = Box::new(|| Ok(Gray::boxed((8, 4), u8::MAX)));
     let server = CameraServer::start(open, &quick(&name)).unwrap();
@@ -206,7 +206,7 @@ fn a_server_that_is_started_again_is_found_again() {
     let generation = camera.ring().generation();
     drop(first);
     let error = camera.next(Duration::from_millis(200)).map(|_| ());
-    // What was published before its end may still be there.
+    // Frames that were published before the server ended may still be there.
     if let Err(error) = error {
         assert!(error.to_string().contains("start it again"), "{error}");
     }
@@ -214,7 +214,7 @@ fn a_server_that_is_started_again_is_found_again() {
     while camera.ring().generation() == generation {
         let _ = camera.next(PATIENCE).unwrap();
     }
-    // Also by one to whom no frame is too old.
+    // A client with no limit on the age follows to the new ring, too.
     let end = clock::now() + PATIENCE;
     while patient.ring().generation() == generation {
         assert!(clock::now() < end);

@@ -1,4 +1,4 @@
-//! What encodes the pictures of a simulated camera.
+//! The encoders of a simulated camera.
 
 #[cfg(feature = "h264")]
 pub(crate) use h264::H264Encoder;
@@ -8,7 +8,7 @@ use super::{Options, Protocol, SimError};
 use crate::picture::Size;
 use crate::source::test_pattern::Pattern;
 
-/// What encodes the pictures of a protocol.
+/// The encoder of a protocol's pictures.
 pub(super) enum Encoder {
     Jpeg(Box<JpegEncoder>),
     #[cfg(feature = "h264")]
@@ -28,7 +28,7 @@ impl Encoder {
         }
     }
 
-    /// Whether it is a key, and its units.
+    /// Encodes a picture; returns whether it is a key, and its units.
     pub(super) fn encode(&mut self, pattern: &Pattern) -> Result<(bool, Vec<Vec<u8>>), SimError> {
         match self {
             Self::Jpeg(encoder) => {
@@ -54,7 +54,7 @@ mod h264 {
     use super::super::{Options, SimError};
     use crate::source::test_pattern::Pattern;
 
-    /// openh264's encoder as cameras are set: constrained baseline, a key at fixed intervals, one reference.
+    /// openh264's encoder with cameras' usual settings: constrained baseline, a key at fixed intervals, one reference.
     pub(crate) struct H264Encoder {
         encoder: Encoder,
         keys_every: u64,

@@ -1,7 +1,7 @@
 //! A small encoder of baseline JPEG (ITU-T T.81), 4:2:0, with the standard's own tables (annex K).
 //!
-//! For the simulator's HTTP server; the fastest one it is not. Samples are written as they are: a picture of limited
-//! range shows a little pale.
+//! For the simulator's HTTP server; it is not optimised for speed. Samples are written unchanged: a picture of limited
+//! range looks slightly pale.
 
 use crate::wire::video::jpeg::tables::{self, ac_values};
 
@@ -24,7 +24,7 @@ fn codes(lengths: &[u8; 16], values: &[u8]) -> Codes {
 
 /// An encoder for pictures of any even size.
 pub struct JpegEncoder {
-    /// Of luma and of chroma, along the zigzag.
+    /// The quantisation steps of luma and of chroma, in zigzag order.
     steps: [[u8; 64]; 2],
     dc: [Codes; 2],
     ac: [Codes; 2],

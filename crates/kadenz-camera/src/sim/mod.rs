@@ -65,24 +65,24 @@ pub struct Options {
     pub bind: SocketAddr,
     /// How pictures are served.
     pub protocol: Protocol,
-    /// Their size.
+    /// The pictures' size.
     pub size: Size,
-    /// How often there is one.
+    /// The pictures' rate.
     pub rate: Rate,
     /// A key is every so many pictures.
     pub keys_every: u32,
     /// The pictures repeat after so many, rounded up to whole groups from key to key; they are encoded before the
     /// camera answers. `None` encodes each picture ahead of its time, on a thread.
     pub loop_frames: Option<u32>,
-    /// User and password, asked for by Digest (RFC 2617, MD5).
+    /// User and password, which the camera asks for by Digest (RFC 2617, MD5).
     pub credentials: Option<(String, String)>,
-    /// How often there is a sender report; one comes with the first picture.
+    /// How often the camera sends a sender report; one comes with the first picture.
     pub reports_every: Duration,
-    /// What goes wrong.
+    /// The faults.
     pub script: Script,
-    /// Settles what the script leaves to chance.
+    /// The seed of all that the script leaves to chance.
     pub seed: u64,
-    /// More clients than this are turned away, where all of these get pictures.
+    /// The camera turns away more clients than this, where all of these get pictures.
     pub max_clients: usize,
     /// How many pictures the log holds; the oldest are forgotten.
     pub log_frames: usize,
@@ -111,21 +111,21 @@ impl Default for Options {
     }
 }
 
-/// Why there is no camera.
+/// Why a camera cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// Something that cannot be simulated.
+    /// The options ask for a camera that cannot be simulated.
     #[error("this camera cannot be simulated: {0}")]
     Options(String),
-    /// The encoder, in its own words.
+    /// The encoder's error text.
     #[error("the encoder refuses: {0}; choose a size up to 3840x2160 and a rate up to 60 Hz")]
     Encoder(String),
-    /// The address.
+    /// The address cannot be listened at.
     #[error("cannot listen at {address}: {source}; choose a free address of this machine")]
     Listen {
-        /// As stated.
+        /// The address as stated.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -168,7 +168,8 @@ pub struct CameraSim {
 }
 
 impl CameraSim {
-    /// Encodes the pictures and starts to serve them. Seconds pass where the loop is long and the pictures are large.
+    /// Encodes the pictures and starts to serve them. This takes seconds where the loop is long and the pictures are
+    /// large.
     ///
     /// # Errors
     /// [`SimError`].
@@ -188,7 +189,7 @@ impl CameraSim {
         if shared.options.loop_frames.is_none() {
             let shared = Arc::clone(&shared);
             threads.push(std::thread::spawn(move || {
-                // What the encoder refuses, it refuses with the first picture; a client then gets none.
+                // The encoder refuses options with the first picture; a client then gets none.
                 let _ = shared
                     .stream
                     .encode_live(&shared.options, &|| shared.is_over());
@@ -205,7 +206,7 @@ impl CameraSim {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -220,7 +221,7 @@ impl CameraSim {
         }
     }
 
-    /// What was sent to any client, oldest first, as far as the log reaches.
+    /// All pictures sent to any client, oldest first, as far as the log reaches.
     #[must_use]
     pub fn log(&self) -> Vec<Sent> {
         self.shared.log().iter().copied().collect()
@@ -241,7 +242,7 @@ impl Drop for CameraSim {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }
@@ -250,7 +251,7 @@ impl Drop for CameraSim {
 /// How often the listener looks for clients and faults.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Who takes nothing of what it asked for within this time is given up.
+/// A client that does not take its data within this time is given up.
 const MAX_WRITING: Duration = Duration::from_secs(10);
 
 /// The clients and the threads that serve them.
@@ -263,7 +264,7 @@ impl Clients {
     fn close(&mut self) {
         self.connections.close();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }

@@ -13,9 +13,9 @@ use super::stream::EncodedFrame;
 /// A picture that was sent to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    /// Counts pictures from the camera's start, whether somebody got them or not.
+    /// Counts pictures from the camera's start, whether a client got them or not.
     pub index: u64,
-    /// What is painted into it.
+    /// The number painted into it.
     pub number: u32,
     /// Counts clients from 1.
     pub client: u64,
@@ -27,13 +27,13 @@ pub struct Sent {
     pub last_byte: MonotonicTime,
 }
 
-/// A picture that is so much too late is not sent any more: the client goes on with the next key.
+/// A picture later than this is not sent any more: the client continues with the next key picture.
 pub const TOO_LATE: Duration = Duration::from_millis(500);
 
-/// A wait is cut into parts, between which a client may leave.
+/// The parts into which a wait is cut; a client may leave between them.
 const WAIT_PART: Duration = Duration::from_millis(20);
 
-/// What frames are sent to: the connection of one client.
+/// The connection of one client, which frames are sent to.
 pub(super) trait FrameSink {
     /// Makes the bytes of a picture, while there is time.
     fn prepare(&mut self, index: u64, frame: &EncodedFrame);
@@ -111,7 +111,7 @@ fn log(shared: &SimContext, sent: Sent) {
     log.push_back(sent);
 }
 
-/// Whether the time has come before it is over.
+/// Waits; returns whether the time came before `is_over`.
 fn wait(sleeper: &mut dyn Sleeper, until: MonotonicTime, is_over: &dyn Fn() -> bool) -> bool {
     while now() < until {
         if is_over() {

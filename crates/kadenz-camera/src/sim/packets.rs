@@ -158,7 +158,7 @@ impl RtpSender {
     }
 }
 
-/// What becomes of packets by the shares that are lost, sent after their successor and sent twice.
+/// Drops, reorders and repeats packets by the shares that are lost, sent after their successor and sent twice.
 pub(super) fn disturbed<'a>(
     packets: impl Iterator<Item = &'a [u8]>,
     [lost, late, twice]: [f64; 3],

@@ -1,4 +1,4 @@
-//! Requests of RTSP (RFC 2326) and HTTP, and whether they know the password.
+//! Requests of RTSP (RFC 2326) and HTTP, with their authentication.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -10,11 +10,12 @@ use super::SimContext;
 use crate::wire::auth::Algorithm;
 use crate::wire::head::Head;
 
-/// How long a read waits before it looks whether all is over.
+/// How long a read waits before it looks whether the camera has ended.
 const READ_PART: Duration = Duration::from_millis(50);
-/// A request comes within this time, and the next one, until there are pictures.
+/// The first request, and each one before pictures flow, must come within this time.
 const MAX_ASKING: Duration = Duration::from_secs(10);
-/// Who gets pictures says something, be it a report, within this time: some more than the session's minute.
+/// A client that gets pictures must send a request or a report within this time, a little more than the session's
+/// minute.
 const MAX_SILENCE: Duration = Duration::from_secs(75);
 
 /// The realm and the nonce of all challenges. A simulator guards nothing, so that a nonce that never changes will do.
@@ -40,7 +41,7 @@ impl Request {
         self.head.field(name)
     }
 
-    /// Whether it carries the right answer to [`challenge`].
+    /// Whether the request answers the [`challenge`] correctly.
     pub(super) fn knows(&self, (user, password): &(String, String)) -> bool {
         let Some(answer) = self
             .field("authorization")
@@ -77,7 +78,7 @@ pub(super) struct Requests<'a> {
     shared: &'a SimContext,
     stream: &'a TcpStream,
     buffer: Vec<u8>,
-    /// Bytes of a body or a packet that are of no interest.
+    /// Bytes of a body or a packet that are still to be passed over.
     skip: usize,
     /// The client gets pictures.
     pub(super) plays: bool,
@@ -95,11 +96,11 @@ impl<'a> Requests<'a> {
         })
     }
 
-    /// The next request; `None` at the end of the connection or of the camera. Interleaved packets and bodies are
-    /// passed over.
+    /// Reads the next request; `None` at the end of the connection or of the camera. Passes over interleaved packets
+    /// and bodies.
     ///
     /// # Errors
-    /// The connection's, and for what is no request, or comes too slowly.
+    /// The connection's errors; bytes that are not a request, or one that comes too slowly.
     pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
         let mut until = now() + MAX_ASKING;
         let malformed = || io::Error::new(io::ErrorKind::InvalidData, "no request");
@@ -134,7 +135,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Whether there may be more.
+    /// Reads more bytes; returns whether the connection goes on.
     fn read(&mut self, until: MonotonicTime) -> io::Result<bool> {
         let mut part = [0; 4096];
         while !self.shared.is_over() {

@@ -19,7 +19,8 @@ use super::stream::EncodedFrame;
 
 /// How packets reach a client, and the channel or sockets for it.
 enum ClientTransport {
-    /// Between the answers: the channel of the pictures; the next is for reports.
+    /// Interleaved with the answers (RFC 2326, section 10.12): the channel of the pictures; the next one is for
+    /// reports.
     Tcp(u8),
     /// From a pair of sockets that are connected to the client's.
     Udp { rtp: UdpSocket, rtcp: UdpSocket },
@@ -29,7 +30,7 @@ enum ClientTransport {
 struct Session {
     transport: ClientTransport,
     sender: RtpSender,
-    /// What the RTP timestamps begin with.
+    /// The first RTP timestamp.
     offset: u32,
 }
 
@@ -80,7 +81,7 @@ pub(super) fn serve(
         };
         let served = serve();
         has_left.store(true, Ordering::Relaxed);
-        // Ends a write that waits for the client to read.
+        // Ends a write that waits for a client which does not read.
         let _ = stream.shutdown(Shutdown::Both);
         served
     })
@@ -174,7 +175,7 @@ fn description(shared: &SimContext) -> String {
     )
 }
 
-/// The session that a client asks for, and the transport as it is answered.
+/// The session that a client requests, and the transport in the answer.
 fn set_up(
     shared: &SimContext,
     client: u64,
@@ -184,7 +185,7 @@ fn set_up(
     let mut random = Random::new(shared.options.seed ^ client << 32);
     let ssrc = random.next() as u32;
     let asked = request.field("transport").unwrap_or_default();
-    // Of several, the first that is spoken here.
+    // Of several transports, the first that this server supports.
     let made = asked.split(',').find_map(|asked| {
         let option = |name| {
             let mut options = asked.split(';').filter_map(|it| it.trim().split_once('='));
@@ -200,7 +201,7 @@ fn set_up(
         }
         let port = option("client_port").filter(|_| !asked.contains("multicast"))?;
         let next = port.checked_add(1)?;
-        // To the client's own address and no other: this is no way to send packets to strangers.
+        // To the client's own address and no other, so that the server cannot be made to send packets to third parties.
         let peer = stream.peer_addr().ok()?;
         let local = stream.local_addr().ok()?;
         let (rtp, rtcp, own) = socket_pair(local, SocketAddr::new(peer.ip(), port), next)?;
@@ -243,7 +244,7 @@ fn socket_pair(
     })
 }
 
-/// The way of pictures to a client that plays.
+/// Sends the pictures to a client that plays.
 struct Rtp<'a> {
     shared: &'a SimContext,
     writer: &'a Mutex<TcpStream>,
@@ -279,7 +280,7 @@ impl<'a> Rtp<'a> {
         self.session.offset.wrapping_add(rtp_time(since))
     }
 
-    /// A report that says which time of day the picture has.
+    /// A report with the time of day of the picture.
     fn report(&self, index: u64) -> Vec<u8> {
         let stream = &self.shared.stream;
         let off_ns = self
@@ -328,7 +329,7 @@ impl FrameSink for Rtp<'_> {
             ClientTransport::Udp { rtp, rtcp } => {
                 let mut begin = 0;
                 for end in &self.ends {
-                    // A port that nobody listens at is the client's affair: it leaves by its connection.
+                    // An error of a port at which no program listens is ignored: the client leaves by its connection.
                     let _ = rtp.send(&self.bytes[begin + INTERLEAVED..*end]);
                     begin = *end;
                 }

@@ -1,4 +1,4 @@
-//! What goes wrong with a simulated camera, and when: a script, from TOML or at random.
+//! The faults of a simulated camera and their times: a script, from TOML or at random.
 //!
 //! ```toml
 //! [[fault]]
@@ -24,7 +24,7 @@ use serde::Deserialize;
 
 use crate::picture::Size;
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// Each picture is sent up to so much later than intended.
@@ -35,12 +35,12 @@ pub enum Fault {
     Reorder(f64),
     /// This share of packets is sent twice.
     Duplicate(f64),
-    /// Nothing is sent; what was due then is sent in one burst, as far as it is younger than
+    /// Nothing is sent; all that was due meanwhile is then sent in one burst, as far as it is younger than
     /// [`TOO_LATE`](super::TOO_LATE).
     Stall,
     /// All connections are closed once.
     Drop,
-    /// All connections are closed, and nobody is there to take new ones.
+    /// All connections are closed, and the camera refuses new ones.
     Reboot,
     /// Pictures have another size, from the next key on.
     Resize(Size),
@@ -51,11 +51,11 @@ pub enum Fault {
 /// A fault and its time, counted from the simulator's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// From when on.
+    /// When it begins.
     pub at: Duration,
-    /// How long; what happens once ignores it.
+    /// How long it lasts; a fault that happens once ignores this.
     pub lasts: Duration,
-    /// What.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -65,19 +65,19 @@ impl Event {
     }
 }
 
-/// Why a text is no script.
+/// Why a text is not a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// Not TOML, or with other keys.
     #[error("the script of faults cannot be read: {0}")]
     Malformed(String),
-    /// An event that says nothing that can be done.
+    /// An event that is not valid.
     #[error(
         "fault {index} of the script, at {at}: {cause}; a fault has `at`, mostly `lasts`, and one of jitter, loss, \
          reorder, duplicate, stall, drop, reboot, size, clock_step, clock_step_back"
     )]
     Event {
-        /// Which, from 1.
+        /// The event's number, from 1.
         index: usize,
         /// Its time as written.
         at: String,
@@ -189,8 +189,8 @@ impl Script {
         events.collect::<Result<_, _>>().map(Self::new)
     }
 
-    /// Faults of all kinds at random times until `end`, with 2 to 10 seconds of peace between them; the same seed
-    /// gives the same script. Pictures change to one of `sizes`, where there are any.
+    /// Faults of all kinds at random times until `end`, with 2 to 10 seconds without a fault between them; the same
+    /// seed gives the same script. Pictures change to one of `sizes`, where there are any.
     #[must_use]
     pub fn random(seed: u64, end: Duration, sizes: &[Size]) -> Self {
         let mut random = Random::new(seed);
@@ -300,8 +300,8 @@ impl Script {
     }
 }
 
-/// A stream of random numbers that a seed settles: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
-/// number generators").
+/// A random number generator with a seed: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators").
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 

@@ -17,10 +17,10 @@ use crate::source::test_pattern::Pattern;
 /// An encoded picture of a simulated stream.
 #[derive(Debug)]
 pub(super) struct EncodedFrame {
-    /// What is painted.
+    /// The number painted into it.
     pub(super) number: u32,
     pub(super) is_key: bool,
-    /// H.264: NAL units without start codes. JPEG: one.
+    /// H.264: NAL units without start codes. JPEG: one picture.
     pub(super) units: Vec<Vec<u8>>,
 }
 
@@ -30,11 +30,11 @@ struct Loop {
     frames: Vec<Arc<EncodedFrame>>,
 }
 
-/// Pictures by their number since the start, and when each is due.
+/// The pictures by their number since the start, and when each is due.
 pub(super) struct Stream {
     /// Picture k is due at beat k.
     pub(super) beat: Beat,
-    /// When all was encoded: faults are counted from here.
+    /// When encoding was done: the times of faults count from here.
     pub(super) begun: MonotonicTime,
     keys_every: u64,
     script: Script,
@@ -43,18 +43,18 @@ pub(super) struct Stream {
 
 /// Where the pictures of a stream come from.
 enum FrameSource {
-    /// The first is the size without faults.
+    /// The first loop has the size without faults.
     Loops(Vec<Loop>),
     Live(Live),
 }
 
-/// The newest pictures, as an encoder on a thread of its own makes them.
+/// The newest pictures of an encoder on a thread of its own.
 struct Live {
     newest: Mutex<VecDeque<(u64, Arc<EncodedFrame>)>>,
     more: Condvar,
 }
 
-/// How many pictures of a live stream are kept for those who send them.
+/// How many pictures of a live stream are kept for the threads that send them.
 const KEPT: usize = 64;
 
 impl Stream {
@@ -113,7 +113,7 @@ impl Stream {
         })
     }
 
-    /// How long after the beginning a picture is due; what was due before it is due at once.
+    /// When a picture is due, counted from `begun`; 0 where it was due before that.
     pub(super) fn elapsed(&self, index: u64) -> Duration {
         Duration::from_nanos(self.due(index).since(self.begun).max(0) as u64)
     }
@@ -140,8 +140,8 @@ impl Stream {
         beat.index() + 1
     }
 
-    /// The picture `index` since the start, or the one after it where a live stream left it out. A live stream is
-    /// waited for, a while.
+    /// The picture `index` since the start, or the one after it where a live stream left it out. Waits a while for a
+    /// live stream.
     pub(super) fn frame(&self, index: u64) -> Option<(u64, Arc<EncodedFrame>)> {
         match &self.kind {
             FrameSource::Loops(loops) => {

@@ -13,7 +13,7 @@ use super::network::{connect, transient};
 use crate::wire::url::CameraUrl;
 
 const CLOSED: &str = "see whether the camera restarted, or too many watch it already";
-/// What waits to be sent to a camera that does not read, in bytes.
+/// The most bytes that wait for a camera that does not read.
 const MAX_UNSENT: usize = 64 << 10;
 
 /// A connection that does not block.
@@ -36,13 +36,13 @@ impl Connection {
         })
     }
 
-    /// Our address and the camera's.
+    /// The local address and the camera's.
     pub(super) fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
         let local = self.stream.local_addr().ok()?;
         Some((local.ip(), self.stream.peer_addr().ok()?.ip()))
     }
 
-    /// Sends what is to be sent, as far as the camera takes it; the rest goes with the next call.
+    /// Sends bytes as far as the camera takes them; the rest goes with the next call.
     pub(super) fn send(&mut self, url: &CameraUrl, bytes: &[u8]) -> Result<(), SourceError> {
         self.unsent.extend_from_slice(bytes);
         while !self.unsent.is_empty() {
@@ -60,7 +60,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for bytes until a time at the latest and reads them once into the room; how many came.
+    /// Waits for bytes until a time at the latest and reads once into the room; returns how many came.
     pub(super) fn receive(
         &mut self,
         url: &CameraUrl,

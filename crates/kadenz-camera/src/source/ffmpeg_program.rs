@@ -1,9 +1,9 @@
-//! Whatever the `ffmpeg` program on the path reads: the fallback for files and URLs that nothing here does.
+//! Files and URLs that no other source reads, by the `ffmpeg` program on the path.
 //!
-//! The program decodes and writes YUV4MPEG2 to a pipe, a thread reads it, and the newest picture is given; older ones
-//! are counted as missed. What the program holds back before it gives a picture is latency that nothing here sees:
-//! for `rtsp://` it is a picture's time and more. It gets its arguments as a list, without a shell, and ends with the
-//! source; when this process is killed, it ends with its next picture, since nobody reads its pipe.
+//! The program decodes and writes YUV4MPEG2 to a pipe; a thread reads it, and the source gives the newest picture and
+//! counts older ones as missed. What the program holds back before it gives a picture is latency that Kadenz does not
+//! see: for `rtsp://` it is one picture's time or more. The program gets its arguments as a list, without a shell, and
+//! ends with the source; when this process is killed, it ends with its next picture, since no process reads its pipe.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -19,7 +19,7 @@ use crate::picture::{Chroma, Matrix, Picture, PictureError, Range, Size};
 
 /// A line of the pipe's format has no more bytes.
 const MAX_LINE: u64 = 1024;
-/// No more of what the program says is kept.
+/// The most text that is kept of the program's standard error.
 const MAX_SAID: u64 = 16 << 10;
 
 /// What the header of the YUV4MPEG2 stream says.
@@ -70,14 +70,14 @@ impl Y4mHeader {
     }
 }
 
-/// What the reading thread leaves for the source.
+/// The state that the reading thread shares with the source.
 #[derive(Default)]
 struct Mailbox {
     newest: Option<Received>,
     /// A buffer to read the next picture into.
     spare: Vec<u8>,
     missed: u64,
-    /// Why there is no more; empty where the program ended by itself.
+    /// Why there are no more pictures; empty where the program ended by itself.
     end: Option<String>,
 }
 
@@ -88,7 +88,7 @@ struct Received {
     arrival: MonotonicTime,
 }
 
-/// The mailbox between the reading thread and the source, and what tells of a change.
+/// The mailbox between the reading thread and the source, with the condition that signals changes.
 #[derive(Default)]
 struct SharedMailbox {
     mailbox: Mutex<Mailbox>,
@@ -101,7 +101,7 @@ impl SharedMailbox {
     }
 }
 
-/// The source of what `ffmpeg` reads.
+/// A source that reads by the program `ffmpeg`.
 pub struct FfmpegProgram {
     url: String,
     child: Child,
@@ -117,7 +117,7 @@ impl FfmpegProgram {
     /// Starts the program for a URL or a file; a file is read at its own rate.
     ///
     /// # Errors
-    /// Where there is no such program, or the URL looks like an option.
+    /// [`SourceError`], where there is no such program, or the URL looks like an option.
     pub fn open(url: &str) -> Result<Self, SourceError> {
         let shown = without_credentials(url);
         if url.starts_with('-') {
@@ -174,7 +174,7 @@ impl FfmpegProgram {
     }
 
     fn finish(&mut self) {
-        // It may have ended by itself; then its end is only noted.
+        // The program may have ended by itself; then this only reaps it.
         let _ = self.child.kill();
         let _ = self.child.wait();
         for thread in self.threads.drain(..) {
@@ -216,7 +216,7 @@ impl Source for FfmpegProgram {
         drop(mailbox);
         let Some(newest) = newest else {
             return end.map_or(Ok(Next::Nothing), |end| {
-                // Whatever the program had to say is there once its threads have ended.
+                // Once the program's threads have ended, all of its error text is there.
                 self.finish();
                 self.ended(&end)
             });
@@ -309,17 +309,17 @@ fn read_pictures(mut pipe: impl BufRead, shared: &SharedMailbox) -> Result<(), S
 fn note_last_line(pipe: impl Read, said: &Mutex<String>) {
     let mut text = Vec::new();
     let mut pipe = pipe.take(MAX_SAID);
-    // What cannot be read is not said.
+    // Text that cannot be read is left out.
     let _ = pipe.read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);
     if let Some(last) = text.lines().rfind(|line| !line.trim().is_empty()) {
         *lock(said) = without_credentials(last);
     }
-    // The program must not wait because nobody listens.
+    // The program must not block because this thread stopped reading.
     let _ = std::io::copy(&mut pipe.into_inner(), &mut std::io::sink());
 }
 
-/// A text without what stands between `//` and `@` of URLs in it.
+/// A text without the credentials of the URLs in it: what stands between `//` and `@`.
 fn without_credentials(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

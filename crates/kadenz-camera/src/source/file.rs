@@ -1,8 +1,8 @@
 //! Pictures from files: `film.mjpeg` (JPEG pictures one behind the other), `film.h264` and `film.h265` (annex B), a
-//! folder of JPEG files in the order of their names; at a rate of their own.
+//! folder of JPEG files in the order of their names; at a stated rate.
 //!
-//! `film.mjpeg?rate=29.97Hz` states the rate, 30 Hz where none is stated. No picture is left out: who reads late gets
-//! those that are due at once.
+//! `film.mjpeg?rate=29.97Hz` states the rate, 30 Hz where none is stated. No picture is left out: a reader that comes
+//! late gets at once all pictures that are due.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +15,7 @@ use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 use super::{Capture, Coding, Content, Next, Source, SourceError, Unit};
 use crate::wire::video::annex_b::NalCodec;
 
-/// A larger picture is none: what is read is bounded.
+/// Larger pictures are refused, so that reading is bounded.
 const MAX_UNIT: usize = 64 << 20;
 /// Bytes read at once.
 const PART: usize = 256 << 10;
@@ -36,20 +36,20 @@ fn coding_of(path: &Path) -> Option<Coding> {
 /// Where the next bytes come from.
 enum Input {
     Stream(File),
-    /// A picture a file, the next one last.
+    /// Pictures, one a file; the next one is the last of the list.
     Folder(Vec<PathBuf>),
 }
 
-/// The source of files.
+/// A source that reads files.
 pub struct FileSource {
     path: PathBuf,
     coding: Coding,
     rate: Rate,
     input: Input,
-    /// What was read and not given yet, behind `given` bytes that were.
+    /// Bytes that were read; the first `given` of them have been returned.
     buffer: Vec<u8>,
     given: usize,
-    /// How far the picture at the beginning was looked through.
+    /// How far the scan of the first picture has come.
     scan: Scan,
     is_at_end: bool,
     beat: Beat,
@@ -57,7 +57,7 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Whether it reads what has this name, by its ending.
+    /// Whether this source reads a file or folder of this name, by its ending.
     #[must_use]
     pub fn is_for(text: &str) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
@@ -68,7 +68,7 @@ impl FileSource {
     /// Opens a file or a folder; the first picture is due at once.
     ///
     /// # Errors
-    /// Where it cannot be read, or is of another kind.
+    /// [`SourceError`], where the file cannot be read, or is of another kind.
     pub fn open(text: &str) -> Result<Self, SourceError> {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -148,7 +148,7 @@ impl FileSource {
         }
     }
 
-    /// Removes what is before the next JPEG picture; whether there is one.
+    /// Removes the bytes before the next JPEG picture; returns whether there is one.
     fn begins_by_jpeg(&mut self) -> bool {
         if self.scan.at > 0 {
             return true;
@@ -166,7 +166,7 @@ impl FileSource {
             Input::Folder(files) => match files.pop() {
                 Some(path) => {
                     let file = File::open(path)?;
-                    // A file whose picture is cut off must not swallow the next.
+                    // A truncated picture must not swallow the next file's.
                     self.buffer.clear();
                     self.scan = Scan::default();
                     file.take(MAX_UNIT as u64)
@@ -194,7 +194,7 @@ fn pictures_in(folder: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     Ok(files)
 }
 
-/// Looks through the picture at the beginning, and goes on where it was when more has come.
+/// A scan of the picture at the beginning, which continues where it was when more bytes have come.
 #[derive(Default)]
 struct Scan {
     at: usize,

@@ -1,4 +1,4 @@
-//! Cameras that answer a request of HTTP/1.1 by JPEG pictures without end.
+//! Cameras that answer a request of HTTP/1.1 by an endless series of JPEG pictures.
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
@@ -14,7 +14,7 @@ use crate::wire::url::CameraUrl;
 const SILENT: &str = "see that the camera is on and reachable";
 const OTHER_URL: &str =
     "see that the URL is the one that the camera's manual names for an MJPEG stream";
-/// What one read takes, in bytes; a head and what came with it fit.
+/// Bytes of one read; an HTTP head and the bytes behind it fit.
 const ROOM: usize = 64 << 10;
 
 /// A camera that sends MJPEG over HTTP.
@@ -23,7 +23,7 @@ pub struct MjpegSource {
     url: CameraUrl,
     options: NetworkOptions,
     connection: Connection,
-    /// What came, up to `end`; what is before `begin` was taken.
+    /// The received bytes: those before `begin` were taken, those from `end` on are free.
     bytes: Box<[u8]>,
     begin: usize,
     end: usize,
@@ -44,7 +44,7 @@ impl MjpegSource {
     /// Opens a stream and returns once the camera begins to answer by pictures.
     ///
     /// # Errors
-    /// [`SourceError`], whose text never holds the password.
+    /// [`SourceError`], without the password in its text.
     pub fn open(url: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
         let mut challenge: Option<Challenge> = None;
         network::open("http", url, options, |url, options| {
@@ -183,7 +183,7 @@ impl MjpegSource {
         Err(network::wrong_credentials(&self.url, &cause))
     }
 
-    /// Waits for bytes until a time at the latest; whether some came.
+    /// Waits for bytes until a time at the latest; returns whether some came.
     fn receive(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -199,7 +199,7 @@ impl MjpegSource {
         Ok(count > 0)
     }
 
-    /// The next picture of what came already.
+    /// Takes the next picture out of the received bytes.
     fn take(&mut self) -> Result<Option<Part>, SourceError> {
         while self.begin < self.end {
             let bytes = &self.bytes[self.begin..self.end];
@@ -211,7 +211,7 @@ impl MjpegSource {
                 }
                 continue;
             };
-            // A copy of the place, for a picture may end within a chunk.
+            // A copy of the position, since a picture may end within a chunk.
             let mut ahead = chunked.clone();
             let body = ahead
                 .body(bytes)
@@ -252,7 +252,7 @@ impl Source for MjpegSource {
             if let Some(part) = self.take()? {
                 break part;
             }
-            // Also while bytes come of which none ends a picture.
+            // Checked also while bytes come that complete no picture.
             if is_over {
                 return Ok(Next::Nothing);
             }

@@ -31,10 +31,10 @@ pub enum Content<'a> {
     Picture(Picture<'a>),
 }
 
-/// When the camera took a picture, and who says so.
+/// The capture time of a picture, and the clock that gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capture {
-    /// Nobody says.
+    /// The capture time is unknown.
     Unknown,
     /// The driver's or the generator's stamp on this machine's monotonic clock.
     Local(MonotonicTime),
@@ -43,7 +43,7 @@ pub enum Capture {
     Camera(WallTime),
 }
 
-/// What belongs to one picture, as it came.
+/// One picture with its times, as it came.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
     /// The encoded picture.
@@ -54,42 +54,42 @@ pub struct Unit<'a> {
     pub capture: Capture,
     /// When its first byte came.
     pub first_byte: MonotonicTime,
-    /// When it was whole.
+    /// When it was complete.
     pub arrival: MonotonicTime,
-    /// Pictures that the source knows to be lost just before it, as far as it can tell.
+    /// Pictures that were lost just before it, as far as the source can tell.
     pub missed: u64,
     /// Whether a part of it is known to be missing; a decoder may show errors until the next key.
     pub is_damaged: bool,
 }
 
-/// What a source has to give.
+/// What a source returns.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// A picture.
     Unit(Unit<'a>),
-    /// Nothing until the time that was stated.
+    /// No picture came until the stated time.
     Nothing,
-    /// The end: a file's, or a camera's that said goodbye.
+    /// The end: of a file, or by the camera's goodbye (RTCP BYE).
     Ended,
 }
 
-/// Why a source gives nothing (more).
+/// Why a source gives no (more) pictures.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}; {remedy}")]
 pub struct SourceError {
-    /// What happened, with the URL without its credentials where it helps.
+    /// What happened, with the URL, but without its credentials, where that helps.
     pub cause: String,
     /// What the user can do.
     pub remedy: String,
-    /// Whether trying again may help; a wrong password does not mend itself.
+    /// Whether another try may help; a wrong password stays wrong.
     pub is_transient: bool,
 }
 
-/// Opens what a URL or a file's name names: rtsp://, http:// (MJPEG), test://, /dev/video0, files and folders of
-/// pictures; what else there is by the program `ffmpeg`.
+/// Opens the source that a URL or a file's name names: rtsp://, http:// (MJPEG), test://, /dev/video0, files and
+/// folders of pictures; all others by the program `ffmpeg`.
 ///
 /// # Errors
-/// [`SourceError`] where nothing is there, or the URL names nothing that can be opened.
+/// [`SourceError`] where the source is not there, or the URL names nothing that can be opened.
 pub fn open(url: &str, options: &NetworkOptions) -> Result<Box<dyn Source>, SourceError> {
     let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
     match scheme {
@@ -114,20 +114,21 @@ pub fn without_credentials(url: &str) -> String {
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host);
     match scheme {
-        // What stands behind the at sign is a rate.
+        // The part behind the at sign is a rate.
         "test" => url.to_owned(),
         _ => format!("{scheme}://{host}{path}"),
     }
 }
 
-/// What gives pictures.
+/// A source of pictures.
 pub trait Source: Send {
-    /// Waits for the next picture until `until`, which may have passed: then what is there already is given.
+    /// Waits for the next picture until `until`, which may have passed: the source then returns a picture that is
+    /// already there.
     ///
     /// # Errors
     /// [`SourceError`]: the source is of no more use; open it again.
     fn next(&mut self, until: MonotonicTime) -> Result<Next<'_>, SourceError>;
 
-    /// What it is, for people: `H.264 1920x1080 by RTSP over TCP`. May grow more exact with the first picture.
+    /// A description for people: `H.264 1920x1080 by RTSP over TCP`. It may become more exact with the first picture.
     fn description(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! What sources over the network share.
+//! Common code of the sources over the network.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, ErrorKind};
@@ -15,17 +15,17 @@ use crate::wire::url::CameraUrl;
 /// Redirections that are followed.
 const MAX_REDIRECTIONS: usize = 5;
 
-/// How a camera on the network is spoken to.
+/// Options for a camera on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkOptions {
-    /// How packets of RTP come. The URL's key `kadenz-transport`, which is not sent to the camera, comes first:
-    /// `rtsp://HOST/PATH?kadenz-transport=udp`.
+    /// The transport of RTP packets. The URL's key `kadenz-transport`, which is not sent to the camera, takes
+    /// precedence: `rtsp://HOST/PATH?kadenz-transport=udp`.
     pub transport: Transport,
-    /// How long connecting and each answer may take.
+    /// The time limit of connecting and of each answer.
     pub patience: Duration,
     /// A camera that sends nothing for so long is given up.
     pub silence: Duration,
-    /// How long a missing packet is waited for over UDP, where those behind it may have overtaken it.
+    /// How long the source waits over UDP for a missing packet, where those behind it may have overtaken it.
     pub reordering: Duration,
 }
 
@@ -41,10 +41,10 @@ impl Default for NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// Takes what is meant for us out of the URL.
+    /// Takes Kadenz's own keys out of the URL.
     ///
     /// # Errors
-    /// A transport that there is not.
+    /// Where there is no such transport.
     fn of_url(mut self, url: &mut CameraUrl) -> Result<Self, SourceError> {
         if let Some(transport) = url.take_query("kadenz-transport") {
             let wrong = |cause| {
@@ -60,7 +60,7 @@ impl NetworkOptions {
     }
 }
 
-/// An error after which trying again may help.
+/// An error after which another try may help.
 pub(super) fn transient(
     url: &CameraUrl,
     cause: &dyn std::fmt::Display,
@@ -73,7 +73,7 @@ pub(super) fn transient(
     }
 }
 
-/// An error after which trying again does not help.
+/// An error after which another try does not help.
 pub(super) fn permanent(
     url: &CameraUrl,
     cause: &dyn std::fmt::Display,
@@ -100,17 +100,17 @@ fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
     })
 }
 
-/// What came of an attempt to open a stream.
+/// The result of an attempt to open a stream.
 pub(super) enum OpenOutcome<S> {
     /// The stream.
     Stream(S),
-    /// The camera sends elsewhere: a URL, or a path.
+    /// The camera redirects to a URL, or a path.
     Elsewhere(String),
-    /// It is to be asked once more.
+    /// The caller must try once more.
     Again,
 }
 
-/// Opens a stream, also where the camera sends elsewhere, as long as that is by the same scheme.
+/// Opens a stream, and follows redirections by the same scheme.
 pub(super) fn open<S>(
     scheme: &str,
     url: &str,
@@ -182,7 +182,7 @@ pub(super) fn connect(url: &CameraUrl, patience: Duration) -> Result<TcpStream, 
     Err(unreachable(&last))
 }
 
-/// What differs from call to call and from run to run.
+/// A number that differs from call to call and from run to run.
 pub(super) fn unpredictable() -> u64 {
     RandomState::new().hash_one(clock::now().as_ns())
 }

@@ -2,8 +2,8 @@
 //! without a camera.
 //!
 //! `test://720p?rate=29.97Hz` states the rate with its unit, `test://720p@30?count=100` ends after 100 pictures. A
-//! picture is painted before its time comes, so that it costs no latency; one for which the reader came too late is
-//! not painted, and counted as missed.
+//! picture is painted before it is due, so that painting costs no latency; a picture for which the reader came too late
+//! is not painted, and counts as missed.
 
 use kadenz_rt::beat::{Beat, Interval, Rate};
 use kadenz_rt::clock::{MonotonicTime, now};
@@ -122,7 +122,7 @@ impl Pattern {
     }
 }
 
-/// What a URL of this source says.
+/// The parts of this source's URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PatternUrl {
     size: Size,
@@ -187,7 +187,7 @@ impl TestPattern {
     /// Opens a URL; the first picture is an interval away.
     ///
     /// # Errors
-    /// Where it states no size or rate that can be painted.
+    /// [`SourceError`], where the URL states no size or rate that can be painted.
     pub fn open(url: &str) -> Result<Self, SourceError> {
         let wrong = |cause: String| SourceError {
             cause: format!("`{url}` names no test pattern: {cause}"),
@@ -222,7 +222,7 @@ impl TestPattern {
         self.rate.interval()
     }
 
-    /// Passes over pictures whose time has passed by more than an interval, and paints the next.
+    /// Passes over pictures that are late by more than an interval, and paints the next one.
     fn prepare(&mut self) {
         let interval = self.interval().as_duration();
         if now() > self.beat.current() + interval {

@@ -1,7 +1,7 @@
 //! Cameras of Video4Linux2: `/dev/video0`, USB cameras and capture cards.
 //!
-//! `/dev/video0?size=1280x720&rate=30Hz&format=MJPG` states what is wanted. What is not stated is the device's: its
-//! present size, and of its formats that which comes nearest to 30 Hz with the least work.
+//! `/dev/video0?size=1280x720&rate=30Hz&format=MJPG` states size, rate and format. Without them the device keeps its
+//! present size, and the source chooses of its formats the one that comes nearest to 30 Hz with the least work.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use kadenz_rt::video::{self, FourCc, VideoDevice, VideoFormat, VideoFrame};
 use super::{Capture, Coding, Content, NetworkOptions, Next, Source, SourceError, Unit};
 use crate::picture::{Chroma, Matrix, Picture, PictureError, Pixels, Plane, Range, Size};
 
-/// What can be read, the least work first.
+/// The formats that can be read, the least work first.
 const FORMATS: [FourCc; 9] = [
     *b"YU12", *b"NV12", *b"YUYV", *b"GREY", *b"RGB3", *b"MJPG", *b"JPEG", *b"H264", *b"HEVC",
 ];
@@ -22,7 +22,7 @@ const FORMATS: [FourCc; 9] = [
 const BUFFERS: u32 = 4;
 const REMEDY: &str = "write it as /dev/video0?size=1280x720&rate=30Hz&format=MJPG";
 
-/// What a URL of this source says.
+/// The parts of this source's URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DeviceUrl {
     path: PathBuf,
@@ -63,7 +63,7 @@ impl DeviceUrl {
         Ok(stated)
     }
 
-    /// Sets what comes nearest, and says how long a frame takes.
+    /// Sets the nearest format and rate, and returns the interval between frames.
     fn set(&self, device: &mut VideoDevice) -> Result<(VideoFormat, Duration), SourceError> {
         let refused = |error: &std::io::Error| self.refused(error);
         let present = device.format().map_err(|error| refused(&error))?;
@@ -82,7 +82,7 @@ impl DeviceUrl {
             if (format.code, format.width, format.height) != (code, width, height) {
                 continue;
             }
-            // A tenth slower counts: 27 Hz by a format that needs no decoder are better than 30.
+            // A rate that is a tenth lower still wins: 27 Hz by a format that needs no decoder are better than 30.
             if best.is_none_or(|(_, before)| before.mul_f64(0.9) > interval.max(self.interval)) {
                 best = Some((format, interval));
             }
@@ -132,7 +132,7 @@ impl DeviceUrl {
         }
     }
 
-    /// What the system's refusal means. A device that is not there may be plugged in again.
+    /// The meaning of an error of the system. A device that is not there may be plugged in again.
     fn refused(&self, error: &std::io::Error) -> SourceError {
         let remedy = match error.kind() {
             ErrorKind::PermissionDenied => {
@@ -185,7 +185,7 @@ pub struct V4lSource {
 }
 
 impl V4lSource {
-    /// Whether it opens what has this name.
+    /// Whether this source opens the device of this name.
     #[must_use]
     pub fn is_for(text: &str) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
@@ -196,7 +196,7 @@ impl V4lSource {
     /// Opens a device, and lets it capture.
     ///
     /// # Errors
-    /// [`SourceError`] where it is not there, or gives nothing that is read here.
+    /// [`SourceError`] where the device is not there, or has no format that can be read.
     pub fn open(text: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
         let stated = DeviceUrl::read(text).map_err(|cause| SourceError {
             cause: format!("{text}: {cause}"),
@@ -249,7 +249,7 @@ impl Source for V4lSource {
             .map_or(0, |next| frame.sequence.wrapping_sub(next));
         self.next_sequence = Some(frame.sequence.wrapping_add(1));
         let content = content(&frame, &self.format, self.size, &mut self.chroma);
-        // A frame that is cut short is shown by no decoder; the next one is.
+        // A truncated frame gives a decoder's error; the next one is shown.
         let content = content.unwrap_or(Content::Encoded(Coding::Jpeg, &[]));
         let is_key = match content {
             Content::Encoded(coding, bytes) => coding.is_key(bytes),
@@ -261,7 +261,7 @@ impl Source for V4lSource {
             capture: frame.captured.map_or(Capture::Unknown, Capture::Local),
             first_byte: arrival,
             arrival,
-            // A driver that counts from 0 again has lost nothing that it tells of.
+            // A driver that counts from 0 again has not reported a loss.
             missed: if missed > 1 << 16 { 0 } else { missed.into() },
             is_damaged: frame.is_damaged,
         }))
@@ -278,7 +278,7 @@ impl Source for V4lSource {
     }
 }
 
-/// What a frame holds, as its format says.
+/// The content of a frame, by its format.
 fn content<'a>(
     frame: &VideoFrame<'a>,
     format: &VideoFormat,

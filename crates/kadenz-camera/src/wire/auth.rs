@@ -1,4 +1,4 @@
-//! How RTSP and HTTP ask for a password: Basic (RFC 7617) and Digest (RFC 2617, RFC 7616: MD5 and SHA-256).
+//! Authentication of RTSP and HTTP: Basic (RFC 7617) and Digest (RFC 2617, RFC 7616: MD5 and SHA-256).
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a server asks for.
+/// The scheme of a challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Scheme {
     Basic,
@@ -46,7 +46,7 @@ enum Scheme {
     },
 }
 
-/// What a server asked for, and how often it was answered.
+/// The server's challenge, and how often the client answered it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Challenge {
     scheme: Scheme,
@@ -65,8 +65,7 @@ impl fmt::Debug for Challenge {
 }
 
 impl Challenge {
-    /// The strongest of what a server offers in its `WWW-Authenticate` fields that is spoken here; `None` where none
-    /// is.
+    /// The strongest supported challenge in a server's `WWW-Authenticate` fields; `None` where none is supported.
     pub fn strongest<'a>(fields: impl Iterator<Item = &'a str>) -> Option<Self> {
         fields
             .flat_map(offers)

@@ -1,14 +1,14 @@
-//! The transfer coding `chunked` (RFC 9112, section 7.1), taken off.
+//! Decodes the transfer coding `chunked` (RFC 9112, section 7.1).
 
 /// The longest line of a chunk's size, in bytes.
 const MAX_LINE: usize = 1024;
 
-/// What is no chunk.
+/// The bytes are not a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a body that is not chunked as its head says")]
 pub struct NotChunked;
 
-/// Takes chunks apart, in pieces of any length.
+/// Decodes chunks, in pieces of any length.
 #[derive(Debug, Clone, Default)]
 pub struct Chunked {
     left: usize,
@@ -27,8 +27,8 @@ impl Chunked {
         self.has_ended
     }
 
-    /// The next bytes of the body, and how many bytes were used up for them; both are empty at the end of what was
-    /// given.
+    /// Returns the next bytes of the body, and how many bytes were used up for them; both are empty at the end of
+    /// `bytes`.
     ///
     /// # Errors
     /// [`NotChunked`].

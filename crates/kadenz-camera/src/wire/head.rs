@@ -1,6 +1,6 @@
-//! First line and header fields, as RTSP (RFC 2326), HTTP/1.1 (RFC 9112) and the parts of a multipart body have them.
+//! First line and header fields of RTSP (RFC 2326), HTTP/1.1 (RFC 9112) and the parts of a multipart body.
 
-/// The longest head that is taken in, in bytes.
+/// The longest head, in bytes.
 pub const MAX_HEAD: usize = 16 << 10;
 
 /// A head is longer than [`MAX_HEAD`].
@@ -16,8 +16,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads a head up to its empty line, and says how many bytes it has; `None` until it is whole. Lines may end
-    /// with a line feed alone; what is no field is left out.
+    /// Reads a head up to its empty line, and returns its length in bytes; `None` until it is complete. Lines may end
+    /// with a line feed alone; lines that are not fields are left out.
     ///
     /// # Errors
     /// [`HeadTooLong`].

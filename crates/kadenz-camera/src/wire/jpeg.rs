@@ -1,6 +1,6 @@
 //! Where a JPEG picture ends (ITU-T T.81, annex B), without decoding it.
 
-/// What part of a JPEG stream the scanner is within.
+/// The part of a JPEG stream that the scanner is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum JpegScannerState {
     /// Looks for `FF D8`.
@@ -18,14 +18,14 @@ enum JpegScannerState {
     Segment { left: usize, begins_scan: bool },
 }
 
-/// What a scanner found.
+/// A boundary that a scanner found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageBoundary {
     /// A picture begins with the two bytes before this offset.
     Begin(usize),
     /// It ends before this offset.
     End(usize),
-    /// What began is no picture, from this offset on.
+    /// The bytes up to this offset are not a valid picture.
     Broken(usize),
 }
 
@@ -37,17 +37,17 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Whether a picture has begun.
+    /// Whether the scanner is within a picture.
     #[must_use]
     pub fn is_inside(&self) -> bool {
         self.state != JpegScannerState::Outside
     }
 
-    /// Looks on, until something is found; the rest of the bytes is to be given again.
+    /// Scans until it finds a boundary; the caller gives the bytes behind it again.
     pub fn scan(&mut self, bytes: &[u8]) -> Option<ImageBoundary> {
         let mut at = 0;
         while at < bytes.len() {
-            // Long stretches are passed at once.
+            // Long stretches are skipped at once.
             match self.state {
                 JpegScannerState::Segment { left, begins_scan } if left > 0 => {
                     let step = left.min(bytes.len() - at);
@@ -113,7 +113,7 @@ impl Scanner {
                 self.segment_end(left);
             }
             JpegScannerState::Segment { begins_scan, .. } => {
-                // Its end was passed: this byte is the next one.
+                // The segment has ended: this byte is the first behind it.
                 self.after_segment(begins_scan);
                 self.last_was_ff = was_ff;
                 return self.byte(byte, at);
@@ -146,7 +146,7 @@ impl Scanner {
             // A stuffed zero, and restarts.
             0x00 | 0xd0..=0xd7 if is_entropy => self.state = JpegScannerState::Entropy,
             0x01 | 0xd0..=0xd7 => self.state = JpegScannerState::Marker,
-            // Another picture within a picture, and what there is not.
+            // A picture within a picture, and a code that does not exist there.
             0x00 | 0xd8 => return Some(self.broken(at)),
             code => {
                 self.state = JpegScannerState::LengthHigh {
@@ -169,7 +169,8 @@ mod tests {
 
     use super::*;
 
-    /// A picture whose thumbnail holds a picture, with stuffed and restart bytes and fill bytes before the end.
+    /// A picture with a thumbnail that is a picture, too, with stuffed and restart bytes, and fill bytes before the
+    /// end.
     pub(crate) const PICTURE: &[u8] = &[
         0xff, 0xd8, 0xff, 0xe1, 0, 8, 0xff, 0xd8, 0xff, 0xd9, 1, 2, 0xff, 0xfe, 0, 2, 0xff, 0xda,
         0, 3, 0xff, 5, 0xff, 0, 6, 0xff, 0xd3, 7, 0xff, 0xff, 0xd9,

@@ -1,8 +1,8 @@
 //! The wire formats of cameras, sans-IO: bytes and a time in, bytes and events out.
 //!
 //! [`rtsp`] opens a stream that [`sdp`] describes; [`rtp`] puts its packets into their order, and [`video`] makes
-//! encoded pictures of them. [`multipart`] finds the pictures in an answer of HTTP. What comes from outside is bounded in
-//! memory and never believed.
+//! encoded pictures of them. [`multipart`] finds the pictures in an answer of HTTP. Input from the network is bounded
+//! in memory and never trusted.
 
 pub mod auth;
 pub mod chunked;
@@ -17,7 +17,7 @@ pub mod video;
 
 use video::annex_b::NalCodec;
 
-/// How pictures are encoded.
+/// The coding of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Coding {
     /// ITU-T H.264; over RTP by RFC 6184.

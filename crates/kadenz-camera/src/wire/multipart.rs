@@ -1,17 +1,18 @@
 //! JPEG pictures in an endless answer of HTTP: `multipart/x-mixed-replace`.
 //!
-//! Cameras write the boundary with and without its dashes, and the length of a part rightly, wrongly or not at all. So a
-//! picture is found by itself: by the two bytes that begin it, which no boundary and no field holds, and by the marker
-//! that ends it, so that nothing behind it is waited for. The stated length serves where a picture has no end.
+//! Cameras write the boundary with and without its dashes, and the length of a part rightly, wrongly or not at all.
+//! Therefore a picture is found by its own bytes: by the two that begin it, which no boundary and no field holds, and
+//! by the marker that ends it, so that the reader does not wait for bytes behind it. The stated length serves where a
+//! picture has no end marker.
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
 use super::jpeg::{ImageBoundary, Scanner};
 use super::video::MAX_PICTURE;
 
-/// What is remembered of the text between pictures, in bytes.
+/// The most bytes of the text between pictures that are kept.
 const MAX_TEXT: usize = 4096;
-/// Bytes of a boundary that tell it, with the line's end before it.
+/// Bytes of a boundary that identify it, with the line's end before it.
 const BOUNDARY_SEEN: usize = 4;
 
 /// A picture.
@@ -25,7 +26,7 @@ pub struct Part {
     pub arrival: MonotonicTime,
     /// The camera's time of day, where the part states it (`X-Timestamp`).
     pub capture: Option<WallTime>,
-    /// Pictures before it that were no JPEG to their end.
+    /// Pictures before it that broke off.
     pub missed: u64,
 }
 
@@ -43,7 +44,8 @@ pub struct Multipart {
 }
 
 impl Multipart {
-    /// Takes bytes up to the end of a picture: how many were used, and the picture. The rest is to be given again.
+    /// Takes bytes up to the end of a picture; returns how many were used, and the picture. The caller gives the rest
+    /// again.
     pub fn push(&mut self, bytes: &[u8], arrival: MonotonicTime) -> (usize, Option<Part>) {
         let mut at = 0;
         while at < bytes.len() {
@@ -97,7 +99,7 @@ impl Multipart {
         available.min(stated).min(left(MAX_PICTURE).unwrap_or(1))
     }
 
-    /// Whether as many bytes came as the part states, and then the beginning of a boundary, which is then taken off.
+    /// Whether as many bytes came as the part states, followed by the beginning of a boundary, which is then removed.
     fn is_boundary_behind_stated_length(&mut self) -> bool {
         let Some(length) = self.length.filter(|_| self.scanner.is_inside()) else {
             return false;

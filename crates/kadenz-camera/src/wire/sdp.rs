@@ -1,7 +1,7 @@
-//! What a camera says of its streams (SDP, RFC 8866), as far as its video is concerned.
+//! A camera's description of its streams (SDP, RFC 8866), as far as its video is concerned.
 //!
-//! Cameras write it in many ways: attributes in any order, spaces where none belong, media that nothing can read.
-//! What is not understood is left out.
+//! Cameras write it in many ways: attributes in any order, misplaced spaces, media that no client can read. Parts that
+//! are not understood are left out.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -9,13 +9,13 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::Coding;
 
-/// The longest parameter set that is kept, in bytes.
+/// The longest parameter set, in bytes.
 pub const MAX_PARAMETER_SET: usize = 4096;
 
 /// The first video stream that can be received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Video {
-    /// How it is encoded.
+    /// The coding of its pictures.
     pub coding: Coding,
     /// The type that its packets carry.
     pub payload_type: u8,
@@ -32,10 +32,10 @@ pub struct Video {
 /// Why a description holds no video.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SdpError {
-    /// It has none at all.
+    /// The description has no video.
     #[error("the camera describes no video")]
     NoVideo,
-    /// Its video is encoded by something else.
+    /// The video has another coding.
     #[error("the camera sends {0}, not H.264, H.265 or JPEG")]
     Encoding(String),
     /// The packets of a stream are not sent in the order of decoding.
@@ -128,10 +128,10 @@ impl Video {
         })
     }
 
-    /// The URLs to set the stream up by and to play it by, against the base that the answer to `DESCRIBE` named.
+    /// The URLs that set up and play the stream, relative to the base in the answer to `DESCRIBE`.
     ///
-    /// A base that is no URL is a mistake of the camera's, and the request's URL serves instead; one without a
-    /// scheme gets it.
+    /// A base that is not a URL is an error of the camera, and the request's URL serves instead; a base without a
+    /// scheme gets `rtsp`.
     #[must_use]
     pub fn urls(&self, stated_base: Option<&str>, request: &str) -> (String, String) {
         let base = stated_base.map(str::trim).filter(|it| is_clean(it));
@@ -147,7 +147,7 @@ impl Video {
     }
 }
 
-/// Cameras expect the parts put together as texts, also behind a query, not by RFC 3986.
+/// Joins both parts as texts, also behind a query, since cameras expect that, and not by RFC 3986.
 fn joined(base: &str, control: Option<&str>) -> String {
     match control.map(str::trim).filter(|it| is_clean(it)) {
         None | Some("" | "*") => base.to_owned(),
@@ -159,7 +159,7 @@ fn joined(base: &str, control: Option<&str>) -> String {
     }
 }
 
-/// Whether a text may stand in a line of a request.
+/// Whether a text may be part of a request's line.
 fn is_clean(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte > b' ' && byte != 127 && byte != b'"')
@@ -198,7 +198,7 @@ fn parameter_set(text: &str) -> Option<Vec<u8>> {
         .with_decode_allow_trailing_bits(true);
     let engine = GeneralPurpose::new(&alphabet::STANDARD, config);
     let bytes = engine.decode(text.trim()).ok()?;
-    // Some put a start code before it.
+    // Some cameras put a start code before it.
     let zeroes = bytes.iter().take_while(|byte| **byte == 0).count();
     let begin = match bytes.get(zeroes) {
         Some(1) if zeroes >= 2 => zeroes + 1,

@@ -1,4 +1,4 @@
-//! URLs of cameras (RFC 3986), whose user and password no text ever shows.
+//! URLs of cameras (RFC 3986); no text shows their user and password.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why a text is no URL of a camera. It never repeats the text, which may hold a password.
+/// Why a text is not a URL of a camera. The error never repeats the text, which may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// There is no `scheme://`.
@@ -26,7 +26,7 @@ pub enum UrlError {
     /// There is no host.
     #[error("the URL has no host; write it as SCHEME://HOST/PATH")]
     NoHost,
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     #[error(
         "the URL's port is not valid; write it as SCHEME://HOST:PORT/PATH, with %40 for an @ in a password"
     )]
@@ -203,7 +203,7 @@ fn place_of(place: &str) -> Result<(String, Option<u16>), UrlError> {
     Ok((host.to_owned(), port.transpose()?))
 }
 
-/// Percent signs taken off (RFC 3986, section 2.1); what is no such sign stays as it is.
+/// Decodes percent signs (RFC 3986, section 2.1); other text stays as it is.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);

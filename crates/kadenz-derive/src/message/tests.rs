@@ -2,7 +2,7 @@ use syn::parse_quote;
 
 use super::*;
 
-/// What a user is told who derives it.
+/// The compiler error of a type that derives the trait.
 fn refusal(input: &DeriveInput) -> String {
     let refused = of(input).expect_err("it is not a message");
     refused.to_string()

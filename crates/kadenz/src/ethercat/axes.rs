@@ -1,4 +1,4 @@
-//! What became of the axes of a loop.
+//! The report of the axes of a loop.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use kadenz_ethercat::motion::{AxisGroup, MotionHandle};
 pub struct AxesReport {
     /// Each of them.
     pub axes: Vec<AxisReport>,
-    /// How often all were stopped.
+    /// How often all axes were stopped.
     pub stops: u64,
-    /// Why they stood at the end; `None` where they did not.
+    /// Why they were stopped at the end; `None` where they were not.
     pub stopped: Option<String>,
 }
 
@@ -20,9 +20,9 @@ pub struct AxesReport {
 pub struct AxisReport {
     /// The position of its drive.
     pub position: usize,
-    /// Cycles in which it followed one.
+    /// Cycles in which it followed a trajectory.
     pub cycles: u64,
-    /// The greatest distance from it, in rad.
+    /// The greatest distance from the trajectory, in rad.
     pub greatest_error_rad: f64,
     /// The root mean square of the distances, in rad.
     pub rms_error_rad: f64,

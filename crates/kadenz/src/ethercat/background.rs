@@ -1,5 +1,5 @@
-//! A network whose loop has a thread of its own, and values of its process data that other threads read and write:
-//! what a controller takes that cannot be called once a cycle, as one in another language.
+//! A network whose loop runs on a thread of its own, and values of its process data that other threads read and write:
+//! for a controller that cannot be called once a cycle, such as one in another language.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,11 +19,11 @@ use super::network_loop::NetworkReport;
 use super::object::{ObjectLocation, Value, ValueType};
 use crate::recording::Recording;
 
-/// Between two looks at whether a cycle has come.
+/// The time between two looks whether a cycle has come.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
-/// Objects of the process data that a loop in the background shares, asked for before it starts. Each value is whole; two of
-/// them may be of cycles that follow one another.
+/// Objects of the process data that a loop in the background shares; the caller requests them before the loop starts.
+/// Each value is consistent; two of them may come from successive cycles.
 #[derive(Debug, Default)]
 pub struct SharedValues {
     inputs: Vec<Arc<Cell>>,
@@ -34,11 +34,11 @@ pub struct SharedValues {
 struct Cell {
     place: ObjectLocation,
     word: AtomicU64,
-    /// Of an input whether its device took part in the last cycle, of an output whether it was set.
+    /// Of an input whether its device took part in the last cycle, of an output whether a value was set.
     is_live: AtomicBool,
 }
 
-/// What a device told last, for any thread.
+/// The last value of an input object, for any thread.
 ///
 /// # Real-time safety
 /// No method allocates, locks, or makes a system call.
@@ -48,7 +48,7 @@ pub struct SharedInput {
     value_type: ValueType,
 }
 
-/// What a device is told, for any thread.
+/// The value of an output object, for any thread to set.
 ///
 /// # Real-time safety
 /// No method allocates, locks, or makes a system call.
@@ -58,7 +58,7 @@ pub struct SharedOutput {
     value_type: ValueType,
 }
 
-/// The value has no place in the object's type.
+/// The object's type cannot hold the value.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{value:?} has no place in an object of type {}", value_type.name())]
 pub struct SetValueError {
@@ -67,11 +67,11 @@ pub struct SetValueError {
 }
 
 impl SharedValues {
-    /// An object in the inputs of a device: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`). Its type is that
-    /// of the device's dictionary or file, where none is stated.
+    /// Shares an object in the inputs of a device: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`). Without
+    /// a stated type it has that of the device's dictionary or ESI file.
     ///
     /// # Errors
-    /// [`LookUpError`] where the object is not mapped, or not as such a type.
+    /// [`LookUpError`] where the object is not mapped, or not with such a type.
     pub fn input(
         &mut self,
         device: &Device<'_>,
@@ -83,11 +83,11 @@ impl SharedValues {
         Ok(SharedInput { cell, value_type })
     }
 
-    /// An object in the outputs of a device, as [`input`](Self::input). It is zero until it is set. Whoever
-    /// asks for it again sets the same value.
+    /// Shares an object in the outputs of a device, as [`input`](Self::input). It is zero until a value is set. A
+    /// second call for the same object returns a handle of the same value.
     ///
     /// # Errors
-    /// As there.
+    /// As [`input`](Self::input).
     pub fn output(
         &mut self,
         device: &Device<'_>,
@@ -99,7 +99,7 @@ impl SharedValues {
         Ok(SharedOutput { cell, value_type })
     }
 
-    /// What a cycle does.
+    /// Copies the values between the process data and the shared cells, in each cycle.
     ///
     /// # Real-time safety
     /// It neither allocates, locks, nor makes a system call.
@@ -119,8 +119,8 @@ impl SharedValues {
     }
 }
 
-/// The value at a place: one for all who ask. Each cycle writes every output that was set, so that of two at one place
-/// the later one would always win.
+/// The cell of an object, one for all handles of it. Each cycle writes every output that was set, so that of two cells
+/// of one object the later one would always win.
 fn slot(cells: &mut Vec<Arc<Cell>>, place: ObjectLocation) -> Arc<Cell> {
     if let Some(known) = cells.iter().find(|it| it.place == place) {
         return Arc::clone(known);
@@ -135,7 +135,7 @@ fn slot(cells: &mut Vec<Arc<Cell>>, place: ObjectLocation) -> Arc<Cell> {
 }
 
 impl SharedInput {
-    /// What the device told last; zero before it told anything.
+    /// The last value that the device sent; zero before it sent one.
     #[must_use]
     pub fn get(&self) -> Value {
         self.value_type
@@ -150,10 +150,10 @@ impl SharedInput {
 }
 
 impl SharedOutput {
-    /// What the device is told from the next cycle on.
+    /// Sets the value that the loop sends to the device from the next cycle on.
     ///
     /// # Errors
-    /// [`SetValueError`] where the value has no place in the object's type, as 300 in a `u8`.
+    /// [`SetValueError`] where the object's type cannot hold the value, as 300 in a `u8`.
     pub fn set(&self, value: Value) -> Result<(), SetValueError> {
         let value_type = self.value_type;
         let word = value_type.bits_of(value);
@@ -163,7 +163,7 @@ impl SharedOutput {
         Ok(())
     }
 
-    /// What was set last.
+    /// The value that was set last.
     #[must_use]
     pub fn get(&self) -> Value {
         self.value_type
@@ -171,7 +171,7 @@ impl SharedOutput {
     }
 }
 
-/// How a network in the background is.
+/// The state of a network in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NetworkState {
     /// Whether its loop runs.
@@ -180,13 +180,13 @@ pub struct NetworkState {
     pub cycles: u64,
     /// Frames of process data that did not come back in their cycle.
     pub lost: u64,
-    /// Devices that are there and in OP.
+    /// Devices that answer and are in OP.
     pub operational: usize,
-    /// Devices in all.
+    /// Number of devices.
     pub devices: usize,
 }
 
-/// A network whose loop runs on a thread of its own. Dropped it stops the loop, and waits for its end.
+/// A network whose loop runs on a thread of its own. Dropping it stops the loop, and waits for its end.
 pub struct RunningNetwork {
     monitor: NetworkMonitor,
     stop: StopHandle,
@@ -195,17 +195,17 @@ pub struct RunningNetwork {
     thread: Mutex<Option<JoinHandle<Result<NetworkReport, RunNetworkError>>>>,
 }
 
-/// How far the loop is, for who waits for a cycle.
+/// The loop's progress, for threads that wait for a cycle.
 #[derive(Debug, Default)]
 struct Progress {
     cycle: AtomicU64,
-    /// When its law was called, ns.
+    /// When the control law was called last, ns.
     at: AtomicU64,
     has_ended: AtomicBool,
 }
 
 impl Network<'static> {
-    /// Starts the loop on a thread of its own, which gets the tuning, and shares values with it. With a recording the
+    /// Starts the loop on a thread of its own, which gets the tuning, and shares values with it. With a recording, the
     /// series of the loop go there, as by [`NetworkBuilder::record`](super::NetworkBuilder::record); finish it after
     /// [`RunningNetwork::stop`].
     ///
@@ -226,8 +226,8 @@ impl Network<'static> {
     /// ```
     ///
     /// # Errors
-    /// [`RunNetworkError::Thread`] where this machine gives no thread. What else ends the loop [`RunningNetwork::stop`]
-    /// says.
+    /// [`RunNetworkError::Thread`] where this machine gives no thread. [`RunningNetwork::stop`] returns all other
+    /// errors of the loop.
     pub fn start(
         self,
         values: SharedValues,
@@ -270,7 +270,7 @@ impl Network<'static> {
     }
 }
 
-/// Says that the loop has ended, however it did.
+/// Marks the loop as ended when it is dropped, also after a panic.
 struct Ended(Arc<Progress>);
 
 impl Drop for Ended {
@@ -280,7 +280,7 @@ impl Drop for Ended {
 }
 
 impl RunningNetwork {
-    /// How it is. Locks, for the states of devices.
+    /// The network's state. Locks, for the states of devices.
     #[must_use]
     pub fn state(&self) -> NetworkState {
         let (table, vitals) = (&self.monitor.device_table, self.monitor.health.vitals());
@@ -293,15 +293,15 @@ impl RunningNetwork {
         }
     }
 
-    /// What else is known of the segment.
+    /// The segment's monitor, for all other states and counts.
     #[must_use]
     pub const fn monitor(&self) -> &NetworkMonitor {
         &self.monitor
     }
 
-    /// Waits for a cycle after that of this number, and gives the number of the last one; none where the loop has ended, or
-    /// none came in time. It sleeps to the time at which the next cycle is due, and then looks every 50 us: the loop
-    /// makes no system call for it.
+    /// Waits for a cycle after that of this number, and returns the number of the last one; `None` where the loop has
+    /// ended, or no cycle came in time. It sleeps to the time at which the next cycle is due, and then looks every 50
+    /// us: the loop makes no system call for it.
     pub fn wait_cycle(&self, after: u64, timeout: Duration) -> Option<u64> {
         let start = Instant::now();
         loop {
@@ -320,13 +320,14 @@ impl RunningNetwork {
         }
     }
 
-    /// Ends the loop after its shutdown cycles, and says what came of it.
+    /// Ends the loop after its shutdown cycles, and returns its report.
     ///
     /// # Errors
-    /// [`RunNetworkError`] where the loop did not run, or ended by itself for want of time, or was stopped already.
+    /// [`RunNetworkError`] where the loop did not run, ended by itself because a cycle was not done in time, or was
+    /// stopped already.
     ///
     /// # Panics
-    /// Where the loop did.
+    /// Where the loop panicked.
     pub fn stop(&self) -> Result<NetworkReport, RunNetworkError> {
         self.stop.stop();
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -345,7 +346,7 @@ impl Drop for RunningNetwork {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
-            // Who drops it does not ask what came of it.
+            // A caller that drops the network does not want the loop's result.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! From a wire with power on it to all devices in SAFEOP; what they are to do is known.
+//! Brings a segment from power-on to SAFEOP of all devices; the plan of what they do is known.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -30,28 +30,28 @@ use super::event::NetworkEvent;
 /// How far ahead pulses start.
 const LEAD: Duration = Duration::from_millis(100);
 
-/// A device's name, and what its SyncManagers carry.
+/// A device's name, and the contents of its SyncManagers.
 pub(super) type Mapped = (String, Vec<MappedManager>);
 
 type Brought<T> = Result<T, BringUpNetworkError>;
 
-/// What comes of configuring all devices.
+/// The result of configuring all devices.
 pub(super) struct Configured {
     pub(super) mapped: Vec<Mapped>,
     pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
-    /// What is done again with a device that lost its power.
+    /// The set-up that is repeated with a device that lost its power.
     pub(super) setup: Setup,
-    /// How the beat follows the reference clock, where it does.
+    /// How the loop follows the reference clock, where it does.
     pub(super) phase: Option<PhaseSettings>,
-    /// What a person is to know of that, once it is done: what was tried in vain is of no interest.
+    /// Notes about the successful try for the user; those of failed tries are dropped.
     notes: Vec<String>,
 }
 
 /// A segment in SAFEOP, its devices, and how they were configured.
 pub(super) type BroughtUp<P> = (Prepared<P>, Vec<SubDevice>, Configured);
 
-/// Finds and configures all devices, up to SAFEOP, while others see that and may end it.
+/// Finds and configures all devices, up to SAFEOP, while clients of the control socket see that and may end it.
 pub(super) fn bring_up<P: Port>(port: P, plan: &mut Plan<'_>) -> Brought<BroughtUp<P>> {
     let mut expected = std::mem::take(&mut plan.expected);
     let mut link = Link::of_process(port);
@@ -71,12 +71,12 @@ pub(super) fn bring_up<P: Port>(port: P, plan: &mut Plan<'_>) -> Brought<Brought
     Ok((Prepared { link, cycle }, devices, configured))
 }
 
-/// One try after another, while devices do not answer.
+/// The tries of a bring-up, while devices do not answer.
 struct Attempts<'p, 'a> {
     plan: &'p Plan<'a>,
-    /// Whether it was told that there is more than one.
+    /// Whether the event of a second try was sent.
     is_told: Cell<bool>,
-    /// Who did not answer last.
+    /// The station of the last device that did not answer.
     silent: Cell<Option<Station>>,
 }
 
@@ -89,7 +89,7 @@ impl<'p, 'a> Attempts<'p, 'a> {
         }
     }
 
-    /// Whether to try again.
+    /// Returns whether to try again, and sends the event of the first repetition.
     fn again(&self, error: &BringUpNetworkError) -> bool {
         let plan = self.plan;
         self.silent.set(error.silent().or(self.silent.get()));
@@ -101,8 +101,8 @@ impl<'p, 'a> Attempts<'p, 'a> {
         again
     }
 
-    /// Tries until all that are expected are configured, or those that are there where that will do: these, and what
-    /// configuring them gave.
+    /// Tries until all expected devices are configured, or, where that is allowed, those that answer; returns the
+    /// devices, and the result of configuring them.
     fn run(
         &self,
         segment: &mut dyn Exchange,
@@ -150,7 +150,7 @@ impl<'p, 'a> Attempts<'p, 'a> {
         done.map_err(|error| self.failed(error, expected))
     }
 
-    /// An error that begins with who did not answer, where it comes of that and does not say so.
+    /// Puts the name of the silent device before the error, where the error comes from its silence and names no device.
     fn failed(&self, error: BringUpNetworkError, expected: &Expected) -> BringUpNetworkError {
         if self.plan.stop.is_set() {
             return BringUpNetworkError::Stopped { by: None };
@@ -230,7 +230,7 @@ fn configure(
     Ok((cycle, configured))
 }
 
-/// Does in PREOP what the user asks for.
+/// Runs the user's set-up of devices in PREOP.
 fn set_up(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -252,8 +252,8 @@ fn set_up(
     Ok(())
 }
 
-/// What is in the process data of each device, once it was chosen. A device that does not tell has none: then no
-/// handle of its objects can be had.
+/// The content of the process data of each device, once PDOs are assigned. A device that does not tell its mapping has
+/// none: no handle of its objects can then be made.
 fn mapping_of_all(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -283,7 +283,7 @@ fn mapping_of_all(
     devices.iter_mut().map(of_one).collect()
 }
 
-/// Sets all clocks and lets them follow the reference, and devices pulse by them where that is asked for.
+/// Sets all clocks, lets them follow the reference clock, and lets devices pulse by them where the plan says so.
 fn follow(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
@@ -315,7 +315,7 @@ fn follow(
     Ok((reference, clocks))
 }
 
-/// Lets devices pulse as their ESI files or their memories ask for; says how many.
+/// Lets devices pulse as their ESI files or their memories (SII) request; returns how many do.
 fn pulse(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],

@@ -31,9 +31,9 @@ use crate::recording::Recording;
 
 /// How long bring-up is tried again while devices do not answer.
 const BRING_UP: Duration = Duration::from_secs(10);
-/// How long the loop goes on after it is asked to stop.
+/// How long the loop continues after its stop handle was set.
 const SHUTDOWN: Duration = Duration::from_millis(100);
-/// Cycles that a fieldbus has.
+/// Valid cycle times of a fieldbus.
 const CYCLES: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(20)..=Duration::from_secs(1);
 
@@ -42,36 +42,36 @@ pub(super) enum Connection {
     Sim(Box<WirePort>),
 }
 
-/// A network before it is brought up: its cycle, what its loop asks of the machine, which devices it has, and what
-/// they do. From [`Network::open`].
+/// A network before it is brought up: its cycle, the tuning of its loop, its devices, and their motion. From
+/// [`Network::open`].
 #[must_use]
 pub struct NetworkBuilder<'a> {
     pub(super) connection: Connection,
     pub(super) plan: Plan<'a>,
 }
 
-/// What becomes of expected devices that are not there when bring-up has been tried for long enough.
+/// What happens with expected devices that do not answer within the bring-up timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Missing {
-    /// Bring-up fails, and names them.
+    /// Bring-up fails, and the error names them.
     #[default]
     Refused,
     /// The loop starts without them. They are configured by the file, and brought to OP when they come.
     JoinLater,
 }
 
-/// What the drives are to do.
+/// The motion of the drives.
 pub(super) enum Motion {
     Planned(motion::Plan),
     Demo,
 }
 
-/// What a user chooses among what ESI files offer.
+/// The user's choice among the options of ESI files.
 type Chooser = Box<
     dyn Fn(&[SubDevice], &mut Matched) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync,
 >;
 
-/// All that was said of a network before.
+/// All settings of a network before its bring-up.
 pub(super) struct Plan<'a> {
     pub(super) name: String,
     pub(super) interval: Interval,
@@ -101,7 +101,7 @@ pub(super) struct Plan<'a> {
 
 type Listener = Box<dyn Fn(&NetworkEvent<'_>) + Send + Sync>;
 
-/// Who is told what happens, if anybody.
+/// The listener to events, where there is one.
 #[derive(Default)]
 pub(super) struct Events(Option<Listener>);
 
@@ -118,7 +118,7 @@ impl Events {
 }
 
 impl Plan<'_> {
-    /// How the loop runs. It goes on for as long as the user says, or axes need to come to rest.
+    /// The loop's settings. Its shutdown takes as long as the user says, or as axes need to come to rest.
     pub(super) fn settings(&self) -> LoopSettings {
         let cycle = self.cycle();
         let said = u64::try_from(self.shutdown.as_nanos() / cycle.as_nanos()).unwrap_or(u64::MAX);
@@ -143,7 +143,7 @@ impl Plan<'_> {
         self.interval.as_duration().max(Duration::from_nanos(1))
     }
 
-    /// Beats until the loop is asked to end; those of the warm-up too.
+    /// Cycles until the loop is asked to end, with those of the warm-up.
     pub(super) fn beats(&self) -> Option<u64> {
         let beats = self
             .duration
@@ -183,7 +183,7 @@ impl<'a> NetworkBuilder<'a> {
         Ok(Self { connection, plan })
     }
 
-    /// How the segment is called in a recording and in errors; without this, as it was opened.
+    /// The segment's name in a recording and in errors; by default the text that opened it.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.plan.name);
         self
@@ -192,7 +192,7 @@ impl<'a> NetworkBuilder<'a> {
     /// Cycles a second, with the unit: `1kHz`, which is the default.
     ///
     /// # Errors
-    /// [`OpenNetworkError`] where that is not a rate, or a cycle would not be 20 us to 1 s long.
+    /// [`OpenNetworkError`] where the text is not a rate, or a cycle would not be 20 us to 1 s long.
     pub fn cycle(self, rate: &str) -> Result<Self, OpenNetworkError> {
         self.interval(rate.parse::<Rate>()?.interval())
             .map_err(|_| OpenNetworkError::Cycle(rate.to_owned()))
@@ -201,7 +201,7 @@ impl<'a> NetworkBuilder<'a> {
     /// Time from cycle to cycle, as a value.
     ///
     /// # Errors
-    /// [`OpenNetworkError::Cycle`] where it is not 20 us to 1 s long.
+    /// [`OpenNetworkError::Cycle`] where the interval is not 20 us to 1 s long.
     pub fn interval(mut self, interval: Interval) -> Result<Self, OpenNetworkError> {
         self.plan.interval = interval;
         match CYCLES.contains(&interval.as_duration()) {
@@ -210,7 +210,7 @@ impl<'a> NetworkBuilder<'a> {
         }
     }
 
-    /// When answers are taken in; without this in the next cycle ([`LoopMode::Pipelined`]).
+    /// When the loop receives the answers; by default in the next cycle ([`LoopMode::Pipelined`]).
     pub fn mode(mut self, mode: LoopMode) -> Self {
         self.plan.mode = mode;
         self
@@ -219,14 +219,14 @@ impl<'a> NetworkBuilder<'a> {
     /// How late a cycle may begin, with the unit: `100us`. A recording counts what is later as missed.
     ///
     /// # Errors
-    /// [`OpenNetworkError`] where that is not a duration.
+    /// [`OpenNetworkError`] where the text is not a duration.
     pub fn deadline(mut self, limit: &str) -> Result<Self, OpenNetworkError> {
         self.plan.deadline = Some(units::duration(limit)?);
         Ok(self)
     }
 
-    /// What the loop's thread asks of the machine: priority, locked memory, CPUs. What is refused the loop does
-    /// without, and a recording has a warning with the remedy.
+    /// The requested tuning of the loop's thread: priority, locked memory, CPUs. Where the system refuses a part, the
+    /// loop runs without it, and a recording has a warning with the remedy.
     pub fn tuned(mut self, tuning: Tuning) -> Self {
         self.plan.tuning = tuning;
         self
@@ -238,36 +238,36 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// What becomes of beats that were missed; without this they are skipped.
+    /// What the loop does with missed release times; by default it skips them.
     pub fn overrun(mut self, overrun: Overrun) -> Self {
         self.plan.overrun = overrun;
         self
     }
 
-    /// How long the loop goes on after its stop handle was set, so that the control law can bring the axes to rest
-    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms without this. With a
-    /// [`motion`](Self::motion) the loop ends as soon as its axes are at rest, and this span grows where they need more.
+    /// How long the loop continues after its stop handle was set, so that the control law can bring the axes to rest
+    /// ([`Io::is_ending`](super::Io::is_ending)); 100 ms by default. With a [`motion`](Self::motion) the loop ends as
+    /// soon as its axes are at rest, and the span grows where they need more.
     pub fn shutdown(mut self, span: Duration) -> Self {
         self.plan.shutdown = span;
         self
     }
 
-    /// How long the loop runs before the first cycle is recorded; without this the first is. Series of the
+    /// How long the loop runs before the first recorded cycle; 0 by default. Series of the
     /// [`reference_clock`](Self::reference_clock) hold every cycle, also those of the warm-up and the shutdown.
     pub fn warm_up(mut self, span: Duration) -> Self {
         self.plan.warm_up = span;
         self
     }
 
-    /// Stops the loop, as its stop handle would, so long after the warm-up. What comes later is not recorded,
-    /// but by the series of the [`reference_clock`](Self::reference_clock).
+    /// Stops the loop, as its stop handle would, so long after the warm-up. Of later cycles only the series of the
+    /// [`reference_clock`](Self::reference_clock) are recorded.
     pub fn duration(mut self, span: Duration) -> Self {
         self.plan.duration = Some(span);
         self
     }
 
-    /// Records the loop: how late each cycle began, its period, what the bus and what the control law took
-    /// ([`CycleSeries`](super::CycleSeries)), and what was lost.
+    /// Records the loop: the lateness of each cycle, its period, the time on the bus and in the control law
+    /// ([`CycleSeries`](super::CycleSeries)), and the lost frames.
     pub fn record<'b>(self, run: &'b Recording) -> NetworkBuilder<'b>
     where
         'a: 'b,
@@ -282,8 +282,8 @@ impl<'a> NetworkBuilder<'a> {
         }
     }
 
-    /// What is to be done with each device in PREOP: objects that it needs, PDOs that are to be assigned. It is done
-    /// again with a device that lost its power, on another thread, while the loop runs.
+    /// Sets up each device in PREOP: writes objects, assigns PDOs. The loop repeats it, on another thread, with a
+    /// device that lost its power.
     pub fn setup(
         mut self,
         setup: impl Fn(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError>
@@ -295,11 +295,11 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// Configures devices as an ESI file of their vendor says, or the files of a folder: PDOs, values that are written
-    /// before SAFEOP, pulses, names. Devices that none describes go by their own word.
+    /// Configures devices by an ESI file of their vendor, or the files of a folder: PDOs, values that are written
+    /// before SAFEOP, pulses, names. Devices without a description are configured by their own memory.
     ///
     /// # Errors
-    /// [`OpenNetworkError`] where they cannot be read, or describe no device.
+    /// [`OpenNetworkError`] where the files cannot be read, or describe no device.
     pub fn esi(self, path: impl AsRef<Path>) -> Result<Self, OpenNetworkError> {
         let path = path.as_ref();
         let descriptions = Descriptions::read(path)?;
@@ -309,14 +309,14 @@ impl<'a> NetworkBuilder<'a> {
         }
     }
 
-    /// As [`esi`](Self::esi), with files that were read before.
+    /// As [`esi`](Self::esi), with descriptions that are already read.
     pub fn descriptions(mut self, descriptions: Descriptions) -> Self {
         self.plan.descriptions = descriptions;
         self
     }
 
-    /// What is chosen among what ESI files offer, by [`Matched::choose`]: PDOs, operation modes. Called before devices
-    /// are configured, at each try. An error ends bring-up as [`BringUpNetworkError::Choice`].
+    /// Chooses among the options of ESI files, by [`Matched::choose`]: PDOs, operation modes. Called before devices are
+    /// configured, at each try. An error ends bring-up as [`BringUpNetworkError::Choice`].
     pub fn choose<E: Into<Box<dyn Error + Send + Sync>>>(
         mut self,
         choose: impl Fn(&[SubDevice], &mut Matched) -> Result<(), E> + Send + Sync + 'static,
@@ -327,14 +327,14 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// How long bring-up is tried again while devices do not answer; 10 s without this.
+    /// How long bring-up is tried again while devices do not answer; 10 s by default.
     pub fn bring_up_timeout(mut self, span: Duration) -> Self {
         self.plan.bring_up_timeout = span;
         self
     }
 
-    /// All devices that the segment is to have, as a segment's TOML file: bring-up waits for them. Without this it
-    /// waits for the most that were seen while it was tried.
+    /// All devices of the segment, as a segment's TOML file: bring-up waits for them. By default it waits for the
+    /// largest number seen during its tries.
     ///
     /// # Errors
     /// [`OpenNetworkError`] where the file is not a segment's.
@@ -348,23 +348,24 @@ impl<'a> NetworkBuilder<'a> {
         Ok(self)
     }
 
-    /// Lets all distributed clocks be set and aligned, and the loop go by the reference clock. A recording has its
-    /// offset and drift as series.
+    /// Sets and aligns all distributed clocks, and lets the loop follow the reference clock. A recording has its offset
+    /// and drift as series.
     pub fn reference_clock(mut self) -> Self {
         self.plan.follows_reference = true;
         self
     }
 
-    /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each asks for, so much later than each
-    /// whole cycle of the [`reference_clock`](Self::reference_clock), by which the loop then goes. The
-    /// shift must be shorter than the cycle; bringing the network up fails otherwise.
+    /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each requests, so much later than each
+    /// whole cycle of the [`reference_clock`](Self::reference_clock), which the loop then follows. The shift must be
+    /// shorter than the cycle; otherwise bring-up fails.
     pub fn sync0(mut self, shift: Duration) -> Self {
         self.plan.sync0 = Some(shift);
         self.reference_clock()
     }
 
-    /// Moves drives as a plan says, for example of a [file](kadenz_ethercat::motion::file), before the control law of
-    /// each cycle. Cycle, mode and what becomes of missed beats are the plan's, unless they are set after this.
+    /// Moves drives by a plan, for example of a [file](kadenz_ethercat::motion::file), before the control law of each
+    /// cycle. The plan determines cycle, mode and the treatment of missed release times, unless they are set after
+    /// this.
     ///
     /// # Errors
     /// [`OpenNetworkError::Cycle`] where the plan's cycle is not 20 us to 1 s long.
@@ -383,9 +384,9 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// Opens a socket of that name at which other programs of this user see the devices and the process data, set
-    /// outputs, and stop and reset axes: `kadenz ethercat stats NAME`, and all commands with `--loop NAME`. It
-    /// answers while the segment is brought up and while the loop runs. Linux.
+    /// Opens a socket of that name, at which other programs of this user see the devices and the process data, set
+    /// outputs, and stop and reset axes: `kadenz ethercat stats NAME`, and all commands with `--loop NAME`. It answers
+    /// during bring-up and while the loop runs. Linux.
     ///
     /// # Errors
     /// [`ControlServerError`] where the name is in use, or the folder is another user's.
@@ -394,45 +395,44 @@ impl<'a> NetworkBuilder<'a> {
         Ok(self.control_server(ControlServer::open(name)?))
     }
 
-    /// As [`control_socket`](Self::control_socket), with one that was opened before.
+    /// As [`control_socket`](Self::control_socket), with a server that is already open.
     #[cfg(target_os = "linux")]
     pub fn control_server(mut self, server: ControlServer) -> Self {
-        // Each client needs a descriptor. With as many as there are before, it hears as many as those allow.
+        // Each client needs a descriptor. Where the limit cannot be raised, it bounds the number of clients.
         let _ = kadenz_rt::net::listener::raise_open_files();
         self.plan.control.server = Some(server);
         self
     }
 
-    /// How other programs come by the process image that the control socket shows.
+    /// How other programs read the process image that the control socket shows.
     pub fn process_image(mut self, readers: Readers) -> Self {
         self.plan.readers = readers;
         self
     }
 
-    /// Tells what a person wants to know while the segment is brought up and the loop runs; never from the loop's own
-    /// thread.
+    /// Sends events for the user during bring-up and while the loop runs; never on the loop's own thread.
     pub fn on_event(mut self, tell: impl Fn(&NetworkEvent<'_>) + Send + Sync + 'static) -> Self {
         self.plan.events = Events(Some(Box::new(tell)));
         self
     }
 
-    /// What ends bring-up and the loop, for another thread or a signal's handler.
+    /// A handle that ends bring-up and the loop, for another thread or a signal's handler.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.plan.stop.clone()
     }
 
-    /// Lets bring-up and the loop be ended by a handle that exists already.
+    /// Uses an existing handle to end bring-up and the loop.
     pub fn stopped_by(mut self, stop: StopHandle) -> Self {
         self.plan.stop = stop;
         self
     }
 
-    /// Finds all devices, configures them and brings them to SAFEOP; the loop brings them to OP. While devices do
-    /// not answer this is tried again, for [as long](Self::bring_up_timeout) as was said. Waits.
+    /// Finds all devices, configures them and brings them to SAFEOP; the loop brings them to OP. While devices do not
+    /// answer, it tries again, for as long as the [timeout](Self::bring_up_timeout). Blocks.
     ///
     /// # Errors
-    /// [`BringUpNetworkError`], which names the device.
+    /// [`BringUpNetworkError`], which names the device where one caused it.
     pub fn bring_up(self) -> Result<Network<'a>, BringUpNetworkError> {
         let mut plan = self.plan;
         if plan.follows_reference && plan.missing == Missing::JoinLater {

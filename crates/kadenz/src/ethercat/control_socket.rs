@@ -1,4 +1,4 @@
-//! Where other processes reach the loop.
+//! The control socket, by which other processes reach the loop.
 
 use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::supervisor::DeviceTable;
@@ -7,19 +7,19 @@ use kadenz_ethercat::running_loop::threads::LoopThreads;
 use super::network::StopHandle;
 use super::process_image::ProcessImage;
 
-/// A socket that answers, where one was opened.
+/// The server of the control socket, where one was opened.
 #[derive(Debug, Default)]
 pub(super) struct ControlSocket {
     #[cfg(target_os = "linux")]
     pub(super) server: Option<kadenz_ethercat::running_loop::control_socket::ControlServer>,
 }
 
-/// What the socket says about the loop.
+/// The state of the loop that the socket shows.
 #[cfg_attr(
     not(target_os = "linux"),
     expect(
         dead_code,
-        reason = "who asks for it needs a socket, which is of Linux"
+        reason = "only the control socket reads it, which exists on Linux"
     )
 )]
 pub(super) struct ControlContext<'t> {
@@ -39,12 +39,12 @@ mod linux {
     use super::{ControlContext, ControlSocket, StopHandle};
 
     impl ControlSocket {
-        /// The loop's name, where others can reach it.
+        /// The loop's name for clients, where there is a socket.
         pub(in super::super) fn name(&self) -> Option<&str> {
             self.server.as_ref().map(|it| it.name())
         }
 
-        /// Does the work of a bring-up, and lets others see that and end it by `stop`; who ended it.
+        /// Runs a bring-up, which clients see and may end by `stop`; returns also the client that ended it.
         pub(in super::super) fn while_bringing_up<R>(
             &self,
             stop: &StopHandle,
@@ -68,7 +68,7 @@ mod linux {
             (worked, ended_by.unwrap_or_else(PoisonError::into_inner))
         }
 
-        /// Answers until the threads are to end.
+        /// Serves clients until the loop's threads end.
         pub(in super::super) fn serve(&self, told: &ControlContext<'_>) {
             let Some(server) = &self.server else { return };
             let threads = told.threads;
@@ -86,7 +86,7 @@ mod linux {
         }
     }
 
-    /// Sets a flag at its end, however that comes.
+    /// Sets a flag when it is dropped, also after a panic.
     struct Ends<'f>(&'f AtomicBool);
 
     impl Drop for Ends<'_> {
@@ -96,7 +96,7 @@ mod linux {
     }
 }
 
-/// There is none on this system.
+/// This system has no control socket.
 #[cfg(not(target_os = "linux"))]
 impl ControlSocket {
     pub(super) const fn name(&self) -> Option<&str> {

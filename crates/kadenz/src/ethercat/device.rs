@@ -20,7 +20,7 @@ pub struct Device<'n> {
 }
 
 impl Device<'_> {
-    /// Its name, as its memory (SII) tells it; empty where it does not. Allocates.
+    /// Its name, from its memory (SII); empty where that holds none. Allocates.
     #[must_use]
     pub fn name(&self) -> String {
         self.mapped[self.position].0.clone()
@@ -35,7 +35,7 @@ impl Device<'_> {
     /// A handle of an object in its inputs: an index (`0x6064`), or index and sub-index (`(0x6000, 1)`).
     ///
     /// # Errors
-    /// [`LookUpError`] where the object is not mapped, or not as a `T`; it says what is.
+    /// [`LookUpError`] where the object is not mapped, or not as a `T`; the error lists what is mapped.
     pub fn input<T: ObjectValue>(
         &self,
         object: impl Into<Address>,
@@ -47,7 +47,7 @@ impl Device<'_> {
     /// A handle of an object in its outputs, as [`input`](Self::input).
     ///
     /// # Errors
-    /// As there.
+    /// As [`input`](Self::input).
     pub fn output<T: ObjectValue>(
         &self,
         object: impl Into<Address>,
@@ -56,7 +56,7 @@ impl Device<'_> {
         Ok(Output::at(found.0))
     }
 
-    /// Where an object lies, and its type: the one asked for, else that of the dictionary or the file.
+    /// The place of an object, and its type: the requested one, else that of the dictionary or the file.
     pub(super) fn place(
         &self,
         address: Address,

@@ -19,7 +19,7 @@ use kadenz_rt::pi_mutex::CreatePiMutexError;
 use kadenz_rt::sleep::OpenSleeperError;
 use kadenz_rt::units::ParseQuantityError;
 
-/// Why there is no way to a segment.
+/// Why a segment cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenNetworkError {
     /// The interface is not there, or raw frames on it need a right.
@@ -28,27 +28,27 @@ pub enum OpenNetworkError {
     /// A virtual segment cannot be made.
     #[error(transparent)]
     Sim(#[from] BuildError),
-    /// A cycle that no fieldbus has.
+    /// The cycle is too short or too long for a fieldbus.
     #[error(
         "{0} is not a valid cycle; take 20 us to 1 s, or as a rate 1Hz to 50kHz, for example 1kHz"
     )]
     Cycle(String),
-    /// Not a rate.
+    /// The text is not a rate.
     #[error(transparent)]
     Rate(#[from] ParseRateError),
-    /// Not a duration.
+    /// The text is not a duration.
     #[error(transparent)]
     Duration(#[from] ParseQuantityError),
     /// ESI files cannot be read.
     #[error(transparent)]
     Esi(#[from] DescriptionsError),
-    /// ESI files say nothing.
+    /// The ESI files describe no device.
     #[error("{} describes no device; ESI files are .xml and come from the devices' vendors", .0.display())]
     NoDescription(std::path::PathBuf),
     /// The file of the devices that are expected cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It makes no segment.
+    /// The file of the expected devices does not describe a valid segment.
     #[error(transparent)]
     Expected(#[from] ExpectedError),
 }
@@ -73,7 +73,7 @@ pub enum BringUpNetworkError {
         /// What failed while the device was configured.
         source: ConfigureError,
     },
-    /// A device did not say what is mapped in its process data.
+    /// A device did not tell its PDO mapping.
     #[error("{device} does not tell what is in its process data: {source}")]
     Mapping {
         /// The device.
@@ -81,7 +81,7 @@ pub enum BringUpNetworkError {
         /// What failed while the device was configured.
         source: ConfigureError,
     },
-    /// What was chosen among what ESI files offer cannot be had.
+    /// The choice among the options of ESI files is not available.
     #[error(transparent)]
     Choice(Box<dyn Error + Send + Sync>),
     /// The motion does not fit the devices.
@@ -103,9 +103,9 @@ pub enum BringUpNetworkError {
         "a shift of SYNC0 of {shift:?} is not shorter than the cycle of {cycle:?}; take one from 0 to less than the cycle"
     )]
     Shift {
-        /// What was asked for.
+        /// The requested shift.
         shift: Duration,
-        /// The loop's.
+        /// The loop's cycle.
         cycle: Duration,
     },
     /// No device pulses.
@@ -122,7 +122,7 @@ pub enum BringUpNetworkError {
     /// The process image for other programs cannot be had.
     #[error(transparent)]
     ProcessImage(#[from] CreatePiMutexError),
-    /// A device did not answer, however often it was tried.
+    /// A device did not answer in any try.
     #[error(
         "{device} did not answer, tried for {}; is its power on, and are the cables before it whole? A longer \
          bring-up timeout (`--bring-up-timeout`) waits longer: {source}",
@@ -131,15 +131,15 @@ pub enum BringUpNetworkError {
     Silent {
         /// The device.
         device: String,
-        /// For how long it was tried.
+        /// For how long the loop tried.
         within: Duration,
-        /// What it did not answer.
+        /// The error of the last try.
         source: Box<BringUpNetworkError>,
     },
-    /// The stop handle was set, or a client of the control socket asked for it.
+    /// The user set the stop handle, or a client of the control socket ended the bring-up.
     #[error("{}bring-up was ended before all devices were configured", ended(by.as_deref()))]
     Stopped {
-        /// Who asked at the control socket, where somebody did.
+        /// The client of the control socket that ended it, where one did.
         by: Option<String>,
     },
 }
@@ -149,7 +149,7 @@ fn ended(by: Option<&str>) -> String {
 }
 
 impl BringUpNetworkError {
-    /// The error of the fieldbus that this one comes of.
+    /// The fieldbus error that is the cause of this one.
     fn cause(&self) -> &(dyn Error + 'static) {
         match self {
             Self::BringUp(error) => error,
@@ -162,22 +162,22 @@ impl BringUpNetworkError {
         }
     }
 
-    /// Whether a new try may help: devices do not answer, or one that the motion names is not there.
+    /// Whether a new try may help: devices do not answer, or a device that the motion names is missing.
     pub(super) fn is_passing(&self) -> bool {
         matches!(self, Self::Motion(PlanError::Nobody { .. })) || bring_up::is_passing(self.cause())
     }
 
-    /// The address of the device that did not answer, where it comes of that.
+    /// The address of the device that did not answer, where that is the cause.
     pub(super) fn silent(&self) -> Option<Configured> {
         bring_up::silent(self.cause())
     }
 
-    /// Whether it says who is missing.
+    /// Whether its text names the missing devices.
     pub(super) const fn names_missing(&self) -> bool {
         matches!(self, Self::BringUp(BringUpError::Missing { .. }))
     }
 
-    /// The same with who asked for the end.
+    /// The same error with the client that ended the bring-up.
     pub(super) fn ended_by(self, by: Option<String>) -> Self {
         match self {
             Self::Stopped { .. } => Self::Stopped { by },
@@ -194,7 +194,7 @@ pub enum LookUpError {
     NoDevice {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The names that exist.
         known: String,
     },
     /// Several devices have that name.
@@ -205,7 +205,7 @@ pub enum LookUpError {
     SeveralDevices {
         /// The name.
         name: String,
-        /// Where they are.
+        /// Their positions.
         positions: Vec<usize>,
     },
     /// No device is there.
@@ -213,7 +213,7 @@ pub enum LookUpError {
     NoPosition {
         /// The position.
         position: usize,
-        /// The last one that there is.
+        /// The last position.
         last: usize,
     },
     /// The object is not in the process data.
@@ -247,7 +247,7 @@ pub enum LookUpError {
         address: Address,
         /// What it is mapped as.
         mapped: String,
-        /// The type that was asked for.
+        /// The requested type.
         asked: &'static str,
     },
 }
@@ -260,10 +260,10 @@ fn words(positions: &[usize]) -> String {
 /// Why the loop did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunNetworkError {
-    /// This machine lacks what the loop sleeps with.
+    /// This machine lacks the timer of the loop's sleep.
     #[error(transparent)]
     Sleeper(#[from] OpenSleeperError),
-    /// The run cannot have the series.
+    /// The recording cannot add the series.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
     /// This machine gives no thread for a loop in the background.
@@ -274,7 +274,7 @@ pub enum RunNetworkError {
     /// A loop in the background was stopped before.
     #[error("the loop was stopped already; bring another network up")]
     Stopped,
-    /// The loop ended for want of time.
+    /// The loop ended because a cycle was not done when the next was due.
     #[error(
         "cycle {0} was not done when the next was due, which ends the loop by Overrun::Stop; take a lower rate"
     )]

@@ -6,18 +6,18 @@ use kadenz_record::numbers;
 
 use super::error::BringUpNetworkError;
 
-/// What a person wants to know while a network is brought up and its loop runs. It displays as a sentence.
+/// An event for the user while a network is brought up and its loop runs. It displays as a sentence.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NetworkEvent<'e> {
-    /// Bring-up is tried again, for so long at most. Told once.
+    /// Bring-up is tried again, for at most so long. Sent once.
     Retrying {
-        /// What went wrong.
+        /// The error of the first try.
         error: &'e BringUpNetworkError,
         /// For how long.
         within: Duration,
     },
-    /// Bring-up, which was tried again, is done.
+    /// Bring-up, which was tried again, has succeeded.
     BroughtUp {
         /// How long it took.
         after: Duration,
@@ -27,9 +27,9 @@ pub enum NetworkEvent<'e> {
         /// Their names and positions.
         devices: &'e str,
     },
-    /// Something else about the segment.
+    /// A note on the segment.
     Note(&'e str),
-    /// All axes were stopped, and stay so until a reset.
+    /// All axes were stopped, and stay stopped until a reset.
     AxesStopped(&'e Stopped),
 }
 

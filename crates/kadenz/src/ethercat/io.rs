@@ -4,17 +4,17 @@ use kadenz_ethercat::control::cyclic::CycleContext;
 
 use super::object::{Input, ObjectLocation, ObjectValue, Output};
 
-/// Whether a loop goes on.
+/// Whether a loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// With the next cycle.
+    /// The next cycle follows.
     Continue,
-    /// No: this cycle's outputs are the last. All devices are left in PREOP.
+    /// The outputs of this cycle are the last. The loop leaves all devices in PREOP.
     Stop,
 }
 
 impl Flow {
-    /// Stops where it is over, and goes on else.
+    /// Stops where `is_over` is true, and continues otherwise.
     #[must_use]
     pub const fn until(is_over: bool) -> Self {
         match is_over {
@@ -24,7 +24,7 @@ impl Flow {
     }
 }
 
-/// A cycle as the control law sees it: what came of the segment, and what goes there.
+/// One cycle as the control law sees it: the inputs from the segment, and the outputs to it.
 ///
 /// # Real-time safety
 /// No method allocates, locks, or makes a system call.
@@ -44,7 +44,7 @@ impl<'i, 'c> Io<'i, 'c> {
         place
     }
 
-    /// The bits at a place of the inputs.
+    /// Reads the bits at a place of the inputs.
     pub(super) fn read(&self, place: ObjectLocation) -> u64 {
         self.own(place).read(self.context.inputs())
     }
@@ -59,8 +59,8 @@ impl<'i, 'c> Io<'i, 'c> {
         self.context.took_part(self.own(place).device)
     }
 
-    /// What the device told last. Where its frame was lost or it is away, that is an older value, see
-    /// [`is_fresh`](Self::is_fresh); zero before it told anything.
+    /// The last value that the device sent. Where its frame was lost or it is away, this is an older value, see
+    /// [`is_fresh`](Self::is_fresh); zero before it sent any.
     ///
     /// # Panics
     /// For a handle of another network.
@@ -69,7 +69,7 @@ impl<'i, 'c> Io<'i, 'c> {
         T::from_bits(self.read(input.place))
     }
 
-    /// What the device is told from now on, until it is set again; zero before it was set.
+    /// Sets the value that the loop sends to the device until the next call; zero before the first.
     ///
     /// # Panics
     /// For a handle of another network.
@@ -78,9 +78,9 @@ impl<'i, 'c> Io<'i, 'c> {
     }
 
     /// Whether the input is new: its device took part in the last exchange. False while frames are lost and while the
-    /// device is away. A device takes part from SAFEOP on, before it acts on outputs: whether a drive does, its
-    /// statusword (0x6041) says. Of a device with fewer than 6 bytes of inputs only the whole frame tells; it counts as
-    /// away while another device of that frame is.
+    /// device is away. A device takes part from SAFEOP on, before it acts on outputs: the statusword (0x6041) of a
+    /// drive says whether it acts. The loop sees devices with fewer than 6 bytes of inputs only by their whole frame:
+    /// such a device counts as away while another device of that frame is.
     ///
     /// # Panics
     /// For a handle of another network.
@@ -89,27 +89,27 @@ impl<'i, 'c> Io<'i, 'c> {
         self.took_part(input.place)
     }
 
-    /// Which cycle it is, from 1.
+    /// The number of the cycle, from 1.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.context.number()
     }
 
-    /// By how much a control law has to go on: from the intended time of the cycle before to that of this one; an
-    /// interval, and one more for each beat that was left out.
+    /// The time step of the control law: from the intended time of the cycle before to that of this one; an interval,
+    /// and one more for each skipped release time.
     #[must_use]
     pub fn step(&self) -> Duration {
         self.context.step()
     }
 
-    /// Whether somebody asked the loop to stop, and these are its shutdown cycles: the law brings the axes to rest, and
-    /// may say [`Flow::Stop`] once they are.
+    /// Whether the loop was asked to stop, and this is one of its shutdown cycles: the law brings the axes to rest, and
+    /// may return [`Flow::Stop`] once they are.
     #[must_use]
     pub const fn is_ending(&self) -> bool {
         self.context.is_ending()
     }
 
-    /// All that the loop tells of a cycle.
+    /// All that the loop knows of the cycle.
     #[must_use]
     pub const fn context(&mut self) -> &mut CycleContext<'c> {
         self.context

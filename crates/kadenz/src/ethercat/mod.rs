@@ -17,8 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Before it is brought up, a [`NetworkBuilder`] takes what else `kadenz ethercat run` has: vendors' files, devices that
-//! are expected, the reference clock, a motion, a socket for other programs.
+//! Before bring-up, a [`NetworkBuilder`] takes the other options of `kadenz ethercat run`: vendors' files, expected
+//! devices, the reference clock, a motion, a socket for other programs.
 //!
 //! ```no_run
 //! # #[cfg(target_os = "linux")]
@@ -42,7 +42,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! Everything below it is here too: this module has all names of the crate `kadenz_ethercat`.
+//! This module also has all names of the crate `kadenz_ethercat`.
 
 mod axes;
 mod background;

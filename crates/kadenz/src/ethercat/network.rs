@@ -35,7 +35,7 @@ use super::process_image::ProcessImage;
 use super::recorder::{self, CycleSeries, NetworkRecorder};
 use crate::machine;
 
-/// A segment of EtherCAT whose devices are found and configured, and wait in SAFEOP for their loop.
+/// An EtherCAT segment whose devices are found and configured, and wait in SAFEOP for their loop.
 ///
 /// See the [module](super).
 pub struct Network<'a> {
@@ -56,7 +56,7 @@ pub struct Network<'a> {
 pub struct RunRecording<'a> {
     /// The run.
     pub running: &'a RunningRun,
-    /// When it began, on the clock that [`now`](kadenz_rt::clock::now) reads; times of samples count from here.
+    /// When the run began, on the clock that [`now`](kadenz_rt::clock::now) reads; times of samples count from here.
     pub start: MonotonicTime,
     /// How late a cycle may begin.
     pub deadline: Option<Duration>,
@@ -64,25 +64,25 @@ pub struct RunRecording<'a> {
     pub raw: bool,
 }
 
-/// What a network shows of itself while it runs, to any thread. Clones show the same.
+/// The live state of a network, for any thread. Clones show the same.
 #[derive(Clone, Debug)]
 pub struct NetworkMonitor {
-    /// How well the loop keeps its beat.
+    /// The timing of the loop.
     pub timing: Arc<Timing>,
-    /// How its exchanges go, and whether all devices are in OP.
+    /// The counts of its exchanges, and whether all devices are in OP.
     pub health: Arc<Health>,
-    /// What happens to devices.
+    /// The events of devices.
     pub notices: Arc<Notices>,
-    /// How each device is.
+    /// The state of each device.
     pub device_table: Arc<DeviceTable>,
     /// The axes of a motion: stops and resets them.
     pub axes: Arc<MotionHandle>,
 }
 
-/// The way to the segment.
+/// The connection to the segment.
 pub(super) enum Wire {
     Interface(Box<Prepared<Box<dyn Port + Send>>>),
-    /// In time of its own until the loop runs.
+    /// A virtual segment, in virtual time until the loop runs.
     Sim(Box<Prepared<WirePort>>),
 }
 
@@ -99,14 +99,14 @@ impl StopHandle {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether the handle was set.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A handle that is set when the flag is, such as one that a signal sets.
+/// A handle that is set when the flag is set, for example by a signal's handler.
 impl From<Arc<AtomicBool>> for StopHandle {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
@@ -114,8 +114,8 @@ impl From<Arc<AtomicBool>> for StopHandle {
 }
 
 impl Network<'static> {
-    /// The segment that is plugged into a network interface, for example `eth1`. Linux; needs the right to raw frames
-    /// (root, or CAP_NET_RAW).
+    /// Opens the segment that is plugged into a network interface, for example `eth1`. Linux; needs the right to raw
+    /// frames (root, or CAP_NET_RAW).
     ///
     /// # Errors
     /// [`OpenNetworkError`] where there is no such interface, or the right is missing.
@@ -124,10 +124,11 @@ impl Network<'static> {
         NetworkBuilder::new(interface, Connection::Interface(port))
     }
 
-    /// A segment by a text: `eth1` is an interface, `sim:59` as [`sim`](Self::sim), `sim:robot.toml` what that file describes.
+    /// Opens a segment by a text: `eth1` is an interface, `sim:59` as [`sim`](Self::sim), `sim:robot.toml` the segment
+    /// that the file describes.
     ///
     /// # Errors
-    /// As of the three.
+    /// As of [`open`](Self::open), [`sim`](Self::sim) and [`simulated`](Self::simulated).
     pub fn open_segment(segment: &str) -> Result<NetworkBuilder<'static>, OpenNetworkError> {
         let Some(of) = segment.strip_prefix("sim:") else {
             return Self::open(segment);
@@ -138,7 +139,7 @@ impl Network<'static> {
         }
     }
 
-    /// A virtual humanoid of so many devices, 59 for the whole one: without hardware or rights, in real time.
+    /// A virtual humanoid of so many devices, 59 for the complete one: without hardware or rights, in real time.
     ///
     /// # Errors
     /// [`OpenNetworkError`] where it cannot be made.
@@ -236,10 +237,10 @@ impl<'a> Network<'a> {
         (0..self.mapped.len()).map(|position| self.at(position))
     }
 
-    /// The device of a name, as its memory (SII) tells it.
+    /// The device of a name, as in its memory (SII).
     ///
     /// # Errors
-    /// [`LookUpError`] where no device or several have that name; it lists those that there are.
+    /// [`LookUpError`] where no device or several have that name; the error lists the names or positions.
     pub fn device(&self, name: &str) -> Result<Device<'_>, LookUpError> {
         let of_name = self.devices().filter(|it| it.name() == name);
         let positions: Vec<_> = of_name.map(|it| it.position).collect();
@@ -285,13 +286,13 @@ impl<'a> Network<'a> {
         self.plan.deadline
     }
 
-    /// What ends the loop, for another thread or a signal's handler.
+    /// A handle that ends the loop, for another thread or a signal's handler.
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.plan.stop.clone()
     }
 
-    /// What the loop, its devices and its axes show while it runs.
+    /// The live state of the loop, its devices and its axes.
     #[must_use]
     pub fn monitor(&self) -> NetworkMonitor {
         NetworkMonitor {
@@ -303,7 +304,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// How many axes a motion moves.
+    /// Number of axes that the motion moves.
     #[must_use]
     pub fn axes(&self) -> usize {
         self.parts.runners.len()
@@ -321,13 +322,13 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Runs the loop on the calling thread, tuned, until the law says [`Flow::Stop`] or the stop handle is set. A
-    /// supervisor on a thread of its own brings devices to OP, and back there when something happened to them; no loss
-    /// of frames, cables or devices ends the loop. At the end, also where the law panics, devices are left in PREOP.
+    /// Runs the loop on the calling thread, tuned, until the law returns [`Flow::Stop`] or the stop handle is set. A
+    /// supervisor on a thread of its own brings devices to OP, and back to it after a fault; no loss of frames, cables
+    /// or devices ends the loop. At the end, also where the law panics, the loop leaves devices in PREOP.
     ///
-    /// The law is called from the first cycle on, while devices still are on their way to OP;
-    /// [`Io::is_fresh`] says of which the inputs are new. A [`motion`](NetworkBuilder::motion) moves its axes before the
-    /// law, and requests of the [control socket](NetworkBuilder::control_socket) set outputs after it.
+    /// The law is called from the first cycle on, while devices are still on their way to OP; [`Io::is_fresh`] says
+    /// whether an input is new. A [`motion`](NetworkBuilder::motion) moves its axes before the law, and requests of the
+    /// [control socket](NetworkBuilder::control_socket) set outputs after it.
     ///
     /// # Errors
     /// [`RunNetworkError`], before the first cycle; and where the loop ended by
@@ -360,11 +361,11 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Starts the threads beside the loop, and gives the loop to `work`, which runs it on a thread of its own choice.
-    /// Gives what `work` gave, and what came of the loop, where it was run. `work` returns after the loop has ended: it
-    /// joins the thread. Where it returns earlier, the loop is asked to stop, and waited for its shutdown and 5 s at most.
+    /// Starts the threads beside the loop, and passes the loop to `work`, which runs it on a thread of its own choice.
+    /// Returns the result of `work`, and the loop's report, where it ran. `work` returns after the loop has ended: it
+    /// joins the thread. Where it returns earlier, this stops the loop, and waits for its shutdown and 5 s at most.
     ///
-    /// `work` is called on the calling thread. Threads that it starts are tuned by whoever starts them.
+    /// `work` is called on the calling thread. It tunes the threads that it starts.
     ///
     /// # Errors
     /// [`RunNetworkError::Series`], before `work` is called.
@@ -373,7 +374,7 @@ impl<'a> Network<'a> {
         work: impl FnOnce(NetworkLoop) -> R,
     ) -> Result<(R, Option<NetworkReport>), RunNetworkError> {
         let recorder = self.record.map(|run| self.recorder(run)).transpose()?;
-        // As urgent as the loop less one, so that a loaded machine delays the wire as little as it can.
+        // The loop's priority less one, so that a loaded machine delays the virtual wire as little as possible.
         let tuning = match self.plan.tuning.policy {
             Policy::Fifo(priority) if priority > 1 => Tuning::fifo(priority - 1),
             _ => Tuning::default(),
@@ -404,7 +405,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// What records the loop in a run, and what the run is to keep of the segment.
+    /// The recorder of the loop in a run, with the segment's description.
     fn recorder(&self, run: RunRecording<'_>) -> Result<NetworkRecorder, RunNetworkError> {
         let follows_reference = self.parts.phase.is_some();
         let recorder = NetworkRecorder::add(run, self.plan.cycle(), follows_reference)?;
@@ -433,7 +434,7 @@ impl fmt::Debug for Network<'_> {
     }
 }
 
-/// What works beside the loop.
+/// The threads beside the loop.
 pub(super) struct Beside<'a> {
     devices: usize,
     frames: usize,
@@ -445,7 +446,7 @@ pub(super) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// Supervisor, fault monitor and control socket, until the work is done and all have ended.
+    /// Runs supervisor, fault monitor and control socket, until the work is done and all have ended.
     fn work<R>(
         self,
         network_loop: NetworkLoop,
@@ -465,7 +466,7 @@ impl Beside<'_> {
         };
         let worked = std::thread::scope(|scope| {
             let _guard = threads.shutdown_guard();
-            // Before the work begins: what a tuned thread starts would be tuned as it is.
+            // Before the work begins: threads inherit the tuning of the thread that starts them.
             scope.spawn(|| control.serve(&told));
             if self.image.has_axes() {
                 scope.spawn(|| {

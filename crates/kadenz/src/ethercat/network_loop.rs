@@ -23,12 +23,12 @@ use super::network::{Beside, StopHandle};
 use super::process_image::ProcessImage;
 use super::recorder::{Following, NetworkRecorder};
 
-/// How the loop runs, and the axes that it moves.
+/// The settings of the loop, and the axes that it moves.
 pub(super) struct LoopParts {
     pub(super) settings: LoopSettings,
     pub(super) runners: Vec<AxisRunner>,
     pub(super) policy: Policy,
-    /// How the beat follows the reference clock, where it does.
+    /// How the loop follows the reference clock, where it does.
     pub(super) phase: Option<PhaseSettings>,
 }
 
@@ -43,13 +43,13 @@ pub struct NetworkLoop {
     device_table: Arc<DeviceTable>,
     image: Arc<ProcessImage>,
     stop: StopHandle,
-    /// All of them, the warm-up's too.
+    /// Number of cycles, with those of the warm-up.
     beats: Option<u64>,
     warm_up: Duration,
     outcome: Outcome,
 }
 
-/// Where a loop leaves what came of it.
+/// Where a loop leaves its result.
 #[derive(Clone, Default)]
 pub(super) struct Outcome(Arc<Mutex<Option<(Ended, AxesReport)>>>);
 
@@ -80,8 +80,8 @@ impl NetworkLoop {
         self.outcome.clone()
     }
 
-    /// Runs the loop on the calling thread to its end, with beat 0 at `start`, or now; the law as in
-    /// [`Network::run`](super::Network::run). Then all devices are asked to go to PREOP, also where the law panics.
+    /// Runs the loop on the calling thread to its end, with cycle 0 at `start`, or now; the law as in
+    /// [`Network::run`](super::Network::run). Then it requests PREOP of all devices, also where the law panics.
     ///
     /// # Real-time safety
     /// As [`Network::run`](super::Network::run).
@@ -163,7 +163,7 @@ impl fmt::Debug for NetworkLoop {
 }
 
 impl Outcome {
-    /// What came of the loop, where it was run.
+    /// The loop's report, where it ran.
     pub(super) fn report(
         &self,
         devices: usize,
@@ -182,7 +182,7 @@ impl Outcome {
     }
 }
 
-/// A sleeper of the caller's, for the loop.
+/// A sleeper of the caller, for the loop.
 struct BySleeper<'s>(&'s mut dyn Sleeper);
 
 impl<P> Timekeeper<P> for BySleeper<'_> {
@@ -191,18 +191,18 @@ impl<P> Timekeeper<P> for BySleeper<'_> {
     }
 }
 
-/// What came of a loop. It displays as a line for the loop, and one for its axes.
+/// The report of a loop. It displays as a line for the loop, and one for its axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkReport {
     /// Devices on the segment.
     pub devices: usize,
-    /// Frames of a cycle.
+    /// Frames in a cycle.
     pub frames: usize,
     /// How the loop ended.
     pub ended: Ended,
-    /// How well it kept its beat, and what was lost.
+    /// The timing of its cycles, and the lost frames.
     pub timing: Snapshot,
-    /// What became of the axes of a motion.
+    /// The report of the motion's axes.
     pub axes: AxesReport,
 }
 

@@ -44,10 +44,10 @@ impl<T> Output<T> {
     }
 }
 
-/// Where an object lies in the process data of a network.
+/// The place of an object in the process data of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ObjectLocation {
-    /// The network that it is of.
+    /// The network of the object.
     pub(super) network: u64,
     /// The position of its device.
     pub(super) device: usize,
@@ -108,9 +108,9 @@ mod sealed {
 pub trait ObjectValue: sealed::Sealed + Copy {
     /// The type as a value.
     const TYPE: ValueType;
-    /// Of its bits.
+    /// The value of these bits.
     fn from_bits(word: u64) -> Self;
-    /// Its bits; those beyond the type's mean nothing.
+    /// Its bits; those beyond the type's length have no meaning.
     fn to_bits(self) -> u64;
 }
 
@@ -164,7 +164,7 @@ enum Kind {
     Float,
 }
 
-/// What an object holds, where its type is known at run time only.
+/// The value of an object whose type is known at run time only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// Of `bool`.
@@ -175,7 +175,7 @@ pub enum Value {
     Float(f64),
 }
 
-/// There is no such type.
+/// The text is not a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a valid type of an object; take bool, u8 to u64, i8 to i64, f32 or f64")]
 pub struct ParseTypeError(String);
@@ -198,7 +198,7 @@ impl ValueType {
         self.name
     }
 
-    /// That of an object of CoE (ETG.1000.6, table 64), where it is a number: BOOLEAN 1, INTEGERs 2, 3, 4 and 0x15,
+    /// The type of an object of CoE (ETG.1000.6, table 64), where it is a number: BOOLEAN 1, INTEGERs 2, 3, 4 and 0x15,
     /// UNSIGNEDs 5, 6, 7 and 0x1B, REAL32 8, REAL64 0x11, BYTE 0x1E, WORD 0x1F, DWORD 0x20, BIT1 0x30, BIT8 0x37.
     pub(super) const fn of(data_type: DataType) -> Option<Self> {
         Some(match data_type.0 {
@@ -217,15 +217,15 @@ impl ValueType {
         })
     }
 
-    /// Whether an object of so many bits and of that type is read as this one. Of a type that has no name here, as
-    /// fields of bits and a vendor's enumerations, the bits decide.
+    /// Whether an object of so many bits and of that type is read as this one. For types without a name here, as fields
+    /// of bits and a vendor's enumerations, the number of bits decides.
     pub(super) fn fits(self, bits: usize, data_type: Option<DataType>) -> bool {
         let is_named = |it: &DataType| type_name(*it).is_some();
         let is_of = |it| Self::of(it) == Some(self);
         bits == self.bits && data_type.is_none_or(|it| is_of(it) || !is_named(&it))
     }
 
-    /// What its bits say.
+    /// The value of these bits.
     ///
     /// # Real-time safety
     /// It neither allocates nor locks.
@@ -240,7 +240,7 @@ impl ValueType {
         }
     }
 
-    /// The bits of a value; none where it has no place in the type, as 300 in a `u8` or 1.5 in an `i32`.
+    /// The bits of a value; `None` where the type cannot hold it, as 300 in a `u8` or 1.5 in an `i32`.
     ///
     /// # Real-time safety
     /// It neither allocates nor locks.

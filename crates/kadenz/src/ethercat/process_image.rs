@@ -1,4 +1,4 @@
-//! Where the loop posts what it read and wrote, so that other programs see it.
+//! The process image that the loop posts in each cycle for other programs.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use kadenz_rt::pi_mutex::CreatePiMutexError;
 
 use super::bring_up::Mapped;
 
-/// How other programs come by what a loop reads and writes in each cycle.
+/// How other programs read the inputs and outputs of each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Readers {
-    /// In shared memory, checked by a sequence lock: the loop waits for nobody. Linux.
+    /// In shared memory, checked by a sequence lock: the loop never waits for a reader. Linux.
     #[default]
     Seqlock,
     /// Behind a mutex that inherits priority, as in \[Yoon2009\]: the loop waits for at most one reader. Other programs
-    /// ask for it at the control socket.
+    /// request the image at the control socket.
     PiMutex,
 }
 
 /// The memory that a process image is posted in.
 enum ImageMemory {
-    /// Where nobody could read it.
+    /// No memory, since no reader could reach it.
     Nowhere,
     #[cfg(target_os = "linux")]
     Shared {
@@ -35,7 +35,7 @@ enum ImageMemory {
     Locked(Locked),
 }
 
-/// Where it is posted, and what lies where.
+/// The process image: its memory and its layout.
 pub(super) struct ProcessImage {
     place: ImageMemory,
     layout: Layout,
@@ -43,7 +43,7 @@ pub(super) struct ProcessImage {
         not(target_os = "linux"),
         expect(
             dead_code,
-            reason = "who asks for it needs a socket, which is of Linux"
+            reason = "only the control socket reads it, which exists on Linux"
         )
     )]
     catalogue: Catalogue,
@@ -51,7 +51,7 @@ pub(super) struct ProcessImage {
         not(target_os = "linux"),
         expect(
             dead_code,
-            reason = "who asks for it needs a socket, which is of Linux"
+            reason = "only the control socket reads it, which exists on Linux"
         )
     )]
     interval: Duration,
@@ -59,8 +59,8 @@ pub(super) struct ProcessImage {
 }
 
 impl ProcessImage {
-    /// Makes it, before the loop runs; shared memory is called as the loop is. Where that cannot be had, `refused` is
-    /// told why.
+    /// Makes the image, before the loop runs; shared memory gets the loop's name. Where it cannot be made, `refused`
+    /// gets the reason.
     pub(super) fn open(
         readers: Readers,
         name: Option<&str>,
@@ -94,7 +94,7 @@ impl ProcessImage {
         self.has_axes
     }
 
-    /// What posts each cycle. Allocates.
+    /// The publisher that posts each cycle. Allocates.
     pub(super) fn publisher(&self) -> Publisher<'_> {
         match &self.place {
             ImageMemory::Nowhere => Publisher::Nothing,
@@ -109,7 +109,7 @@ impl ProcessImage {
         }
     }
 
-    /// How many posts waited for a reader; `None` where none ever does.
+    /// How many posts waited for a reader; `None` where the loop never waits.
     pub(super) fn waits(&self) -> Option<u64> {
         match &self.place {
             ImageMemory::Locked(image) => Some(image.waits()),
@@ -117,7 +117,7 @@ impl ProcessImage {
         }
     }
 
-    /// What the control socket shows of it.
+    /// What the control socket needs to show it.
     #[cfg(target_os = "linux")]
     pub(super) fn shown(&self) -> Option<kadenz_ethercat::running_loop::control_socket::Shown<'_>> {
         use kadenz_ethercat::running_loop::control_socket::{ProcessImage as Posted, Shown};
@@ -151,7 +151,7 @@ fn shared(name: &str, layout: &Layout) -> OpenResult {
     Ok(ImageMemory::Shared { name, owner })
 }
 
-/// Shared memory is of Linux.
+/// Shared memory exists on Linux only.
 #[cfg(not(target_os = "linux"))]
 fn shared(_: &str, _: &Layout) -> OpenResult {
     Ok(ImageMemory::Nowhere)
@@ -160,7 +160,7 @@ fn shared(_: &str, _: &Layout) -> OpenResult {
 /// Posts each cycle.
 ///
 /// # Real-time safety
-/// Real-time safe: it waits for nobody, or for one reader as [`Locked`] says.
+/// Real-time safe: it never waits, or for one reader as [`Locked`] says.
 pub(super) enum Publisher<'b> {
     Nothing,
     #[cfg_attr(

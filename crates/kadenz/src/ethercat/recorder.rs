@@ -22,13 +22,13 @@ pub struct CycleSeries {
 }
 
 impl CycleSeries {
-    /// Wake-ups against the beat.
+    /// The lateness of wake-ups.
     pub const WAKE_UP: &'static str = "wake-up";
     /// The control period, less the cycle.
     pub const PERIOD: &'static str = "period";
-    /// What the loop's thread spends on the bus.
+    /// The time that the loop's thread spends on the bus.
     pub const EXCHANGE: &'static str = "exchange";
-    /// What the controller takes.
+    /// The time that the control law takes.
     pub const CONTROLLER: &'static str = "controller";
     /// All of them, in the order of the run.
     pub const ALL: [&'static str; 4] = [
@@ -69,7 +69,7 @@ impl CycleSeries {
         })
     }
 
-    /// Records what comes after `warm` and up to the beat `last` alone.
+    /// Records the cycles after `warm` and up to the beat `last`.
     fn begin(
         self,
         origin: MonotonicTime,
@@ -112,10 +112,10 @@ fn add(
     })
 }
 
-/// All that a run keeps of a loop, before the loop begins.
+/// All that a run keeps of a loop, set up before the loop begins.
 pub(super) struct NetworkRecorder {
     series: CycleSeries,
-    /// Offset and drift of the reference clock, where the loop goes by it.
+    /// Offset and drift of the reference clock, where the loop follows it.
     clock: Option<(SeriesRecorder, SeriesRecorder)>,
     origin: MonotonicTime,
     cycle: Duration,
@@ -150,7 +150,7 @@ impl NetworkRecorder {
         })
     }
 
-    /// What records cycles after `warm` and up to the beat `last`, and what records the reference clock.
+    /// The recorder of cycles after `warm` and up to the beat `last`, and that of the reference clock.
     pub(super) fn begin(
         self,
         overrun: Overrun,
@@ -175,7 +175,7 @@ pub(super) struct ClockRecorder {
     origin: MonotonicTime,
 }
 
-/// Keeps the beat with the reference clock, and records how well.
+/// Keeps the loop in phase with the reference clock, and records offset and drift.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -207,9 +207,9 @@ pub(super) struct CycleRecorder {
     recorders: CycleSeries,
     origin: MonotonicTime,
     is_relative: bool,
-    /// What is intended for then or earlier only warms up.
+    /// Cycles with an intended time up to this one belong to the warm-up.
     warm: MonotonicTime,
-    /// Beats behind this one let the axes come to rest.
+    /// Cycles after this one belong to the shutdown.
     last: u64,
     cycle_ns: i64,
     beats: u64,
@@ -266,8 +266,8 @@ impl Observer for CycleRecorder {
     }
 }
 
-/// Keeps in a run what the loop counted and what the axes did, with a warning where frames were lost or axes stopped;
-/// `waits` is how many cycles waited for a reader of the process image.
+/// Writes the loop's counts and the axes' events into the run, with a warning where frames were lost or axes stopped;
+/// `waits` is the number of cycles that waited for a reader of the process image.
 pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u64>) {
     running.update(|run| {
         let parameters = [
@@ -301,7 +301,7 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
                 numbers::thousands(frames.lost),
                 numbers::thousands(frames.working_counter_mismatches)
             ),
-            remedy: Some("kadenz ethercat scan says who is there, and how each is linked".to_owned()), ..Warning::default() });
+            remedy: Some("kadenz ethercat scan lists the devices and their links".to_owned()), ..Warning::default() });
     }
 }
 

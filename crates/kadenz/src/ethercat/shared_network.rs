@@ -1,4 +1,4 @@
-//! A network by one handle from its opening to its end, for languages whose types do not say which calls come when.
+//! A network by one handle from opening to end, for languages whose types cannot enforce the order of calls.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,20 +14,20 @@ use super::network_loop::NetworkReport;
 use super::object::ValueType;
 use crate::recording::Recording;
 
-/// What a [`SharedNetwork`] asks for.
+/// Options of a [`SharedNetwork`].
 #[derive(Debug, Clone, Default)]
 pub struct SharedNetworkOptions {
-    /// A rate, as `1kHz`; that where there is none.
+    /// The rate, as `1kHz`, which is the default.
     pub cycle: Option<String>,
-    /// How late the loop may be, as `400us`.
+    /// The deadline of a cycle's start, as `400us`.
     pub deadline: Option<String>,
-    /// What the loop asks of the machine.
+    /// The requested tuning of the loop's thread.
     pub tuning: Tuning,
-    /// A file or folder of vendors' descriptions.
+    /// An ESI file of a vendor, or a folder of them.
     pub esi: Option<PathBuf>,
 }
 
-/// A segment that is brought up, then a loop in the background, then neither. Any thread may use it.
+/// A network in one of three stages: brought up, with a loop in the background, ended. Any thread may use it.
 ///
 /// ```
 /// use kadenz::ethercat::{SharedNetwork, SharedNetworkOptions};
@@ -42,7 +42,7 @@ pub struct SharedNetworkOptions {
 /// ```
 ///
 /// # Real-time safety
-/// No method is for a real-time loop: they lock. The values that they give are.
+/// No method is for a real-time loop: they lock. The methods of the values that they return are.
 #[derive(Debug)]
 pub struct SharedNetwork(Mutex<Stage>);
 
@@ -51,43 +51,43 @@ enum Stage {
     BroughtUp(Box<Network<'static>>, SharedValues),
     Running(Arc<RunningNetwork>),
     Ended,
-    /// Its start took the network and failed.
+    /// The start took the network and failed.
     Failed,
 }
 
-/// Why a [`SharedNetwork`] did not do what it was asked for.
+/// Why a call of a [`SharedNetwork`] failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedNetworkError {
-    /// The segment or an option is not there.
+    /// The segment cannot be opened, or an option is not valid.
     #[error(transparent)]
     Open(#[from] OpenNetworkError),
-    /// The segment does not come up.
+    /// Bring-up failed.
     #[error(transparent)]
     BringUp(#[from] BringUpNetworkError),
     /// There is no such device or object.
     #[error(transparent)]
     LookUp(#[from] LookUpError),
-    /// The loop does not run, or did not.
+    /// The loop cannot run, or ended with an error.
     #[error(transparent)]
     Run(#[from] RunNetworkError),
-    /// It has started.
+    /// The network has already started.
     #[error(
         "the network has started; ask for its values before it starts, and open another one to start anew"
     )]
     HasStarted,
-    /// It has not started.
+    /// The network has not started.
     #[error("the network's loop has not started; start it")]
     HasNotStarted,
-    /// It was stopped.
+    /// The network was stopped.
     #[error("the network's loop has ended; open another network to start anew")]
     HasEnded,
-    /// Its start failed.
+    /// The start failed.
     #[error("the network's start failed; open another network to try again")]
     HasFailed,
 }
 
 impl Stage {
-    /// Why nothing can be asked for or started any more.
+    /// Why no value can be shared and no loop started any more.
     const fn beyond_the_start(&self) -> SharedNetworkError {
         match self {
             Self::BroughtUp(..) | Self::Running(_) => SharedNetworkError::HasStarted,
@@ -142,7 +142,7 @@ impl SharedNetwork {
     /// An object in the outputs of a device, as [`input`](Self::input).
     ///
     /// # Errors
-    /// As there.
+    /// As [`input`](Self::input).
     pub fn output(
         &self,
         device: &str,
@@ -190,10 +190,10 @@ impl SharedNetwork {
         }
     }
 
-    /// The loop while it runs.
+    /// The running loop.
     ///
     /// # Errors
-    /// [`SharedNetworkError`] before the start, after one that failed, and after the stop.
+    /// [`SharedNetworkError`] before the start, after a failed start, and after the stop.
     pub fn running(&self) -> Result<Arc<RunningNetwork>, SharedNetworkError> {
         match &*self.stage() {
             Stage::BroughtUp(..) => Err(SharedNetworkError::HasNotStarted),
@@ -205,14 +205,14 @@ impl SharedNetwork {
     /// Ends the loop, as [`RunningNetwork::stop`].
     ///
     /// # Errors
-    /// [`SharedNetworkError`] where it does not run, or ended by itself for want of time.
+    /// [`SharedNetworkError`] where the loop does not run, or ended by itself because a cycle was not done in time.
     pub fn stop(&self) -> Result<NetworkReport, SharedNetworkError> {
         let running = self.running()?;
         let report = running.stop();
         *self.stage() = Stage::Ended;
         Ok(report?)
     }
-    /// As after a start for which the machine gave no thread.
+    /// The network after a start for which the machine gave no thread.
     #[cfg(test)]
     pub(super) const fn failed() -> Self {
         Self(Mutex::new(Stage::Failed))

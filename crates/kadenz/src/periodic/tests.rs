@@ -6,7 +6,7 @@ fn at(ns: u64) -> MonotonicTime {
     MonotonicTime::from_ns(ns)
 }
 
-/// Ticks in virtual time. The loop is back for each of them at one of these times, and wakes up at once.
+/// Ticks in virtual time. The loop's body ends at each of these times, and the loop wakes up at once.
 fn play(rate: &str, back: &[u64], mut seen: impl FnMut(&Beat, &Tick)) -> Vec<Tick> {
     let rate: Rate = rate.parse().unwrap();
     let mut beat = Beat::at(at(0), rate.interval());

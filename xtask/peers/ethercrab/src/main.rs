@@ -34,7 +34,7 @@ async fn session(pdu_loop: PduLoop<'static>, count: i64, interval_ns: i64) {
     let main_device = &main_device;
     exchange::exchange_all(group.len(), count, interval_ns, || {
         let response = futures_lite::future::block_on(group.tx_rx(main_device));
-        // It cuts the image where a frame is full, so a device may count in two frames.
+        // ethercrab cuts the image where a frame is full, so a device may count in two frames.
         response.is_ok_and(|it| it.working_counter >= expected)
     });
 }
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let (tx, rx, pdu_loop) = STORAGE.try_split().expect("once");
-    // Threads inherit how they are scheduled.
+    // Threads inherit the scheduling policy.
     if driver == "std" {
         let task = tx_rx_task(interface, tx, rx).expect("an interface");
         std::thread::spawn(move || async_io::block_on(task).map(drop));

@@ -1,6 +1,6 @@
-//! Our own MainDevice: all devices to SAFEOP, then their process data on every beat, by one thread that waits
-//! for the answers in the kernel (`blocking`), looks for them all the time (`spinning`), or fetches them on
-//! the next beat (`pipelined`). `floor` exchanges nothing: what the machine itself does to the beat.
+//! Kadenz's own MainDevice: all devices to SAFEOP, then their process data on every beat, by one thread that waits for
+//! the answers in the kernel (`blocking`), polls for them (`spinning`), or fetches them on the next beat (`pipelined`).
+//! `floor` exchanges nothing: it shows the lateness of the machine itself.
 
 #[path = "../../common/exchange.rs"]
 mod exchange;

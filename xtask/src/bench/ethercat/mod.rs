@@ -1,8 +1,8 @@
-//! The exchange of process data with Yoon's 59 devices, ours beside ethercrab's own drivers and SOEM.
+//! The exchange of process data with Yoon's 59 devices, Kadenz beside ethercrab's own drivers and SOEM.
 //!
-//! Each measurement has a segment of its own, in a network namespace of its own, at the other end of a veth
-//! pair, and the same code for the beat and the times. A shared machine drifts within minutes, so every
-//! round lets all measure, each round begins with another of them, and ratios are taken within a round.
+//! Each measurement has a segment of its own, in a network namespace of its own, at the other end of a veth pair, and
+//! the same code for the beat and the times. A shared machine drifts within minutes, so every round measures all
+//! contestants, each round begins with another one, and ratios are taken within a round.
 
 mod peers;
 mod table;
@@ -23,7 +23,7 @@ const DEVICES: &str = "59";
 const SECONDS: u32 = 3;
 const ROUNDS: u32 = 3;
 
-/// Who measures.
+/// A MainDevice in the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BusContestant {
     name: &'static str,
@@ -68,7 +68,7 @@ const ALL: [BusContestant; 9] = [
     quicker(contestant("floor-250us", peers::OURS, "floor")),
 ];
 
-/// What one of them saw in a round.
+/// A contestant's results of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CycleCounts {
     cycles: u64,
@@ -79,11 +79,11 @@ struct CycleCounts {
     p50_ns: u64,
     p99_ns: u64,
     max_ns: u64,
-    /// Of all threads of the MainDevice, a cycle.
+    /// CPU time of all threads of the MainDevice, for each cycle.
     cpu_ns: u64,
 }
 
-/// Where they measure.
+/// The common setting of the measurements.
 struct SegmentBench<'a> {
     repository: &'a Repository,
     peers: peers::Peers,
@@ -91,12 +91,12 @@ struct SegmentBench<'a> {
     seconds: u32,
 }
 
-/// All as ordinary processes.
+/// Measures all as ordinary processes.
 pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, false)
 }
 
-/// All at `SCHED_FIFO`, the segments too.
+/// Measures all at `SCHED_FIFO`, with their segments.
 pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, true)
 }
@@ -118,7 +118,7 @@ fn take(repository: &Repository, options: &BenchOptions, is_fifo: bool) -> Resul
     Ok(table::figure(&bench, &chosen, &rounds))
 }
 
-/// Those that `--only` names, or all.
+/// The contestants that `--only` names, or all.
 fn chosen(only: &[String]) -> Result<Vec<BusContestant>> {
     let names = super::chosen(only, &ALL.map(|it| it.name))?;
     let is_chosen = |it: &BusContestant| names.contains(&it.name);
@@ -162,8 +162,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn who_is_unknown_is_told_whom_there_is() {
-        let error = chosen(&["igh".to_owned()]).expect_err("nobody is called so");
+    fn an_unknown_name_is_refused_with_the_known_ones() {
+        let error = chosen(&["igh".to_owned()]).expect_err("no such name");
         assert!(
             error.to_string().contains("spinning, ethercrab-std"),
             "{error}"
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_told_is_no_zero() {
+    fn a_missing_value_is_an_error() {
         let mut said = json!({ "count": 9, "lost": 0, "late": 1, "p50_ns": 5, "p99_ns": 6,
             "max_ns": 7, "cpu_ns": 8 });
         assert_eq!(read(&said).expect("whole").late, 1);

@@ -1,4 +1,4 @@
-//! Builds the MainDevices and the segment, as far as they can be had.
+//! Builds the MainDevices and the segment, as far as this machine can.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use super::BusContestant;
 use crate::process;
 use crate::repository::Repository;
 
-/// Ours, and the program that runs a command beside a segment.
+/// Kadenz's MainDevice, and the program that runs a command beside a segment.
 pub const OURS: &str = "kadenz-ethercat";
 pub const BESIDE: &str = "beside_segment";
 pub const ETHERCRAB: &str = "ethercrab";
-/// In C, from the sources that pysoem ships.
+/// A program in C, from the sources that pysoem ships.
 pub const SOEM: &str = "soem";
 
 const PYSOEM: &str = "pysoem==1.1.13";
 const UNPACKED: &str = "pysoem-1.1.13";
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug)]
 pub struct Peers {
     built: Vec<(&'static str, PathBuf)>,
@@ -49,7 +49,7 @@ impl Peers {
         Ok(Self { built })
     }
 
-    /// A program.
+    /// The path of a program.
     pub fn program(&self, peer: &str) -> Result<PathBuf> {
         let found = self.built.iter().find(|(name, _)| *name == peer);
         let (_, program) = found.context("it was not built")?;
@@ -57,7 +57,7 @@ impl Peers {
     }
 }
 
-/// Gives the folder of its programs.
+/// Builds the programs in Rust; returns their folder.
 fn in_rust(repository: &Repository, target: &Path, folder: &str) -> Result<PathBuf> {
     let manifest = repository
         .path("xtask/peers")

@@ -1,4 +1,4 @@
-//! What the rounds say: medians of each, and ratios within a round.
+//! The result of the rounds: medians of each contestant, and ratios within a round.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const VIEWS: [View; 3] = [
     ("p99", |it| it.p99_ns),
     ("CPU", |it| it.cpu_ns),
 ];
-/// Ours, and the peers that they are compared with.
+/// Kadenz's MainDevices, and the peers that each is compared with.
 const PAIRS: [(&str, &str); 5] = [
     ("pipelined", "soem"),
     ("spinning", "soem"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_within_a_round_and_who_is_missing_has_none() {
+    fn ratios_are_taken_within_a_round_and_a_missing_one_has_none() {
         let chosen = super::super::chosen(&["spinning".into(), "soem".into()]).expect("both are");
         let rounds = [
             vec![seen(10), seen(20)],

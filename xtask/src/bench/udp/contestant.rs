@@ -14,15 +14,15 @@ use crate::repository::Repository;
 pub const RATE: u32 = 100;
 /// UDP payload: an actuator's feedback in Enner.
 const BYTES: &str = "200";
-/// Packets that do not count; sockperf leaves its first 400 ms out.
+/// Packets that are left out of the result; sockperf leaves its first 400 ms out.
 const WARM_UP: u32 = 40;
 
-/// What measures.
+/// A contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTripContestant {
     /// One thread that waits for the answer in the kernel and spins until the next beat.
     Sockperf,
-    /// The same, asking the socket again and again, on both sides.
+    /// As `Sockperf`, but polls the socket, on both sides.
     SockperfNonblocked,
     /// Open loop, on Go's scheduler.
     Irtt,
@@ -30,17 +30,17 @@ pub enum RoundTripContestant {
     ClosedSpin,
     /// As sockperf does it with `--nonblocked`.
     ClosedBusy,
-    /// `--loop closed`, and what else users get without asking.
+    /// `--loop closed`, and otherwise the defaults.
     Closed,
-    /// The same with all that is there: `--rehearse`, and on the device `--anticipate`.
+    /// As `Closed`, with all options: `--rehearse`, and on the device `--anticipate`.
     ClosedRehearsed,
-    /// What users get without asking for anything.
+    /// The defaults.
     Open,
-    /// The same with all that is there.
+    /// As `Open`, with all options.
     OpenRehearsed,
 }
 
-/// How all of them are scheduled.
+/// The scheduling of all contestants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// As ordinary processes.
@@ -49,24 +49,24 @@ pub enum Scheduling {
     Fifo,
 }
 
-/// The table of a match.
+/// The common setting of the measurements.
 pub struct RoundTripBench<'a> {
-    /// Commands run there.
+    /// The repository, in which commands run.
     pub repository: &'a Repository,
-    /// The release build.
+    /// The program of the release build.
     pub program: &'a str,
-    /// Where logs are written.
+    /// The folder for logs.
     pub folder: &'a Path,
-    /// Where the packets go.
+    /// The network between client and server.
     pub cable: &'a Cable,
-    /// For all of them.
+    /// The scheduling of all contestants.
     pub scheduling: Scheduling,
     /// Length of each measurement.
     pub seconds: u32,
 }
 
 impl RoundTripContestant {
-    /// All, in the order of the first round.
+    /// All contestants, in the order of the first round.
     pub const ALL: [Self; 9] = [
         Self::Sockperf,
         Self::ClosedSpin,
@@ -79,7 +79,7 @@ impl RoundTripContestant {
         Self::ClosedBusy,
     ];
 
-    /// As the table calls it.
+    /// Its name in the table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sockperf => "sockperf",
@@ -94,7 +94,7 @@ impl RoundTripContestant {
         }
     }
 
-    /// What is asked of the program.
+    /// Kadenz's options.
     const fn options(self) -> &'static [&'static str] {
         match self {
             Self::ClosedSpin => &[
@@ -127,7 +127,7 @@ impl RoundTripContestant {
         }
     }
 
-    /// Measures once.
+    /// Runs one measurement.
     pub fn measure(self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
         let round_trips = match self {
             Self::Sockperf => sockperf(bench, &[]),
@@ -141,7 +141,7 @@ impl RoundTripContestant {
 }
 
 impl Scheduling {
-    /// What stands before another's client.
+    /// The command before another tool's client.
     const fn controller(self) -> &'static [&'static str] {
         match self {
             Self::Ordinary => &[],
@@ -149,7 +149,7 @@ impl Scheduling {
         }
     }
 
-    /// What stands before another's server.
+    /// The command before another tool's server.
     const fn device(self) -> &'static [&'static str] {
         match self {
             Self::Ordinary => &[],
@@ -157,7 +157,7 @@ impl Scheduling {
         }
     }
 
-    /// What is asked of our client.
+    /// The scheduling options of Kadenz's client.
     const fn our_controller(self) -> &'static [&'static str] {
         match self {
             Self::Ordinary => &[],
@@ -165,7 +165,7 @@ impl Scheduling {
         }
     }
 
-    /// What is asked of our server.
+    /// The scheduling options of Kadenz's server.
     const fn our_device(self) -> &'static [&'static str] {
         match self {
             Self::Ordinary => &[],
@@ -269,7 +269,7 @@ fn ours(bench: &RoundTripBench<'_>, options: &[&str]) -> Result<Vec<u64>> {
     table::of_ours(&read(&csv)?)
 }
 
-/// A device listens as its controller does.
+/// The device receives in the same way as its controller.
 fn device_options(controller: &[&str]) -> &'static [&'static str] {
     if controller.contains(&"--busy-poll") {
         &["--busy-poll"]

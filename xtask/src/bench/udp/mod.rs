@@ -1,10 +1,10 @@
 //! Round trips over UDP beside sockperf and irtt, interleaved.
 //!
-//! A shared machine drifts within minutes, so one after the other says little: every round lets all
-//! measure, each round begins with another of them, and ratios are taken within a round. Like is
-//! held against like: sockperf's ping-pong spins until the next packet is due, sends, and waits for
-//! the answer in the kernel, all on one thread; so does `kadenz udp send --loop closed --receive block
-//! --stamps off --sleeper spin`. irtt sends whatever happens to the answers, as `kadenz udp send` does by default.
+//! A shared machine drifts within minutes, so that runs one after the other cannot be compared: every round measures
+//! all contestants, each round begins with another one, and ratios are taken within a round. Only equal methods are
+//! compared: sockperf's ping-pong spins until the next packet is due, sends, and waits for the answer in the kernel,
+//! all on one thread; so does `kadenz udp send --loop closed --receive block --stamps off --sleeper spin`. irtt sends
+//! at its beat whether answers come or not, as `kadenz udp send` does by default.
 
 mod contestant;
 mod namespaces;
@@ -25,20 +25,20 @@ const SECONDS: u32 = 4;
 /// Rounds, by default.
 const ROUNDS: u32 = 7;
 
-/// What all of [`RoundTripContestant::ALL`] measured in a round, in that order.
+/// The results of a round, in the order of [`RoundTripContestant::ALL`].
 struct RoundTripRound {
-    /// `None` of one that could not measure: on a busy machine those that spin starve.
+    /// `None` for a contestant that could not measure: on a busy machine those that spin starve.
     seen: Vec<Option<Percentiles>>,
-    /// Share of all CPUs' time that the hypervisor gave to others.
+    /// Share of all CPUs' time that the hypervisor took (steal).
     steal: f64,
 }
 
-/// As ordinary processes.
+/// Measures all as ordinary processes.
 pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Scheduling::Ordinary)
 }
 
-/// All of them at `SCHED_FIFO`.
+/// Measures all at `SCHED_FIFO`.
 pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Scheduling::Fifo)
 }
@@ -85,7 +85,7 @@ fn missing_tools() -> Vec<&'static str> {
         .collect()
 }
 
-/// Lets all measure, each round beginning with another.
+/// Measures all contestants, each round beginning with another one.
 fn measure_round(
     round: u32,
     mut run: impl FnMut(RoundTripContestant) -> Result<Percentiles>,
@@ -115,7 +115,7 @@ impl RoundTripRound {
     }
 }
 
-// Time that a hypervisor gave to others: the eighth number of `/proc/stat`'s first line, proc(5).
+// Steal time: the eighth number of `/proc/stat`'s first line, proc(5).
 
 /// Ticks since boot, over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,7 +125,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of this moment; zeroes where the system does not tell.
+    /// The present counts; zeroes where the system has none.
     pub fn now() -> Self {
         Self::read(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
@@ -133,7 +133,7 @@ impl Times {
     fn read(text: &str) -> Self {
         let words = text.lines().next().unwrap_or_default().split_whitespace();
         let ticks: Vec<u64> = words.skip(1).filter_map(|it| it.parse().ok()).collect();
-        // The two after it are the guests' time, which is in the first two already.
+        // The two numbers after it are the guests' time, which the first two already include.
         Self {
             all: ticks.iter().take(8).sum(),
             stolen: ticks.get(7).copied().unwrap_or(0),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_round_begins_with_another_and_nobody_changes_places() {
+    fn each_round_begins_with_another_and_places_stay() {
         let mut first = Vec::new();
         for round in 0..3 {
             let mut order = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_measure_leaves_the_others_their_places() {
+    fn a_failed_contestant_leaves_the_others_their_places() {
         let measured = measure_round(0, |contestant| match contestant {
             RoundTripContestant::Irtt => bail!("no server"),
             other => Ok(seen(other)),

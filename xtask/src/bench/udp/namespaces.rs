@@ -1,7 +1,7 @@
 //! Two network namespaces joined by a veth pair.
 //!
-//! They have no name: each lives as long as a process that holds it, and that process as long as the
-//! pipe to it. Whatever ends this program, Ctrl-C or SIGKILL too, closes the pipe, and nothing is left.
+//! They have no name: each lives as long as the process that holds it, and that process as long as the pipe to it. Any
+//! end of this program, also by Ctrl-C or SIGKILL, closes the pipe, and nothing stays behind.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::process;
 use crate::repository::Repository;
 
-/// Addresses for documents (RFC 5737), in networks that lead nowhere.
+/// Addresses for documentation (RFC 5737), in networks that are not routed.
 pub const CONTROLLER: &str = "192.0.2.1";
 /// The other end.
 pub const DEVICE: &str = "192.0.2.2";
@@ -21,7 +21,7 @@ const CARD: &str = "kadenz0";
 /// A network namespace, held by a process.
 pub struct Namespace(Child);
 
-/// Both ends of a cable.
+/// Two namespaces and the pair between them.
 pub struct Cable {
     /// Where the clients run.
     pub controller: Namespace,
@@ -95,7 +95,7 @@ impl Namespace {
         command
     }
 
-    /// Starts a server in it, and gives it time to listen.
+    /// Starts a server in the namespace, and gives it time to listen.
     pub fn serve(&self, repository: &Repository, words: &[&str]) -> Result<Server> {
         let mut command = self.command(repository, words);
         let child = command
@@ -129,7 +129,7 @@ impl Drop for Server {
 }
 
 fn end(child: &mut Child) {
-    // It may have ended already, which is as good.
+    // The server may have ended already.
     let _ = child.kill();
     let _ = child.wait();
 }

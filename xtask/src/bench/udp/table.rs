@@ -1,4 +1,4 @@
-//! What the rounds say: medians of each tool, and ratios within a round.
+//! The result of the rounds: medians of each tool, and ratios within a round.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::contestant::{RATE, RoundTripContestant, Scheduling};
 use crate::bench::figure::Figure;
 use crate::bench::quantile::Spread;
 
-/// Ours, and what it is held against.
+/// Kadenz's contestants, and those that each is compared with.
 const PAIRS: [(RoundTripContestant, RoundTripContestant); 6] = [
     (
         RoundTripContestant::ClosedSpin,
@@ -39,7 +39,7 @@ const VIEWS: [View; 3] = [
     ("p99.9", |it| it.p999_ns),
 ];
 
-/// Puts the rounds into a figure.
+/// Makes a figure of the rounds.
 pub fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds: u32) -> Figure {
     let mut cells = vec![(
         "rounds".to_owned(),
@@ -119,7 +119,7 @@ fn method(scheduling: Scheduling, seconds: u32) -> String {
     )
 }
 
-// Every round trip that each tool wrote down, in ns: percentiles are then taken in one way from all.
+// All round trips in the tools' logs, in ns: percentiles are then computed in one way for all.
 
 /// `sockperf --full-log --full-rtt`: some words, then lines of packet, times and microseconds.
 pub fn of_sockperf(text: &str) -> Result<Vec<u64>> {
@@ -136,7 +136,7 @@ pub fn of_sockperf(text: &str) -> Result<Vec<u64>> {
         .collect()
 }
 
-/// `irtt client -o`: those that came back, without the first `warm_up`.
+/// `irtt client -o`: the round trips that came back, without the first `warm_up`.
 pub fn of_irtt(text: &str, warm_up: usize) -> Result<Vec<u64>> {
     let report: Value = serde_json::from_str(text).context("irtt wrote no JSON")?;
     let trips = report["round_trips"].as_array();
@@ -164,22 +164,21 @@ pub fn of_ours(text: &str) -> Result<Vec<u64>> {
         .collect()
 }
 
-/// The percentiles that are compared, by nearest rank; none that rests on less than one round trip
-/// beyond it.
+/// The percentiles that are compared, by nearest rank; one is left out where less than one round trip lies beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
     /// Median, ns.
     pub p50_ns: u64,
     /// ns.
     pub p99_ns: u64,
-    /// ns; of fewer than a thousand there is none.
+    /// ns; `None` with fewer than a thousand round trips.
     pub p999_ns: Option<u64>,
-    /// How many round trips they rest on.
+    /// The number of round trips.
     pub count: usize,
 }
 
 impl Percentiles {
-    /// Of these round trips.
+    /// The percentiles of these round trips.
     pub fn of(mut values: Vec<u64>) -> Result<Self> {
         let count = values.len();
         ensure!(

@@ -1,14 +1,14 @@
-//! What a change needs: from the files that changed to the tests of `cargo xtask test --quick`.
+//! Chooses the tests of `cargo xtask test --quick` by the files that changed.
 
 use std::collections::BTreeSet;
 
 use crate::cargo::Crate;
 use crate::repository::SourceFile;
 
-/// Files of the workspace that every crate is built by.
+/// Files of the workspace on which the build of every crate depends.
 const EVERY_CRATES: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
 
-/// Where a program keeps its commands: a file or a folder each.
+/// The folder of a program's commands: a file or a folder each.
 const COMMANDS: &str = "src/commands/";
 
 /// The tests of a change, by names of crates and of integration tests.
@@ -31,13 +31,13 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Every crate of which something runs.
+    /// Every crate that has tests in the choice.
     pub fn crates(&self) -> impl Iterator<Item = &str> {
         self.touched.union(&self.dependants).map(String::as_str)
     }
 }
 
-/// Chooses for these changed paths, given the crates and the files of the repository.
+/// Chooses the tests for these changed paths, given the crates and the files of the repository.
 pub fn choose(changed: &[String], crates: &[Crate], files: &[SourceFile]) -> Choice {
     let holds = |it: &&Crate| changed.iter().any(|path| below(path, it).is_some());
     let changed_crates = names(crates.iter().filter(holds));
@@ -87,7 +87,7 @@ fn below<'a>(path: &'a str, it: &Crate) -> Option<&'a str> {
     path.strip_prefix(&it.folder)?.strip_prefix('/')
 }
 
-/// All that depend on one of these crates, also through others.
+/// All crates that depend on one of these, also through others.
 fn dependants(of: &BTreeSet<String>, crates: &[Crate]) -> BTreeSet<String> {
     let mut found = of.clone();
     loop {
@@ -101,7 +101,7 @@ fn dependants(of: &BTreeSet<String>, crates: &[Crate]) -> BTreeSet<String> {
 }
 
 /// Crates whose code names a file outside of every crate, or its folder, by a path that leads up to it, or by one from
-/// the root where it leads up there.
+/// the root where the code leads up there.
 fn readers(path: &str, crates: &[Crate], files: &[SourceFile]) -> BTreeSet<String> {
     let mut parts = path.split('/');
     let top = parts.next().unwrap_or_default();
@@ -127,7 +127,7 @@ fn readers(path: &str, crates: &[Crate], files: &[SourceFile]) -> BTreeSet<Strin
     names(crates.iter().filter(has_one))
 }
 
-/// The commands of a crate that is a program; none of another.
+/// The commands of a crate that is a program; empty for a library.
 struct Commands<'a>(BTreeSet<&'a str>);
 
 impl<'a> Commands<'a> {
@@ -136,8 +136,8 @@ impl<'a> Commands<'a> {
         Self(paths.filter_map(command).collect())
     }
 
-    /// Whether an integration test is to run. A library's always is. A program's is where it changed itself, where
-    /// the command that it is named after changed, and where it is of no one command.
+    /// Whether an integration test is to run. A library's always is. A program's is where the test changed, where the
+    /// command that it is named after changed, and where it is not named after a command.
     fn needs(&self, test: &str, it: &Crate, changed: &[String]) -> bool {
         let first = test.split('_').next().unwrap_or_default();
         let own = |path: &str| {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A floor, two crates on it of which one stands on the other, a program on both, and a crate on its own.
+    /// A base crate, two crates on it of which one uses the other, a program on both, and an independent crate.
     fn workspace() -> Vec<Crate> {
         vec![
             member("floor", &["libc"], &["sleepers"]),

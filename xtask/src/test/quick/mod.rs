@@ -1,4 +1,4 @@
-//! `cargo xtask test --quick`: what a change needs, in minutes, and what it leaves out.
+//! `cargo xtask test --quick`: the tests that a change needs, in minutes, and a list of those left out.
 
 mod choice;
 
@@ -15,10 +15,10 @@ use crate::repository::Repository;
 use crate::tidy;
 use choice::{Choice, choose};
 
-/// The branches that a change may have left, the likeliest first.
+/// The branches from which a change may have started, the likeliest first.
 const TRUNKS: [&str; 4] = ["@{upstream}", "origin/HEAD", "main", "master"];
 
-/// Tests the change, and says what was left out.
+/// Tests the change, and prints what is left out.
 pub fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> Result<()> {
     let change = Change::find(repository, since)?;
     let choice = choose(
@@ -47,7 +47,7 @@ pub fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> R
     Ok(())
 }
 
-/// What changed, and since when.
+/// The changed files, and the state that they are compared with.
 struct Change {
     base: String,
     /// Paths from the root.
@@ -55,7 +55,7 @@ struct Change {
 }
 
 impl Change {
-    /// All since the branch left the one that it came from, committed or not; on that one itself, what is not committed.
+    /// The changes since the branch left its base, committed or not; on the base itself, those that are not committed.
     fn find(repository: &Repository, since: Option<&str>) -> Result<Self> {
         if let Some(base) = since {
             return Self::since(repository, base);
@@ -139,7 +139,7 @@ fn choose_in(
     });
 }
 
-/// What does not run, and which command runs it.
+/// The tests that do not run, and the command that runs them.
 fn left_out(choice: &Choice) -> String {
     let mut text = String::from("\nleft out, and the command that runs it:\n");
     let mut line = |what: &str, command: &str| {

@@ -1,4 +1,4 @@
-//! The modules of a crate, and which of them a path leads to.
+//! The modules of a crate, and the module that a path leads to.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::repository::SourceFile;
 /// A module by its names from the root of the crate; the root has none.
 pub type Name = Vec<String>;
 
-/// How many names a path may be handed on by before it is given up.
+/// The most re-exports of a name that a path may pass.
 const HANDS: usize = 16;
 
-/// The modules of a crate that ship.
+/// The modules of a crate's released code.
 pub struct Modules {
     all: BTreeMap<Name, Module>,
 }
@@ -24,24 +24,24 @@ struct Module {
 /// A place at which one module uses another.
 #[derive(Clone, Debug)]
 pub struct Use {
-    /// Who uses.
+    /// The module that uses the other.
     pub from: Name,
-    /// Who is used.
+    /// The module that is used.
     pub to: Name,
     /// File and line.
     pub place: String,
 }
 
-/// What a path led to.
+/// The end of a path.
 struct Goal {
-    /// The modules that hand the name on, then the one it is defined in.
+    /// The modules that re-export the name, then the one that defines it.
     passed: Vec<Name>,
     /// Whether the path names that module itself.
     is_module: bool,
 }
 
 impl Modules {
-    /// Of the files below a folder of sources, `crates/x/src`.
+    /// The modules of the files below a folder of sources, `crates/x/src`.
     pub fn of(folder: &str, files: &[SourceFile]) -> Self {
         let mut all = BTreeMap::new();
         for file in files.iter().filter(|it| it.is("rs")) {
@@ -94,7 +94,7 @@ impl Modules {
         found
     }
 
-    /// Where a path leads; `None` out of the crate.
+    /// The module that a path leads to; `None` out of the crate.
     fn goal(&self, from: &Name, mention: &Mention, hands: usize) -> Option<Goal> {
         let mut at = from.clone();
         let mut inline = mention.inline;
@@ -145,7 +145,7 @@ impl Modules {
         })
     }
 
-    /// Where a module has a name from that it does not define.
+    /// The origin of a name that a module has but does not define.
     fn handed_on(&self, at: &Name, name: &str, rest: &[String], hands: usize) -> Option<Goal> {
         if let Some(import) = self.import(at, name) {
             let goal = self.goal(at, &import.mention, hands)?;

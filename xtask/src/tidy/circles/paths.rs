@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use crate::tidy::scan;
 
-/// What matters of a file for the question who uses whom.
+/// The uses, imports and definitions of a file.
 #[derive(Debug, Default)]
 pub struct Paths {
     /// Paths of two names or more, in code or in a `use`.
     pub mentions: Vec<Mention>,
-    /// What each `use` brings into the file, whoever may see it there.
+    /// The names that each `use` imports, whatever its visibility.
     pub imports: Vec<Import>,
-    /// Names of the items that stand in the file, methods too.
+    /// Names of the items that the file defines, methods too.
     pub defined: BTreeSet<String>,
-    /// Modules that only tests have.
+    /// Modules for tests only.
     pub test_modules: Vec<String>,
     /// Whether all of the file is for tests.
     pub test_only: bool,
@@ -26,16 +26,16 @@ pub struct Mention {
     pub line: usize,
     /// `crate`, `super`, `self`, or a name of this file, then the names behind it.
     pub path: Vec<String>,
-    /// How many modules within the file stand around it.
+    /// Number of inline modules around it.
     pub inline: usize,
 }
 
-/// A name that a `use` makes known.
+/// A name that a `use` imports.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The name; `None` for all names of a module.
     pub name: Option<String>,
-    /// Where it comes from.
+    /// The path that it is imported from.
     pub mention: Mention,
 }
 
@@ -82,7 +82,7 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Whether an attribute keeps what it is for out of all that ships; fuzzing is a test.
+/// Whether an attribute limits its item to tests; fuzzing counts as a test.
 fn is_for_tests(attribute: &str) -> bool {
     const ALONE: [&str; 2] = ["[cfg(test)]", "[cfg(any(test,fuzzing))]"];
     let among = attribute.strip_prefix("[cfg(all(");
@@ -98,7 +98,7 @@ struct Reading<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     depth: usize,
-    /// The depths at which the modules within the file end.
+    /// The depths at which the inline modules end.
     inline: Vec<usize>,
     paths: Paths,
 }
@@ -122,14 +122,14 @@ impl<'a> Reading<'a> {
                     self.define();
                 }
                 text if is_name(text) && self.text(1) == "::" => self.mention(),
-                // What follows the type in `<T as Trait>::name` names nothing of a module.
+                // What follows the type in `<T as Trait>::name` does not name a module.
                 "::" => self.at += 2,
                 _ => self.at += 1,
             }
         }
     }
 
-    /// The token so many behind the present one; nothing behind the end.
+    /// The token so many places ahead of the present one; empty behind the end.
     fn text(&self, ahead: usize) -> &'a str {
         self.tokens.get(self.at + ahead).map_or("", |it| it.text)
     }
@@ -157,7 +157,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// An attribute: what it holds for tests alone is passed over.
+    /// Reads an attribute, and passes over an item that it limits to tests.
     fn attribute(&mut self) {
         let whole_file = self.text(1) == "!";
         let opening = self.at + 1 + usize::from(whole_file);
@@ -172,7 +172,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Behind the bracket that closes the one at a place.
+    /// The place behind the bracket that closes the one at `opening`.
     fn closing(&self, opening: usize) -> usize {
         let mut depth = 0usize;
         for (at, token) in self.tokens.iter().enumerate().skip(opening) {
@@ -188,7 +188,7 @@ impl<'a> Reading<'a> {
         self.tokens.len()
     }
 
-    /// Goes behind the item, the statement or the field that begins here.
+    /// Moves behind the item, the statement or the field that begins here.
     fn pass_item(&mut self) {
         while self.at < self.tokens.len() {
             match self.text(0) {
@@ -234,7 +234,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// One branch of a `use`, behind the names that lead there.
+    /// Reads one branch of a `use`, behind the names that lead to it.
     fn tree(&mut self, before: &[String]) {
         let line = self.line();
         let mut path = before.to_vec();

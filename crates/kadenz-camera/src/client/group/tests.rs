@@ -45,7 +45,7 @@ fn the_newest_set_within_the_tolerance_is_found() {
 }
 
 proptest! {
-    /// As every set that there is says, also where a camera's clock went back.
+    /// The search agrees with a comparison of all sets, also where a camera's clock went back.
     #[test]
     fn no_set_is_overlooked(
         cameras in proptest::collection::vec(proptest::collection::vec(0_u64..60, 0..5), 1..4),
@@ -69,7 +69,7 @@ proptest! {
     }
 }
 
-/// A camera whose frames a test publishes itself: its server is silent.
+/// A camera whose frames the test publishes itself, since its server publishes none.
 struct Fed {
     _server: CameraServer,
     ring: RingWriter,
@@ -112,7 +112,7 @@ impl Fed {
     }
 }
 
-/// Two cameras whose first frames are long past, and a second apart.
+/// Two cameras whose first frames are old and a second apart.
 fn pair(of: &str, tolerance: Duration) -> (Fed, Fed, CameraGroup) {
     let first = [1, 1_000_000_000].map(MonotonicTime::from_ns);
     let mut left = Fed::new(&format!("{of}-left"), first[0]);
@@ -133,7 +133,7 @@ fn a_set_is_given_whole_and_its_frames_are_given_once() {
     let mut arrays = [vec![0; 32], vec![0; 32]];
     set.copy_to(&mut arrays).unwrap();
     assert_eq!((arrays[0][0], arrays[1][0], set.skew()), (1, 3, 2 * MS));
-    // The first frames of both, and the one of the left that waits.
+    // The first frames of both, and the one of the left camera that waits.
     assert_eq!(group.unmatched(), 3);
     let error = group.next(MS).unwrap_err();
     let FrameSetError::Camera { camera, .. } = &error else {
@@ -182,7 +182,7 @@ fn a_stale_or_mismatched_set_is_an_error_that_says_why() {
     assert_eq!(group.latest(PATIENCE).unwrap().skew(), Duration::ZERO);
     let error = group.latest(Duration::ZERO).unwrap_err();
     let words = error.to_string();
-    assert!(words.contains("asked for was 0ns at most"), "{words}");
+    assert!(words.contains("0ns is allowed"), "{words}");
     for value in 0..3 {
         right.publish(now + 12 * MS, value);
     }
@@ -198,7 +198,7 @@ fn a_stale_or_mismatched_set_is_an_error_that_says_why() {
 }
 
 #[test]
-fn who_waits_is_woken_by_the_frame_that_completes_the_set() {
+fn a_waiting_reader_is_woken_by_the_frame_that_completes_the_set() {
     let (mut left, mut right, mut group) = pair("woken", 5 * MS);
     let now = clock::now();
     right.publish(now, 1);

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-//! The servers as a plain client sees them, which speaks as much of the protocols as it must.
+//! Tests of the servers with a plain client, which speaks as much of the protocols as it must.
 
 #[cfg(feature = "h264")]
 mod rtsp;
@@ -100,7 +100,7 @@ fn by_http_every_part_is_a_jpeg_with_its_code() {
 }
 
 #[test]
-fn strangers_and_fools_are_turned_away() {
+fn bad_requests_and_excess_clients_are_refused() {
     let camera = CameraSim::start(Options {
         max_clients: 1,
         ..options(Protocol::Http)
@@ -125,13 +125,13 @@ fn strangers_and_fools_are_turned_away() {
     assert_eq!(
         ask(get).1,
         "",
-        "all places are taken by those who get pictures"
+        "all places are taken by clients that get pictures"
     );
     drop(first);
 }
 
 #[test]
-fn who_says_nothing_keeps_nobody_out() {
+fn a_silent_client_keeps_no_other_out() {
     let camera = CameraSim::start(Options {
         max_clients: 2,
         ..options(Protocol::Http)

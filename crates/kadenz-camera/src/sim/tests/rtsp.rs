@@ -119,7 +119,7 @@ impl Assembly {
 
 const TCP: &str = "RTP/AVP/TCP;unicast;interleaved=4-5";
 
-/// What a client over TCP sees until `is_enough`.
+/// The pictures that a client over TCP gets until `is_enough`.
 fn watch(client: &mut Client, mut is_enough: impl FnMut(Code, Size) -> bool) -> Vec<Vec<u8>> {
     let (mut assembly, mut eyes) = (Assembly::default(), Eyes::new(Coding::H264));
     let (mut reports, mut broken) = (Vec::new(), 0);
@@ -167,7 +167,7 @@ fn over_tcp_every_picture_comes_with_its_time_and_the_log_knows_it() {
 }
 
 impl Client {
-    /// Asks in the middle of packets, which are passed over.
+    /// Sends a request in the middle of packets, and passes over these.
     fn ask_while_playing(&mut self, method: &str) -> (u16, String) {
         self.sequence += 1;
         let request = format!(
@@ -271,7 +271,7 @@ fn a_camera_changes_its_size_drops_its_connections_and_is_away_for_a_while() {
     let mut sizes = Vec::new();
     let mut refused = 0;
     for _ in 0..2 {
-        // As a camera that reboots, it may not be there.
+        // The camera may be away, as one that reboots.
         while TcpStream::connect(camera.address()).is_err() {
             refused += 1;
             std::thread::sleep(ms(5));
@@ -330,7 +330,7 @@ fn a_stall_ends_in_a_burst_and_what_is_too_old_is_left_out() {
 }
 
 #[test]
-fn who_does_not_know_the_password_gets_no_picture() {
+fn a_client_without_the_password_gets_no_picture() {
     let credentials = Some(("user".to_owned(), "secret".to_owned()));
     let camera = CameraSim::start(Options {
         credentials,

@@ -9,7 +9,7 @@ use super::*;
 
 const PICTURE: &[u8] = &[0xff, 0xd8, 0xff, 0xda, 0, 2, 1, 2, 0xff, 0, 3, 0xff, 0xd9];
 
-/// A server that answers one connection after another: each answer by what the request is.
+/// A server that answers one connection after another, each by a function of the request.
 fn serve(answers: Vec<fn(&str) -> Vec<u8>>) -> (String, JoinHandle<Vec<TcpStream>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = listener.local_addr().unwrap().to_string();
@@ -144,7 +144,7 @@ fn a_camera_that_falls_silent_is_given_up() {
 }
 
 #[test]
-fn bytes_that_never_end_a_picture_keep_nobody_waiting() {
+fn bytes_that_never_end_a_picture_keep_no_caller_waiting() {
     let (place, server) = serve(vec![|_| b"HTTP/1.1 200 OK\r\n\r\n".to_vec()]);
     let mut source = MjpegSource::open(&format!("http://{place}"), &options()).unwrap();
     let mut stream = server.join().unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! Packets over UDP: two ports, of which the kernel stamps what comes.
+//! RTP and RTCP over UDP: two ports, with the kernel's receive time stamps.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const SLOT_BYTES: usize = 9216;
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// Pairs of ports that are tried: RTP's is even, RTCP's the next one (RFC 3550, section 11).
 const TRIES: usize = 32;
-/// How often the connection and the port of RTCP are looked at while packets are waited for.
+/// How often the connection and the port of RTCP are polled while the source waits for packets.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The ports of RTP and RTCP.
@@ -32,13 +32,13 @@ pub(super) struct Datagrams {
     inbox: Inbox,
     control: Inbox,
     bridge: WallBridge,
-    /// Who may send: the camera, and where it says that it sends from.
+    /// The addresses that packets are accepted from: the camera's, and the source address that the camera states.
     camera: IpAddr,
     source: Option<IpAddr>,
     ports: Option<(u16, u16)>,
     /// Which datagram of the inbox is next.
     next: usize,
-    /// What came until then was taken out of the kernel, and out of the inbox, too.
+    /// All packets that came until this time were taken out of the kernel and out of the inbox.
     emptied: MonotonicTime,
     horizon: MonotonicTime,
 }
@@ -87,21 +87,22 @@ impl Datagrams {
         )
     }
 
-    /// All that came until this time was given to the flow: what is missing before may be given up.
+    /// All packets that came until this time were given to the flow: those missing before it may be given up.
     ///
-    /// A thread that did not run for a while finds packets in the kernel that were in time.
+    /// A thread that did not run for a while finds packets in the kernel that came in time.
     pub(super) fn horizon(&self) -> MonotonicTime {
         self.horizon
     }
 
-    /// The camera is ready to send. A packet to each of its ports opens the way back through a router or a firewall.
+    /// Called when the camera is ready to send. A packet to each of its ports opens the way back through a router or a
+    /// firewall.
     pub(super) fn meet(&mut self, granted: &GrantedTransport, our_ssrc: u32) {
         (self.source, self.ports) = (granted.source, granted.server_ports);
         if let Some((port, _)) = self.ports {
-            // An empty packet of RTP of a type that is never used (RFC 6263, section 4.6 ff.).
+            // An empty RTP packet of a type that is never used (RFC 6263, section 4.6 ff.).
             let mut bytes = vec![0x80, 20, 0, 0, 0, 0, 0, 0];
             bytes.extend_from_slice(&our_ssrc.to_be_bytes());
-            // Where it cannot be sent, the camera's packets may come all the same.
+            // Where sending fails, the camera's packets may come nevertheless.
             let _ = self
                 .rtp
                 .send_to(&bytes, SocketAddr::from((self.camera, port)));
@@ -109,7 +110,7 @@ impl Datagrams {
         self.report(&rtcp::empty_report(our_ssrc));
     }
 
-    /// Sends RTCP. What is lost of it is sent again in the next report.
+    /// Sends RTCP. What a lost report said is in the next one.
     pub(super) fn report(&mut self, bytes: &[u8]) {
         if let Some((_, port)) = self.ports {
             let _ = self
@@ -118,12 +119,13 @@ impl Datagrams {
         }
     }
 
-    /// Waits for packets until a time at the latest, and gives the first one to the flow; whether there was one.
+    /// Waits for packets until a time at the latest, and gives the first one to the flow; returns whether there was
+    /// one.
     pub(super) fn receive(&mut self, flow: &mut Flow, until: MonotonicTime) -> bool {
         let before = clock::now();
         let until = until.min(before + POLL_INTERVAL);
         self.next = 0;
-        // What the network says of packets of ours that came to a closed port means nothing for the camera's.
+        // Errors about our packets to a closed port say nothing of the camera's packets.
         let _ = self.rtp.receive_batch(&mut self.inbox, Wait::Until(until));
         self.bridge.observe();
         let now = clock::now();
@@ -142,7 +144,7 @@ impl Datagrams {
         self.next(flow)
     }
 
-    /// Gives the next packet that came already to the flow; whether there was one.
+    /// Gives the next packet that has already come to the flow; returns whether there was one.
     pub(super) fn next(&mut self, flow: &mut Flow) -> bool {
         let now = clock::now();
         while let Some(datagram) = self.inbox.datagram(self.next) {
@@ -163,7 +165,7 @@ fn is_from(from: SocketAddr, camera: IpAddr, source: Option<IpAddr>) -> bool {
     from.ip() == camera || Some(from.ip()) == source
 }
 
-/// The kernel's stamp on the sleep clock; the time now where there is none that can be told.
+/// The kernel's time stamp on the monotonic clock; the present time where the stamp cannot be translated.
 fn arrival(bridge: &mut WallBridge, stamps: Stamps, now: MonotonicTime) -> MonotonicTime {
     let stamp = stamps.software.and_then(|stamp| bridge.translate(stamp));
     stamp.map_or(now, |stamp| stamp.at.min(now))
@@ -178,7 +180,7 @@ fn pair(local: IpAddr) -> Result<Option<(UdpPort, UdpPort)>, OpenPortError> {
             ..PortOptions::default()
         })
     };
-    // Odd ones are kept until the end, so that the kernel gives others.
+    // Ports of odd numbers stay open until the end, so that the kernel gives others.
     let mut odd = Vec::new();
     for _ in 0..TRIES {
         let rtp = open(0)?;

@@ -1,4 +1,4 @@
-//! From packets to pictures, with the reports between camera and client.
+//! A stream's path from packets to pictures, with the reports between camera and client.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::wire::rtsp::{GrantedTransport, Transport};
 use crate::wire::sdp::Video;
 use crate::wire::video::{Depacketizer, Encoded};
 
-/// The packets of one stream on their way to pictures.
+/// The state of one stream between packets and pictures.
 #[derive(Debug)]
 pub(super) struct Flow {
     coding: Coding,
@@ -21,10 +21,10 @@ pub(super) struct Flow {
     reorder: Reorder,
     depacketizer: Depacketizer,
     reports: Reports,
-    /// A packet of the described payload type came: no other one is then taken.
+    /// Whether a packet of the described payload type came: from then on no other type is taken.
     is_as_described: bool,
     last_arrival: MonotonicTime,
-    /// When the camera said goodbye.
+    /// When the camera sent its goodbye (RTCP BYE).
     goodbye: Option<MonotonicTime>,
 }
 
@@ -61,20 +61,20 @@ impl Flow {
         self.coding
     }
 
-    /// Whether the camera said goodbye, and sent nothing since.
+    /// Whether the camera sent its goodbye, and nothing since.
     pub(super) fn has_ended(&self) -> bool {
         self.goodbye.is_some()
     }
 
-    /// What became of the packets.
+    /// The counts of the stream's packets.
     pub(super) fn counts(&self) -> ReorderCounts {
         self.reorder.counts()
     }
 
-    /// Takes a frame of the connection, of whatever kind; whether it was a packet of this stream. [`Flow::take`] must
-    /// be called until it gives none before the next one.
+    /// Takes an interleaved frame of the connection; returns whether it was a packet of this stream. The caller calls
+    /// [`Flow::take`] until it returns `None` before it gives the next frame.
     ///
-    /// Cameras swap the two channels, take others than they say, and send streams that nobody asked for.
+    /// Cameras swap the two channels, use others than they state, and send streams that the client did not request.
     pub(super) fn frame(&mut self, channel: u8, bytes: &[u8], arrival: MonotonicTime) -> bool {
         let (rtp, rtcp) = self.granted.channels;
         let is_ours = channel == rtp || channel == rtcp;
@@ -90,7 +90,7 @@ impl Flow {
         self.packet(bytes, is_ours, arrival)
     }
 
-    /// Takes a packet of RTP; whether it was one of this stream.
+    /// Takes a packet of RTP; returns whether it was one of this stream.
     pub(super) fn packet(&mut self, bytes: &[u8], is_ours: bool, arrival: MonotonicTime) -> bool {
         let Some(packet) = Packet::parse(bytes) else {
             return false;
@@ -103,7 +103,7 @@ impl Flow {
         self.reports.packet(packet.timestamp, arrival);
         self.reorder.push(bytes, arrival);
         self.last_arrival = arrival;
-        // What came before it is read after it where both waited.
+        // A packet that came before the goodbye may be read after it, where both waited.
         self.goodbye.take_if(|said| arrival > *said);
         true
     }
@@ -128,7 +128,7 @@ impl Flow {
         }
     }
 
-    /// The next picture that is whole.
+    /// The next complete picture.
     pub(super) fn take(&mut self, now: MonotonicTime) -> Option<Encoded> {
         loop {
             if let Some(picture) = self.depacketizer.take() {
@@ -146,7 +146,7 @@ impl Flow {
         self.reports.capture(timestamp, self.last_arrival)
     }
 
-    /// Our report, where one is due.
+    /// The client's report, where one is due.
     pub(super) fn due(&mut self, now: MonotonicTime) -> Option<Vec<u8>> {
         self.reports.due(&self.reorder, self.our_ssrc, now)
     }
@@ -156,7 +156,7 @@ impl Flow {
         self.granted.channels.1
     }
 
-    /// When something is to be done though nothing comes: a missing packet is given up, a report is due.
+    /// When the flow must be called though no packet comes: to give up a missing packet, or to send a report.
     pub(super) fn deadline(&self) -> MonotonicTime {
         let report = self.reports.deadline();
         self.reorder.deadline().map_or(report, |it| it.min(report))

@@ -35,7 +35,7 @@ pub struct RtspSource {
     flow: Option<Flow>,
     current: Option<Encoded>,
     redirection: Option<String>,
-    /// When the last packet of the stream came, or since when they are waited for.
+    /// When the last packet of the stream came, or when waiting for packets began.
     heard: MonotonicTime,
 }
 
@@ -43,7 +43,7 @@ impl RtspSource {
     /// Opens a stream and returns once the camera plays.
     ///
     /// # Errors
-    /// [`SourceError`], whose text never holds the password.
+    /// [`SourceError`], without the password in its text.
     pub fn open(url: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
         network::open("rtsp", url, options, |url, options| {
             let mut source = Self::connect(url, options)?;
@@ -55,7 +55,7 @@ impl RtspSource {
         })
     }
 
-    /// What became of the stream's packets so far.
+    /// The counts of the stream's packets so far.
     #[must_use]
     pub fn packets(&self) -> ReorderCounts {
         self.flow.as_ref().map(Flow::counts).unwrap_or_default()
@@ -86,7 +86,7 @@ impl RtspSource {
         })
     }
 
-    /// Asks until the camera plays, or redirects.
+    /// Sends requests until the camera plays, or redirects.
     fn play(&mut self) -> Result<(), SourceError> {
         while !self.client.is_playing() && self.redirection.is_none() {
             self.attend()?;
@@ -99,7 +99,7 @@ impl RtspSource {
         Ok(())
     }
 
-    /// Sends what is due.
+    /// Sends the requests and reports that are due.
     fn attend(&mut self) -> Result<(), SourceError> {
         let now = clock::now();
         self.client
@@ -116,7 +116,7 @@ impl RtspSource {
         self.connection.send(&self.url, &self.client.output())
     }
 
-    /// Takes messages out of what came over the connection until one brought a packet of the stream; whether one did.
+    /// Takes messages out of the connection's bytes until one holds a packet of the stream; returns whether one did.
     fn messages(&mut self) -> Result<bool, SourceError> {
         let (arrival, now) = (self.arrival, clock::now());
         loop {
@@ -168,7 +168,7 @@ impl RtspSource {
         }
     }
 
-    /// Waits for bytes of the connection until a time at the latest; whether some came.
+    /// Waits for bytes of the connection until a time at the latest; returns whether some came.
     fn read(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
         let room = self.reader.room();
         let count = self.connection.receive(&self.url, room, until)?;
@@ -179,7 +179,7 @@ impl RtspSource {
         Ok(count > 0)
     }
 
-    /// Waits for packets until a time at the latest; whether some came.
+    /// Waits for packets until a time at the latest; returns whether some came.
     fn receive(&mut self, until: MonotonicTime) -> Result<bool, SourceError> {
         let Some(datagrams) = &mut self.datagrams else {
             return Ok(self.read(until)? && self.messages()?);
@@ -196,7 +196,7 @@ impl RtspSource {
         Ok(came)
     }
 
-    /// When something is to be done though nothing comes.
+    /// When the source must act though nothing comes.
     fn deadline(&self) -> MonotonicTime {
         let silent = self.heard + self.options.silence;
         let flow = self.flow.as_ref().map_or(silent, Flow::deadline);
@@ -223,11 +223,11 @@ impl RtspSource {
         }
     }
 
-    /// Waits for the next picture, which is then the current one.
+    /// Waits for the next picture, which becomes the current one.
     fn wait(&mut self, until: MonotonicTime) -> Result<Came, SourceError> {
         let mut is_over = false;
         loop {
-            // What came already is first cut into pictures.
+            // Bytes that have already come are cut into pictures first.
             let mut picture = self.take();
             while picture.is_none() && self.messages()? {
                 picture = self.take();
@@ -237,7 +237,7 @@ impl RtspSource {
                 return Ok(Came::Picture);
             }
             let said_goodbye = self.flow.as_ref().is_some_and(Flow::has_ended);
-            // A datagram may be forged: then the silence that follows tells.
+            // A goodbye by UDP may be forged: it counts only with the silence that follows.
             if said_goodbye && self.datagrams.is_none() {
                 return Ok(Came::End);
             }
@@ -248,7 +248,7 @@ impl RtspSource {
                     "open it again",
                 ));
             }
-            // Also while packets come of which none ends a picture.
+            // Checked also while packets come that complete no picture.
             if is_over {
                 return Ok(Came::Nothing);
             }
@@ -314,7 +314,7 @@ impl Source for RtspSource {
 impl Drop for RtspSource {
     fn drop(&mut self) {
         self.client.tear_down(clock::now());
-        // A camera that is gone learns nothing any more.
+        // A camera that is gone does not get this.
         let _ = self.connection.send(&self.url, &self.client.output());
     }
 }

@@ -14,7 +14,7 @@ const P: &[u8] = &[0x41, 0b1001_1000, 2];
 const SDP: &str = "v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:track1\r\n\
     a=fmtp:96 packetization-mode=1;sprop-parameter-sets=Z00AHw==,aIg=\r\n";
 
-/// A connection to a camera that does what its test says.
+/// A connection to a camera whose behaviour the test determines.
 struct Camera {
     stream: TcpStream,
     lines: BufReader<TcpStream>,
@@ -131,7 +131,7 @@ fn pictures_come_over_swapped_channels_before_the_answer_to_play() {
         let mut camera = accept();
         camera.set_up("RTP/AVP/TCP;unicast;interleaved=7-6");
         let play = camera.request();
-        // A stream that nobody asked for; ours, on the channel of its control.
+        // A stream that the client did not request; then the requested one, on the channel of its control.
         camera.write(&[b'$', 2, 0, 4, 0x80, 8, 0, 0]);
         camera.frame(6, 1, IDR);
         camera.answer(&play, "", "");
@@ -227,7 +227,7 @@ fn a_camera_that_falls_silent_is_told_apart_from_one_that_only_waits() {
 }
 
 #[test]
-fn packets_that_never_end_a_picture_keep_nobody_waiting() {
+fn packets_that_never_end_a_picture_keep_no_caller_waiting() {
     let (url, camera) = Camera::start(|accept| {
         let mut camera = accept();
         camera.set_up("RTP/AVP/TCP;interleaved=0-1");
@@ -287,7 +287,7 @@ fn answers_that_lie_or_have_no_end_are_errors_and_questions_end() {
     type Answer = fn(&str) -> Vec<u8>;
     let endless: Answer = |_| b"RTSP/1.0 200 OK\r\nX: y\r\n".repeat(1000);
     let lying: Answer = |_| b"RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_vec();
-    // A frame that claims what follows it.
+    // A frame whose length includes what follows it.
     let claiming: Answer =
         |number| format!("$\0\u{7f}\u{7f}RTSP/1.0 200 OK\r\nCSeq: {number}\r\n\r\n").into_bytes();
     let again: Answer = |number| {
@@ -311,7 +311,7 @@ fn answers_that_lie_or_have_no_end_are_errors_and_questions_end() {
                     let request = camera.request();
                     let number = request.lines().find_map(|line| line.strip_prefix("CSeq: "));
                     let Some(number) = number else { break };
-                    // A client that has had enough reads no more.
+                    // A client that has left reads no more.
                     if camera.stream.write_all(&answer(number)).is_err() {
                         break;
                     }

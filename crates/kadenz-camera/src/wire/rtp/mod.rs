@@ -1,4 +1,4 @@
-//! RTP (RFC 3550): the packets, their order, and what sender and receiver report of them.
+//! RTP (RFC 3550): the packets, their order, and the reports of sender and receiver.
 
 mod reorder;
 pub mod rtcp;
@@ -16,7 +16,7 @@ pub struct Packet<'a> {
     pub sequence: u16,
     /// When the picture was taken, in ticks of the stream's clock, which wraps.
     pub timestamp: u32,
-    /// Who sent it.
+    /// The source of the stream (RFC 3550, SSRC).
     pub ssrc: u32,
     /// What it carries, without padding.
     pub payload: &'a [u8],

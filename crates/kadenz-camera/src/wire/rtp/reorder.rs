@@ -1,4 +1,4 @@
-//! From packets as they come to packets in their order.
+//! Restores the order of packets.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use super::Packet;
 
 /// Places for packets that came before their turn; a power of two.
 const PLACES: usize = 128;
-/// A number further ahead than this is another stream's (RFC 3550, appendix A.1, `MAX_DROPOUT`).
+/// A sequence number further ahead than this belongs to another stream (RFC 3550, appendix A.1, `MAX_DROPOUT`).
 const MAX_AHEAD: u16 = 3000;
-/// A number further behind than this is another stream's (RFC 3550, appendix A.1, `MAX_MISORDER`).
+/// A sequence number further behind than this belongs to another stream (RFC 3550, appendix A.1, `MAX_MISORDER`).
 const MAX_BEHIND: u16 = 100;
-/// Numbers are counted from one wrap on, so that one before the first is none below zero.
+/// Extended numbers start one wrap up, so that a packet before the first does not fall below zero.
 const WRAP: u64 = 1 << 16;
 
-/// How long a missing packet is waited for.
+/// How long the reorder buffer waits for a missing packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReorderLimits {
-    /// At most so many packets wait behind it; at most 127.
+    /// The most packets that wait behind it; at most 127.
     pub packets: usize,
-    /// None waits longer.
+    /// The longest that a packet waits.
     pub time: Duration,
 }
 
@@ -30,31 +30,31 @@ impl ReorderLimits {
         packets: 64,
         time: Duration::from_millis(50),
     };
-    /// Over TCP, where nothing comes out of order: what is missing was never sent.
+    /// Over TCP, where no packet comes out of order: one that is missing was never sent.
     pub const NONE: Self = Self {
         packets: 0,
         time: Duration::ZERO,
     };
 }
 
-/// What became of the packets of a stream.
+/// Counts of a stream's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReorderCounts {
-    /// Given on.
+    /// Packets passed on.
     pub received: u64,
-    /// Never came, or too late.
+    /// Packets that never came, or too late.
     pub lost: u64,
-    /// Came after they were given up; they are among the lost, too.
+    /// Packets that came after they were given up; they count as lost, too.
     pub late: u64,
-    /// Came again.
+    /// Packets that came again.
     pub duplicated: u64,
-    /// Came after a later one and still in time.
+    /// Packets that came after a later one and still in time.
     pub reordered: u64,
     /// How often the stream began anew, under another number or from another sender.
     pub restarts: u64,
 }
 
-/// A packet whose turn it is.
+/// A packet that is next in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequenced<'a> {
     /// The packet.
@@ -74,20 +74,20 @@ struct Place {
     is_filled: bool,
 }
 
-/// Puts packets into their order. What it holds is bounded: 128 packets, each as long as the longest that came.
+/// Puts packets into their order. Its memory is bounded: 128 packets, each as long as the longest that came.
 #[derive(Debug)]
 pub struct Reorder {
     limits: ReorderLimits,
     places: Box<[Place]>,
-    /// The number whose turn it is, with its wraps (RFC 3550, appendix A.1); `None` before the first packet.
+    /// The extended number of the next packet in order (RFC 3550, appendix A.1); `None` before the first packet.
     expected: Option<u64>,
     ssrc: u32,
     waiting: usize,
-    /// One that is too far ahead for a place, and its number.
+    /// A packet that is too far ahead for a place, and its extended number.
     beyond: (u64, Place),
     /// Bit n: whether the packet n + 1 before the expected one came.
     came: u128,
-    /// The number that would follow one from far away.
+    /// The number that would follow a packet from outside the window.
     suspect: Option<u16>,
     lost_before: u64,
     is_restart: bool,
@@ -96,7 +96,7 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// An empty one.
+    /// An empty buffer.
     #[must_use]
     pub fn new(limits: ReorderLimits) -> Self {
         let packets = limits.packets.min(PLACES - 1);
@@ -118,21 +118,21 @@ impl Reorder {
         }
     }
 
-    /// What became of the packets so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> ReorderCounts {
         self.counts
     }
 
-    /// The highest number that came, with its wraps, and who sent it.
+    /// The highest extended number that came, and its SSRC.
     #[must_use]
     pub fn highest(&self) -> (u32, u32) {
         // A receiver report has 32 bits for it.
         (self.highest as u32, self.ssrc)
     }
 
-    /// Takes a packet, whose bytes are copied. [`Reorder::pop`] must be called until it gives none before the next
-    /// one is pushed.
+    /// Takes a packet, and copies its bytes. The caller calls [`Reorder::pop`] until it returns `None` before it pushes
+    /// the next packet.
     pub fn push(&mut self, bytes: &[u8], arrival: MonotonicTime) {
         let Some(packet) = Packet::parse(bytes) else {
             return;
@@ -148,7 +148,7 @@ impl Reorder {
         } else if self.suspect == Some(packet.sequence) {
             self.restart(&packet)
         } else {
-            // One alone may be an error; two in a row are another stream.
+            // One packet from outside the window may be an error; two in a row are another stream.
             self.suspect = Some(packet.sequence.wrapping_add(1));
             return;
         };
@@ -160,8 +160,7 @@ impl Reorder {
         }
     }
 
-    /// The next packet whose turn it is at a time, in order; one is given up for those behind it where that was
-    /// waited for long enough.
+    /// Takes the next packet in order. Gives up a missing packet, for those behind it, once it has waited long enough.
     pub fn pop(&mut self, now: MonotonicTime) -> Option<Sequenced<'_>> {
         if self.waiting == 0 {
             self.hold_beyond();
@@ -189,7 +188,7 @@ impl Reorder {
         let place = &mut self.places[at(expected)];
         place.is_filled = false;
         let arrival = place.arrival;
-        // What is held was parsed when it came.
+        // A held packet was parsed when it came.
         let packet = Packet::parse(&place.bytes)?;
         Some(Sequenced {
             packet,
@@ -199,7 +198,7 @@ impl Reorder {
         })
     }
 
-    /// When the packet that is waited for is given up; `None` where none is waited for.
+    /// When the missing packet is given up; `None` where none is missing.
     #[must_use]
     pub fn deadline(&self) -> Option<MonotonicTime> {
         let filled = self.places.iter().filter(|place| place.is_filled);
@@ -230,7 +229,7 @@ impl Reorder {
         let expected = self.expected.unwrap_or(number);
         if number - expected >= PLACES as u64 {
             if self.waiting > 0 {
-                // What waits comes first, and this one behind it.
+                // The waiting packets come first, and this one behind them.
                 let place = &mut self.beyond.1;
                 place.bytes.clear();
                 place.bytes.extend_from_slice(bytes);
@@ -254,7 +253,7 @@ impl Reorder {
         self.highest = self.highest.max(number);
     }
 
-    /// Takes in the packet that was too far ahead, now that none waits before it.
+    /// Takes in the packet that was too far ahead, once no other waits before it.
     fn hold_beyond(&mut self) {
         if std::mem::take(&mut self.beyond.1.is_filled) {
             let bytes = std::mem::take(&mut self.beyond.1.bytes);

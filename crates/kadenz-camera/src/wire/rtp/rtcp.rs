@@ -1,4 +1,4 @@
-//! RTCP (RFC 3550, section 6): the camera's time of day, our reports of what came, and goodbyes.
+//! RTCP (RFC 3550, section 6): the camera's time of day, the client's reports of what came, and goodbyes.
 
 use std::time::Duration;
 
@@ -17,26 +17,26 @@ const RECEIVER_REPORT: u8 = 201;
 const SOURCE_DESCRIPTION: u8 = 202;
 const GOODBYE: u8 = 203;
 
-/// What a packet of RTCP says.
+/// The content of an RTCP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtcpPacket {
-    /// What time it was at the sender when its stream's clock showed what.
+    /// A sender report: the sender's time of day at a time of its stream's clock.
     Report {
-        /// Who says it.
+        /// The source of the stream (RFC 3550, SSRC).
         ssrc: u32,
         /// Seconds since 1900 and their fraction in 2^-32 s.
         ntp: u64,
         /// The stream's clock.
         timestamp: u32,
     },
-    /// It sends no more.
+    /// The sender ends the stream (BYE).
     Goodbye {
         /// The source of the stream (RFC 3550, SSRC).
         ssrc: u32,
     },
 }
 
-/// Takes a compound packet apart; what is neither report nor goodbye, and what is broken, is left out.
+/// Splits a compound packet; leaves out packets that are neither sender report nor goodbye, and damaged ones.
 pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = RtcpPacket> {
     std::iter::from_fn(move || {
         let (header, rest) = bytes.split_first_chunk::<4>()?;
@@ -63,7 +63,7 @@ pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = RtcpPacket> {
     })
 }
 
-/// From the stream's clock to the camera's time of day, and our reports.
+/// Translates the stream's clock to the camera's time of day, and makes the client's reports.
 #[derive(Debug)]
 pub struct Reports {
     clock_rate: u32,
@@ -88,7 +88,7 @@ struct Jitter {
 }
 
 impl Reports {
-    /// Nothing was said yet.
+    /// Reports without a received packet.
     #[must_use]
     pub fn new(clock_rate: u32, now: MonotonicTime) -> Self {
         Self {
@@ -100,8 +100,8 @@ impl Reports {
         }
     }
 
-    /// Takes a sender report. One whose seconds have no high bit tells the time since the camera's start, not the time
-    /// of day (RFC 3550, section 4), and one of zero tells nothing.
+    /// Takes a sender report. One whose seconds have no high bit gives the time since the camera's start, not the time
+    /// of day (RFC 3550, section 4), and one of zero gives none.
     pub fn heard(&mut self, ntp: u64, timestamp: u32, arrival: MonotonicTime) {
         self.last = Some(SenderReport {
             ntp,
@@ -121,7 +121,7 @@ impl Reports {
         }
     }
 
-    /// When a picture was taken by the camera's time of day; `None` where it told none.
+    /// When the camera took a picture, by its time of day; `None` where the camera gave none.
     #[must_use]
     pub fn capture(&self, timestamp: u32, now: MonotonicTime) -> Option<WallTime> {
         let is_wall = |it: &&SenderReport| it.ntp >> 63 == 1 && now <= it.arrival + REPORT_LASTS;
@@ -135,13 +135,13 @@ impl Reports {
         ))
     }
 
-    /// When the next report of ours is due.
+    /// When the client's next report is due.
     #[must_use]
     pub fn deadline(&self) -> MonotonicTime {
         self.next
     }
 
-    /// Our report, where it is due: a receiver report and who we are.
+    /// The client's report, where it is due: a receiver report and the description of its sender.
     pub fn due(&mut self, reorder: &Reorder, our_ssrc: u32, now: MonotonicTime) -> Option<Vec<u8>> {
         if now < self.next {
             return None;
@@ -180,7 +180,7 @@ impl Reports {
     }
 }
 
-/// A report without a block, before anything came: it opens the way through a router for the camera's packets.
+/// A report without a block, for before any packet came: it opens the way through a router for the camera's packets.
 #[must_use]
 pub fn empty_report(our_ssrc: u32) -> Vec<u8> {
     let mut out = vec![0x80, RECEIVER_REPORT, 0, 1];
@@ -189,7 +189,7 @@ pub fn empty_report(our_ssrc: u32) -> Vec<u8> {
     out
 }
 
-/// Every compound packet names its sender (RFC 3550, section 6.5.1).
+/// The description of the sender, which every compound packet must hold (RFC 3550, section 6.5.1).
 fn description(our_ssrc: u32) -> Vec<u8> {
     let mut out = vec![0x81, SOURCE_DESCRIPTION, 0, 4];
     out.extend_from_slice(&our_ssrc.to_be_bytes());

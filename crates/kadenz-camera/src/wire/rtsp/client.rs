@@ -1,4 +1,4 @@
-//! What a client asks, in which order, and what it makes of the answers.
+//! The requests of a client, in their order, and the handling of the answers.
 
 use std::time::Duration;
 
@@ -11,48 +11,48 @@ use super::super::url::CameraUrl;
 use super::message;
 use super::transport::{GrantedTransport, Transport};
 
-/// What a session lasts without a sign of life where the camera does not say (RFC 2326, section 12.37).
+/// How long a session lasts without a keep-alive where the camera does not say (RFC 2326, section 12.37).
 const DEFAULT_SESSION: Duration = Duration::from_secs(60);
-/// Signs of life are sent this often at least: routers forget a connection that is silent for longer.
+/// The longest interval of keep-alives: routers forget a connection that is silent for longer.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// Signs of life are not sent more often than this, whatever the camera says.
+/// The shortest interval of keep-alives, whatever the camera says.
 const MIN_KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-/// Why a camera gives no stream.
+/// Why a camera does not give a stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RtspError {
-    /// It wants a password and has got none.
+    /// The camera wants a password, and the URL has none.
     #[error("the camera wants a user and a password")]
     NoPassword,
-    /// It refuses the password.
+    /// The camera refuses the password.
     #[error("the camera refuses the user or the password")]
     WrongPassword,
-    /// It asks for it in a way that is not spoken here.
+    /// The camera offers no supported authentication.
     #[error("the camera asks for a password neither by Basic nor by Digest with MD5 or SHA-256")]
     Authentication,
-    /// It refuses a request.
+    /// The camera refuses a request.
     #[error("the camera answers {method} by {status}")]
     Status {
-        /// Which request.
+        /// The request.
         method: &'static str,
         /// The status code.
         status: u16,
     },
-    /// It does not send over what was asked for.
+    /// The camera does not send over the requested transport.
     #[error("the camera does not send over {0}")]
     Transport(Transport),
-    /// It describes nothing that can be received.
+    /// The camera describes no stream that can be received.
     #[error(transparent)]
     Sdp(#[from] SdpError),
-    /// It does not answer.
+    /// The camera does not answer.
     #[error("the camera does not answer {0}")]
     NoAnswer(&'static str),
 }
 
-/// What came of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RtspEvent {
-    /// The camera sends elsewhere: a URL, or a path.
+    /// The camera redirects to a URL, or a path.
     Redirected(String),
     /// The stream is set up; packets may come from now on.
     SetUp(GrantedTransport),
@@ -92,11 +92,11 @@ struct Pending {
     method: Method,
     sequence: u32,
     since: MonotonicTime,
-    /// Whether it was answered by 401 before.
+    /// Whether the request was answered by 401 before.
     is_repeated: bool,
 }
 
-/// A client of one stream. What it has to send is taken by [`Client::output`].
+/// A client of one stream. [`Client::output`] takes the bytes that it has to send.
 #[derive(Debug)]
 pub struct Client {
     url: CameraUrl,
@@ -120,9 +120,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that asks its first question. With `client_ports` it asks for UDP to these, else for TCP.
+    /// A client that sends its first request. With `client_ports` it requests UDP to these, else TCP.
     ///
-    /// `client_nonce` is anything that differs from session to session. A question may wait for its answer as long as
+    /// `client_nonce` is anything that differs from session to session. A request may wait for its answer as long as
     /// `patience`.
     #[must_use]
     pub fn new(
@@ -162,12 +162,12 @@ impl Client {
         client
     }
 
-    /// What is to be sent to the camera, taken out.
+    /// Takes the bytes that are to be sent to the camera.
     pub fn output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// The stream, once it was described.
+    /// The stream, once the camera has described it.
     #[must_use]
     pub fn video(&self) -> Option<&Video> {
         self.video.as_ref()
@@ -179,12 +179,12 @@ impl Client {
         self.is_playing
     }
 
-    /// Packets came, also where the camera has not said yet that it plays.
+    /// Notes that packets came, also where the camera has not said yet that it plays.
     pub fn media_came(&mut self) {
         self.is_playing = true;
     }
 
-    /// When [`Client::time`] has something to do.
+    /// When [`Client::time`] must be called.
     #[must_use]
     pub fn deadline(&self) -> MonotonicTime {
         match &self.pending {
@@ -245,10 +245,10 @@ impl Client {
         Some(RtspEvent::Redirected(location.to_owned()))
     }
 
-    /// Does what is due at a time: a sign of life.
+    /// Sends a keep-alive, where one is due.
     ///
     /// # Errors
-    /// [`RtspError::NoAnswer`]. A sign of life may stay without an answer, for there are cameras that give none.
+    /// [`RtspError::NoAnswer`]. A keep-alive may stay without an answer, since some cameras give none.
     pub fn time(&mut self, now: MonotonicTime) -> Result<(), RtspError> {
         if now < self.deadline() {
             return Ok(());
@@ -265,14 +265,14 @@ impl Client {
         Ok(())
     }
 
-    /// Says goodbye, where there is a session.
+    /// Sends `TEARDOWN`, where there is a session.
     pub fn tear_down(&mut self, now: MonotonicTime) {
         if self.session.is_some() {
             self.ask(Method::TearDown, false, now);
         }
     }
 
-    /// What is sent over the connection as a frame: RTCP.
+    /// Adds a frame to the output: RTCP.
     pub fn send_frame(&mut self, channel: u8, bytes: &[u8]) {
         let Ok(length) = u16::try_from(bytes.len()) else {
             return;
@@ -350,7 +350,7 @@ impl Client {
         let had_answered = self.challenge.is_some();
         let challenge = Challenge::strongest(head.fields("WWW-Authenticate"));
         let challenge = challenge.ok_or(RtspError::Authentication)?;
-        // One more try where the nonce alone was too old, for each request, also where the camera does not say so.
+        // One more try where only the nonce was too old, for each request, also where the camera does not say so.
         if is_repeated && had_answered {
             return Err(RtspError::WrongPassword);
         }

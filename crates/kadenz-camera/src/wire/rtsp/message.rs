@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use super::super::head::{Head, HeadTooLong};
 
-/// The longest body that is taken in, in bytes.
+/// The longest body, in bytes.
 pub const MAX_BODY: usize = 64 << 10;
 /// Header of an interleaved frame: `$`, channel, length.
 const FRAME_HEADER: usize = 4;
 /// An interleaved frame at its longest, and room for one read behind it.
 const CAPACITY: usize = 2 * (FRAME_HEADER + 65_535 + 1);
 
-/// What is no RTSP.
+/// The bytes are not valid RTSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// Bytes that begin neither a message nor a frame.
@@ -25,30 +25,30 @@ pub enum MessageError {
     Body,
 }
 
-/// What a server sends.
+/// A message of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A frame on a channel: a packet of RTP or RTCP.
     Frame {
-        /// Which channel.
+        /// The channel.
         channel: u8,
         /// The packet.
         bytes: &'a [u8],
     },
-    /// An answer to a request of ours.
+    /// An answer to a request of the client.
     Response {
         /// The status code.
         status: u16,
         /// Status line and fields.
         head: Head,
-        /// What follows them.
+        /// The body.
         body: &'a [u8],
     },
-    /// A request of the server's.
+    /// A request of the server.
     Request(Head),
 }
 
-/// A stream of bytes that is cut into messages. It holds at most some 128 KiB, taken at the start.
+/// Cuts a stream of bytes into messages. It holds at most some 128 KiB, allocated at the start.
 #[derive(Debug)]
 pub struct MessageReader {
     bytes: Box<[u8]>,
@@ -67,7 +67,7 @@ impl Default for MessageReader {
 }
 
 impl MessageReader {
-    /// Room for bytes that come next; never empty, once [`MessageReader::message`] has given `None`.
+    /// Room for the next bytes; never empty, once [`MessageReader::message`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -78,10 +78,10 @@ impl MessageReader {
         &mut self.bytes[self.end..]
     }
 
-    /// So many bytes of the room were filled.
+    /// Notes that so many bytes of the room were filled.
     ///
     /// # Panics
-    /// Where the room was not as long.
+    /// Where the room was shorter.
     pub fn filled(&mut self, count: usize) {
         assert!(
             count <= self.bytes.len() - self.end,
@@ -90,10 +90,10 @@ impl MessageReader {
         self.end += count;
     }
 
-    /// The next message that is whole, taken out of the stream.
+    /// Takes the next complete message out of the stream.
     ///
     /// # Errors
-    /// [`MessageError`]; the stream cannot be read on.
+    /// [`MessageError`]; the rest of the stream cannot be read.
     pub fn message(&mut self) -> Result<Option<Message<'_>>, MessageError> {
         while self.begin < self.end && matches!(self.bytes[self.begin], b'\r' | b'\n' | b' ' | 0) {
             self.begin += 1;
@@ -140,7 +140,7 @@ impl MessageReader {
     }
 }
 
-/// A request of ours as it goes over the wire, without body.
+/// A request of the client in the wire format, without body.
 #[must_use]
 pub fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) -> String {
     let mut text = format!("{method} {uri} RTSP/1.0\r\nCSeq: {sequence}\r\n");
@@ -151,7 +151,7 @@ pub fn request(method: &str, uri: &str, sequence: u32, fields: &[(&str, &str)]) 
     text + "User-Agent: Kadenz\r\n\r\n"
 }
 
-/// Our answer to a request of the server's: `OPTIONS` is answered, anything else is not implemented.
+/// The client's answer to a request of the server: `OPTIONS` is answered, anything else is not implemented.
 #[must_use]
 pub fn answer(request: &Head) -> String {
     let is_known = ["OPTIONS ", "REDIRECT "];

@@ -1,8 +1,8 @@
-//! RTSP 1.0 as a client of cameras speaks it (RFC 2326), sans-IO.
+//! The client's part of RTSP 1.0 (RFC 2326), sans-IO.
 //!
-//! A [`MessageReader`] cuts the stream of bytes into messages and interleaved frames; a [`Client`] asks and understands the
-//! answers. It opens a stream by three questions, `DESCRIBE`, `SETUP`, `PLAY`: `OPTIONS` is its first keep-alive, from
-//! whose answer it learns whether `GET_PARAMETER` would do, so that a first picture waits for one answer less.
+//! A [`MessageReader`] cuts the stream of bytes into messages and interleaved frames; a [`Client`] sends requests and
+//! understands the answers. It opens a stream by three requests, `DESCRIBE`, `SETUP`, `PLAY`. `OPTIONS` is its first
+//! keep-alive, and the answer says whether `GET_PARAMETER` would do; so the first picture waits for one answer less.
 
 mod client;
 mod message;

@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use super::super::head;
 
-/// How packets come.
+/// The transport of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
-    /// In the connection of the questions and answers: nothing is lost or reordered, and firewalls let it through.
+    /// In the connection of requests and answers: nothing is lost or reordered, and firewalls let it through.
     #[default]
     Tcp,
-    /// Each by itself: a lost packet delays no other.
+    /// In datagrams: a lost packet delays no other.
     Udp,
 }
 
@@ -37,22 +37,22 @@ impl fmt::Display for Transport {
     }
 }
 
-/// What a camera granted.
+/// The transport that a camera granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantedTransport {
-    /// How it sends.
+    /// The transport.
     pub transport: Transport,
-    /// The channels of RTP and RTCP over TCP. Cameras take others than were asked for.
+    /// The channels of RTP and RTCP over TCP. Cameras take others than the client requested.
     pub channels: (u8, u8),
     /// The camera's ports of RTP and RTCP over UDP, where it names them.
     pub server_ports: Option<(u16, u16)>,
-    /// Where it sends from, where it says that.
+    /// The address that it sends from, where it names one.
     pub source: Option<IpAddr>,
 }
 
 impl GrantedTransport {
-    /// Reads the answer; what is missing is as it was asked for. `None` where the camera takes another transport
-    /// than was asked for, and it is not TCP.
+    /// Reads the answer; a missing part is as the client requested it. `None` where the camera takes another transport
+    /// than the requested one, and it is not TCP.
     pub(super) fn of_answer(value: Option<&str>, asked: Transport) -> Option<Self> {
         let value = value.unwrap_or_default();
         let first = value

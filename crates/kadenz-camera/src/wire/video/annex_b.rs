@@ -1,11 +1,11 @@
-//! NAL units: what they hold, as far as it must be known to cut pictures (ITU-T H.264 and H.265, section 7.3).
+//! NAL units: their content, as far as it is needed to cut pictures (ITU-T H.264 and H.265, section 7.3).
 
 use super::super::Coding;
 
-/// What divides NAL units in a byte stream (annex B).
+/// The start code that divides NAL units in a byte stream (annex B).
 pub(super) const START_CODE: [u8; 4] = [0, 0, 0, 1];
 
-/// Which of the codecs that send NAL units.
+/// A codec that sends NAL units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NalCodec {
     /// ITU-T H.264.
@@ -14,7 +14,7 @@ pub(crate) enum NalCodec {
     H265,
 }
 
-/// What a NAL unit holds.
+/// The content of a NAL unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NalUnitKind {
     /// A part of a picture.
@@ -23,7 +23,7 @@ pub(super) enum NalUnitKind {
     Set {
         /// 0 video, 1 sequence, 2 picture.
         rank: u8,
-        /// Which of several.
+        /// The set's number.
         id: u32,
     },
     /// Anything else.
@@ -33,16 +33,16 @@ pub(super) enum NalUnitKind {
 /// A part of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// Whether it is its picture's first.
+    /// Whether it is the first of its picture.
     pub(super) is_first: bool,
-    /// Whether no picture before is needed: IDR, and H.265's other pictures of random access.
+    /// Whether the picture needs no picture before it: IDR, and H.265's other pictures of random access.
     pub(super) is_random_access: bool,
     /// Whether it refers to no other picture.
     pub(super) is_intra: bool,
 }
 
 impl NalCodec {
-    /// Whose NAL units a coding has; JPEG has none.
+    /// The codec of a coding; `None` for JPEG, which has no NAL units.
     pub(crate) fn of(coding: Coding) -> Option<Self> {
         match coding {
             Coding::H264 => Some(Self::H264),
@@ -76,8 +76,8 @@ impl NalCodec {
         }
     }
 
-    /// How long the access unit at the beginning of a byte stream is; `None` where the next does not begin. It looks from
-    /// `at` on, and leaves there, and in whether a slice was found, where to go on when more has come.
+    /// The length of the access unit at the beginning of a byte stream; `None` where the next one does not begin. The
+    /// search starts at `at`, and stores there and in `has_slice` where to continue when more bytes have come.
     pub(crate) fn access_unit_length(
         self,
         stream: &[u8],
@@ -108,7 +108,7 @@ impl NalCodec {
         units(stream).any(|unit| self.is_slice(unit[0]) && self.is_random_access(unit[0]))
     }
 
-    /// What a NAL unit holds.
+    /// Parses a NAL unit.
     pub(super) fn kind(self, nal: &[u8]) -> NalUnitKind {
         let Some(&first) = nal.first() else {
             return NalUnitKind::Other;
@@ -163,7 +163,7 @@ impl NalCodec {
     }
 }
 
-/// Reads the bits of a NAL unit, most significant first, emulation prevention bytes and all.
+/// Reads the bits of a NAL unit, most significant first, including emulation prevention bytes.
 struct NalBitReader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -194,8 +194,8 @@ impl NalBitReader<'_> {
     }
 }
 
-/// The NAL units of a byte stream, without start codes and the zeroes before them; what stands before the first one
-/// counts as one, too.
+/// The NAL units of a byte stream, without start codes and the zeroes before them; bytes before the first start code
+/// count as a unit, too.
 pub(super) fn units(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {

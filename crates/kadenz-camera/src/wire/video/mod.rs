@@ -1,7 +1,7 @@
-//! From packets of RTP to encoded pictures: H.264, H.265 and JPEG.
+//! RTP packets to encoded pictures: H.264, H.265 and JPEG.
 //!
-//! A picture is given out with the packet that ends it, which the marker tells. Where a camera sets no marker, or sets
-//! it too early, the time stamp of the next picture ends it.
+//! A picture is complete with the packet that ends it, which has the marker. Where a camera sets no marker, or sets it
+//! too early, the time stamp of the next picture ends it.
 
 pub(crate) mod annex_b;
 pub(crate) mod jpeg;
@@ -15,7 +15,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::rtp::Sequenced;
 use super::sdp::Video;
 
-/// The longest picture that is put together, in bytes. A longer one is given up.
+/// The longest picture, in bytes. A longer one is given up.
 pub const MAX_PICTURE: usize = 16 << 20;
 
 /// An encoded picture.
@@ -25,23 +25,23 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// When it was taken, in ticks of the stream's clock.
     pub timestamp: u32,
-    /// Whether decoding can begin here, as far as it is whole.
+    /// Whether decoding can begin here, as far as the picture is complete.
     pub is_key: bool,
     /// Whether a part of it is known to be missing.
     pub is_damaged: bool,
     /// Pictures that are known to be lost before it.
     pub missed: u64,
-    /// When the first of its packets came, in whatever order they did.
+    /// When the earliest of its packets came.
     pub first_byte: MonotonicTime,
     /// When the last of them came.
     pub arrival: MonotonicTime,
 }
 
-/// Puts pictures together. It holds at most one that is not whole, and two that are.
+/// Assembles pictures. It holds at most one incomplete picture, and two complete ones.
 #[derive(Debug)]
 pub struct Depacketizer(PictureAssembler);
 
-/// Puts pictures together of payloads, by their coding.
+/// The assembler of a coding.
 #[derive(Debug)]
 enum PictureAssembler {
     Nal(nal::AccessUnitAssembler),
@@ -49,7 +49,7 @@ enum PictureAssembler {
 }
 
 impl Depacketizer {
-    /// For a stream as it was described.
+    /// A depacketizer for a stream by its description.
     #[must_use]
     pub fn new(video: &Video) -> Self {
         let assembler = |format| {
@@ -65,7 +65,7 @@ impl Depacketizer {
         })
     }
 
-    /// Takes a packet. [`Depacketizer::take`] must be called until it gives none before the next one.
+    /// Takes a packet. The caller calls [`Depacketizer::take`] until it returns `None` before it pushes the next one.
     pub fn push(&mut self, packet: &Sequenced<'_>) {
         match &mut self.0 {
             PictureAssembler::Nal(assembler) => assembler.push(packet),
@@ -91,7 +91,7 @@ impl Depacketizer {
     }
 }
 
-/// What an assembler knows of the picture it has put together.
+/// The state of an assembled picture besides its bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct About {
     timestamp: u32,
@@ -102,9 +102,9 @@ struct About {
 }
 
 impl About {
-    /// A packet came, the first one of its picture or not.
+    /// Notes that a packet came, the first one of its picture or not.
     fn came(&mut self, arrival: MonotonicTime, is_first: bool) {
-        // Packets that were reordered came in another order than they stand in.
+        // Reordered packets came in another order than they have here.
         if is_first {
             (self.first_byte, self.arrival) = (arrival, arrival);
         } else {
@@ -114,7 +114,7 @@ impl About {
     }
 }
 
-/// Pictures that are whole, memory for others, and how far they are apart.
+/// Complete pictures, memory for others, and their distance in time.
 #[derive(Debug, Default)]
 struct Pictures {
     ready: VecDeque<Encoded>,
@@ -129,7 +129,7 @@ struct Pictures {
 }
 
 impl Pictures {
-    /// Gives out what is in `bytes`, and puts other memory there.
+    /// Adds the picture in `bytes`, and puts other memory there.
     fn give(&mut self, bytes: &mut Vec<u8>, about: About) {
         let mut next = self.spare.pop().unwrap_or_default();
         next.clear();
@@ -156,7 +156,7 @@ impl Pictures {
             return 0;
         }
         match self.step {
-            // What is not behind by half the range is a time stamp that went back.
+            // A step of more than half the range means that the time stamp went back.
             Some(usual) if step < 1 << 31 => {
                 u64::from((step + usual / 2) / usual).saturating_sub(1)
             }
@@ -164,7 +164,7 @@ impl Pictures {
         }
     }
 
-    /// Another stream begins.
+    /// Begins another stream.
     fn restart(&mut self) {
         (self.last_timestamp, self.step, self.has_loss) = (None, None, false);
     }

@@ -1,11 +1,11 @@
-//! Access units out of the payloads of H.264 and H.265.
+//! Assembles access units from the payloads of H.264 and H.265.
 
 use super::super::rtp::Sequenced;
 use super::super::sdp::MAX_PARAMETER_SET;
 use super::annex_b::{self, NalCodec, NalUnitKind, START_CODE, Slice};
 use super::{About, MAX_PICTURE, Pictures, payload};
 
-/// How many parameter sets are kept.
+/// The most parameter sets that are kept.
 const MAX_SETS: usize = 32;
 
 #[derive(Debug)]
@@ -15,12 +15,12 @@ struct ParameterSet {
     bytes: Vec<u8>,
 }
 
-/// The access unit that is being put together.
+/// The access unit that is being assembled.
 #[derive(Debug, Default)]
 struct Open {
     bytes: Vec<u8>,
     about: About,
-    /// Where the NAL unit begins, behind its start code, whose end has not come.
+    /// Where the unfinished NAL unit begins, behind its start code.
     nal: Option<usize>,
     has_slice: bool,
     is_intra: bool,
@@ -30,23 +30,23 @@ struct Open {
     is_too_long: bool,
 }
 
-/// Puts access units together of NAL units: what is common to H.264 and H.265.
+/// Assembles access units from NAL units, for H.264 and H.265.
 #[derive(Debug)]
 pub(super) struct AccessUnitAssembler {
     format: NalCodec,
     open: Open,
-    /// Fragments are left out until a NAL unit begins: the one before them is lost.
+    /// Whether fragments are left out until a NAL unit begins, since the one before them is lost.
     skips_fragments: bool,
-    /// The time stamp of the access unit that a marker ended just before.
+    /// The time stamp of the access unit that a marker has just ended.
     ended: Option<u32>,
-    /// The camera sets markers within pictures, so that only time stamps tell them apart.
+    /// Whether the camera sets markers within pictures, so that only time stamps divide them.
     ignores_markers: bool,
     sets: Vec<ParameterSet>,
     pub(super) pictures: Pictures,
 }
 
 impl AccessUnitAssembler {
-    /// Nothing has come yet.
+    /// An assembler without a packet.
     pub(super) fn new(format: NalCodec) -> Self {
         Self {
             format,
@@ -59,7 +59,7 @@ impl AccessUnitAssembler {
         }
     }
 
-    /// Takes note of a parameter set; what is none is left out.
+    /// Keeps a parameter set; ignores other NAL units.
     pub(super) fn parameter_set(&mut self, nal: &[u8]) {
         let NalUnitKind::Set { rank, id } = self.format.kind(nal) else {
             return;
@@ -101,7 +101,7 @@ impl AccessUnitAssembler {
         }
         let is_first = self.open.bytes.is_empty();
         self.open.about.came(sequenced.arrival, is_first);
-        // What came without a slice belongs to the picture behind it, also where the time stamps differ.
+        // Units that came before any slice belong to the picture behind them, also where the time stamps differ.
         self.open.about.timestamp = packet.timestamp;
         match self.format {
             NalCodec::H264 => payload::h264(self, packet.payload),
@@ -114,7 +114,7 @@ impl AccessUnitAssembler {
         }
     }
 
-    /// A NAL unit that is whole.
+    /// Takes a complete NAL unit.
     pub(super) fn whole(&mut self, nal: &[u8]) {
         if !nal.is_empty() {
             self.begin(&nal[..1]);
@@ -123,7 +123,7 @@ impl AccessUnitAssembler {
         }
     }
 
-    /// A NAL unit begins by its header.
+    /// Begins a NAL unit by its header.
     pub(super) fn begin(&mut self, header: &[u8]) {
         self.end();
         self.skips_fragments = false;
@@ -135,7 +135,7 @@ impl AccessUnitAssembler {
         self.append(header);
     }
 
-    /// The open NAL unit goes on, where there is one.
+    /// Continues the open NAL unit, where there is one.
     pub(super) fn go_on(&mut self, bytes: &[u8]) {
         match self.open.nal {
             Some(_) => self.append(bytes),
@@ -143,7 +143,7 @@ impl AccessUnitAssembler {
         }
     }
 
-    /// The open NAL unit is at its end, where there is one.
+    /// Ends the open NAL unit, where there is one.
     pub(super) fn end(&mut self) {
         let Some(begin) = self.open.nal.take() else {
             return;
@@ -156,13 +156,13 @@ impl AccessUnitAssembler {
         {
             self.understand(nal);
         } else {
-            // Some cameras send a byte stream where a NAL unit belongs: parameter sets and the slice in one.
+            // Some cameras send a byte stream in place of a NAL unit: parameter sets and the slice in one.
             annex_b::units(nal).for_each(|nal| self.understand(nal));
         }
         self.open.bytes = bytes;
     }
 
-    /// What came cannot be understood.
+    /// Marks the access unit as damaged, where a payload cannot be parsed.
     pub(super) fn broken(&mut self) {
         self.open.about.is_damaged = true;
     }
@@ -182,7 +182,7 @@ impl AccessUnitAssembler {
         let open = &mut self.open;
         if !open.has_slice {
             if !slice.is_first {
-                // Its head is lost, or was given out already because of a marker.
+                // The picture's head is lost, or was given out already because of a marker.
                 open.about.is_damaged = true;
                 let is_rest = self.ended == Some(open.about.timestamp);
                 self.ignores_markers |= is_rest && !self.pictures.has_loss;
@@ -194,7 +194,7 @@ impl AccessUnitAssembler {
         open.is_random_access |= slice.is_random_access;
     }
 
-    /// Packets are missing before the one that came, which is of another picture than the open one or not.
+    /// Packets are missing before the one that came, which belongs to another picture than the open one or not.
     fn lost(&mut self, is_other: bool) {
         self.end();
         self.skips_fragments = true;
@@ -209,7 +209,7 @@ impl AccessUnitAssembler {
         self.pictures.has_loss = true;
     }
 
-    /// Gives out what has come of the open access unit.
+    /// Gives out the open access unit, as far as it came.
     fn finish(&mut self) {
         self.end();
         let open = &mut self.open;

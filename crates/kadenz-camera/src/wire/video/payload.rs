@@ -1,5 +1,5 @@
-//! NAL units out of the payloads of H.264 (RFC 6184: single ones, STAP-A and FU-A) and of H.265 (RFC 7798: single ones,
-//! AP and FU, in the order of decoding).
+//! Extracts NAL units from the payloads of H.264 (RFC 6184: single units, STAP-A and FU-A) and of H.265 (RFC 7798:
+//! single units, AP and FU, in the order of decoding).
 
 use super::nal::AccessUnitAssembler;
 
@@ -13,7 +13,7 @@ const END: u8 = 0x40;
 /// Takes the payload of a packet of H.264.
 pub(super) fn h264(assembler: &mut AccessUnitAssembler, payload: &[u8]) {
     match payload {
-        // Empty ones are sent by some, and mean nothing.
+        // Some cameras send empty payloads, which mean nothing.
         [] => {}
         [header, ..] if (1..STAP_A).contains(&(header & 0x1f)) => assembler.whole(payload),
         [header, rest @ ..] if header & 0x1f == STAP_A => aggregate(assembler, rest),

@@ -105,7 +105,7 @@ fn an_answer_to_another_question_is_ignored_and_one_without_number_is_not() {
 }
 
 #[test]
-fn a_password_is_told_once_and_never_shown() {
+fn a_password_is_sent_once_and_never_shown() {
     let asks = "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\"\r\n";
     let mut without = client("rtsp://h/cam", None);
     assert_eq!(
@@ -180,11 +180,11 @@ fn signs_of_life_are_sent_by_what_the_camera_knows() {
     answer(&mut client, 200, "Public: OPTIONS, GET_PARAMETER\r\n", "").unwrap();
     client.time(after(20)).unwrap();
     assert!(output(&mut client).starts_with("GET_PARAMETER "));
-    // A camera that refuses it after all.
+    // A camera that refuses it later.
     answer(&mut client, 501, "", "").unwrap();
     client.time(after(30)).unwrap();
     assert!(output(&mut client).starts_with("OPTIONS "));
-    // One that does not answer is asked again.
+    // A camera that does not answer gets the request again.
     client.time(after(39)).unwrap();
     assert_eq!(output(&mut client), "");
     client.time(after(40)).unwrap();

@@ -1,19 +1,19 @@
-//! JPEG over RTP (RFC 2435): the packets carry entropy-coded data, and a few bytes from which its headers are made
-//! again.
+//! JPEG over RTP (RFC 2435): the packets carry entropy-coded data, and a few bytes from which the receiver makes the
+//! headers again.
 
 pub(crate) mod tables;
 
 use super::super::rtp::Sequenced;
 use super::{About, MAX_PICTURE, Pictures};
 
-/// Qualities from here on come with tables of their own.
+/// Qualities from here on bring quantisation tables of their own.
 const OWN_TABLES: u8 = 128;
-/// A quality whose tables may differ from picture to picture.
+/// A quality with tables that may differ from picture to picture.
 const CHANGING_TABLES: u8 = 255;
 /// Bytes of two tables of 16-bit values.
 const MAX_TABLES: usize = 256;
 
-/// What stands before the data in each packet.
+/// The header before the data in each packet.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     offset: usize,
@@ -50,14 +50,14 @@ impl Header {
     }
 }
 
-/// Puts JPEG pictures together of RTP payloads (RFC 2435).
+/// Assembles JPEG pictures from RTP payloads (RFC 2435).
 #[derive(Debug, Default)]
 pub(super) struct JpegAssembler {
     bytes: Vec<u8>,
     about: About,
-    /// How many bytes of data are in; `None` where no picture has begun.
+    /// Bytes of data that have come; `None` where no picture has begun.
     filled: Option<usize>,
-    /// The tables of each quality that has its own: bits that tell those of 16-bit values, and their bytes.
+    /// The tables of each quality that has its own: a bit for each table of 16-bit values, and the bytes.
     tables: Vec<(u8, Quantisation)>,
     pub(super) pictures: Pictures,
 }
@@ -79,7 +79,7 @@ impl JpegAssembler {
         let is_other = packet.timestamp != self.about.timestamp;
         self.about.is_damaged |= sequenced.lost_before > 0;
         if is_other {
-            // Its marker is lost, or the camera sets none.
+            // The marker is lost, or the camera sets none.
             self.finish();
         }
         self.pictures.has_loss |= sequenced.lost_before > 0;
@@ -98,7 +98,7 @@ impl JpegAssembler {
                 self.about.is_damaged |= offset > filled;
                 Some(rest)
             }
-            // Its head is lost, or it came before.
+            // The picture's head is lost, or the fragment came before.
             _ => None,
         };
         let (Some(data), Some(filled)) = (data, self.filled) else {
@@ -117,7 +117,7 @@ impl JpegAssembler {
         }
     }
 
-    /// Writes the headers of a picture; what follows the tables in the packet, where there are tables for it.
+    /// Writes the headers of a picture; returns the bytes behind the tables in the packet, where tables are known.
     fn begin<'a>(&mut self, header: &Header, mut rest: &'a [u8]) -> Option<&'a [u8]> {
         self.about = About {
             is_key: true,

@@ -1,5 +1,5 @@
-//! The headers of a JPEG file (ITU-T T.81, annex B), with the tables of its annex K, as RFC 2435 (appendix A and B) has
-//! them made, for what comes over RTP and for the simulator's encoder.
+//! The headers of a JPEG file (ITU-T T.81, annex B), with the tables of its annex K, as RFC 2435 (appendix A and B)
+//! makes them; for pictures that come over RTP and for the simulator's encoder.
 
 /// Table K.1, by rows.
 const LUMA: [u8; 64] = [
@@ -20,7 +20,7 @@ pub(crate) const DC_CHROMA: [u8; 16] = [0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0
 pub(crate) const DC_VALUES: [u8; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 pub(crate) const AC_LUMA: [u8; 16] = [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d];
 pub(crate) const AC_CHROMA: [u8; 16] = [0, 2, 1, 2, 4, 4, 3, 4, 7, 5, 4, 4, 0, 1, 2, 0x77];
-/// The values whose codes are short; all others follow in ascending order.
+/// The values with short codes; all others follow in ascending order.
 pub(crate) const AC_LUMA_SHORT: [u8; 37] = [
     0x01, 0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61, 0x07,
     0x22, 0x71, 0x14, 0x32, 0x81, 0x91, 0xa1, 0x08, 0x23, 0x42, 0xb1, 0xc1, 0x15, 0x52, 0xd1, 0xf0,
@@ -42,7 +42,7 @@ pub(crate) fn ac_values(short: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Places of a block in the order of their values (figure A.6).
+/// Positions in a block in zigzag order (figure A.6).
 pub(crate) fn zigzag() -> impl Iterator<Item = (usize, usize)> {
     (0..15_usize).flat_map(|sum| {
         let along = sum.saturating_sub(7)..=sum.min(7);
@@ -51,7 +51,7 @@ pub(crate) fn zigzag() -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The quantisation tables of luma and chroma for a quality of 1 to 100, in the order of a file.
+/// The quantisation tables of luma and chroma for a quality of 1 to 100, in a file's order.
 pub(crate) fn scaled(quality: u8) -> ([u8; 64], [u8; 64]) {
     let quality = u32::from(quality.clamp(1, 100));
     let factor = if quality < 50 {
@@ -69,7 +69,7 @@ pub(crate) fn scaled(quality: u8) -> ([u8; 64], [u8; 64]) {
     (luma, chroma)
 }
 
-/// Writes all that stands before the data. `None` where the tables are neither one nor two.
+/// Writes all headers before the data. `None` where there are neither one nor two tables.
 pub(crate) fn write_headers(
     out: &mut Vec<u8>,
     tables: &[u8],
@@ -120,7 +120,7 @@ pub(crate) fn write_headers(
 
 fn segment(out: &mut Vec<u8>, code: u8, parts: &[&[u8]]) {
     let length: usize = 2 + parts.iter().map(|part| part.len()).sum::<usize>();
-    // The longest one is a Huffman table of 181 bytes.
+    // The longest segment is a Huffman table of 181 bytes.
     let [high, low] = (length as u16).to_be_bytes();
     out.extend_from_slice(&[0xff, code, high, low]);
     parts.iter().for_each(|part| out.extend_from_slice(part));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn tables_are_those_of_the_standards() {
-        // RFC 2435, appendix A, lists the first values of table K.1 in the order of a file; quality 50 leaves them.
+        // RFC 2435, appendix A, lists the first values of table K.1 in a file's order; quality 50 does not scale them.
         let (luma, chroma) = scaled(50);
         assert_eq!(
             luma[..16],

@@ -40,7 +40,7 @@ fn fragment(offset: u8, quality: u8, rest: &[&[u8]]) -> Vec<u8> {
     [&[0, 0, 0, offset, 1, quality, 40, 30][..], &rest.concat()].concat()
 }
 
-/// That it is a file from beginning to end, with the data in it.
+/// Asserts that the bytes are a file from beginning to end, with the data in it.
 fn assert_is_jpeg(bytes: &[u8], data: &[u8]) {
     let mut scanner = Scanner::default();
     assert_eq!(scanner.scan(bytes), Some(ImageBoundary::Begin(2)));
@@ -76,7 +76,7 @@ fn a_picture_is_made_of_its_fragments() {
 #[test]
 fn tables_come_with_pictures_or_are_remembered() {
     let mut assembler = JpegAssembler::default();
-    // Nobody said yet which tables.
+    // No tables came yet for this quality.
     assert_eq!(
         push(
             &mut assembler,
@@ -113,7 +113,7 @@ fn tables_come_with_pictures_or_are_remembered() {
 }
 
 #[test]
-fn restart_markers_are_told_in_the_headers() {
+fn restart_markers_are_in_the_headers() {
     let mut assembler = JpegAssembler::default();
     let payload = [&[0, 0, 0, 0, 65, 80, 40, 30, 0, 7, 0xff, 0xff][..], DATA].concat();
     let pictures = push(&mut assembler, 1, true, 0, &payload);
@@ -127,14 +127,14 @@ fn restart_markers_are_told_in_the_headers() {
 }
 
 #[test]
-fn what_is_lost_is_told() {
+fn a_loss_is_marked() {
     let mut assembler = JpegAssembler::default();
     push(&mut assembler, 1, true, 0, &fragment(0, 80, &[DATA]));
     push(&mut assembler, 2, true, 0, &fragment(0, 80, &[DATA]));
     push(&mut assembler, 3, false, 0, &fragment(0, 80, &[&DATA[..2]]));
     let pictures = push(&mut assembler, 3, true, 1, &fragment(6, 80, &[&DATA[6..]]));
     assert!(pictures[0].is_damaged && pictures[0].missed == 0);
-    // One without its head, and a picture of which nothing came.
+    // A picture without its head, and one of which nothing came.
     assert_eq!(
         push(&mut assembler, 5, true, 2, &fragment(4, 80, &[DATA])),
         []

@@ -204,7 +204,7 @@ fn without_markers_the_next_time_stamp_ends_a_picture() {
 #[test]
 fn markers_on_each_packet_are_seen_through() {
     let mut stream = Stream::h264(&[SPS, PPS]);
-    // On what is no slice, and within fragments, a marker ends nothing.
+    // On a unit that is not a slice, and within fragments, a marker ends nothing.
     stream.packet(0, true, SEI);
     stream.packet(0, true, &[0x7c, 0x85, 0x88]);
     stream.packet(0, true, &[0x7c, 0x45, 9]);
@@ -212,7 +212,7 @@ fn markers_on_each_packet_are_seen_through() {
         stream.one().bytes,
         annex_b(&[SEI, SPS, PPS, &[0x65, 0x88, 9]])
     );
-    // On each slice it is too early: after the first such picture it is ignored.
+    // A marker on each slice is too early: after the first such picture it is ignored.
     stream.packet(1, true, P);
     stream.packet(1, true, P_REST);
     stream.packet(2, true, P);
@@ -267,7 +267,7 @@ fn a_lost_fragment_damages_its_picture_and_no_other() {
 }
 
 #[test]
-fn pictures_between_which_packets_are_lost_are_told() {
+fn pictures_between_which_packets_are_lost_are_marked() {
     let mut stream = Stream::h264(&[SPS, PPS]);
     let told = |stream: &mut Stream| {
         let pictures = stream.take();
@@ -284,7 +284,7 @@ fn pictures_between_which_packets_are_lost_are_told() {
         told(&mut stream),
         [(0, false, 0), (1, false, 0), (4, false, 2)]
     );
-    // A gap in time alone is the camera's own.
+    // A gap in time without a lost packet is the camera's own.
     stream.packet(7, true, P);
     assert_eq!(told(&mut stream), [(7, false, 0)]);
     stream.packet(8, true, P);
