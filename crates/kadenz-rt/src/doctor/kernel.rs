@@ -231,7 +231,7 @@ pub(super) fn serial_console(machine: &Machine<'_>) -> Result<Finding, Unknown> 
     let severity = Severity::costs_if(level.is_none_or(|level| level > WARNINGS));
     Ok(found(severity, "kernel messages are written to a serial line")
         .cost(
-            "whoever writes a kernel message may wait until it is out: 10 bits a character, so 0.09 \
+            "a thread that writes a kernel message may wait until it is out: 10 bits a character, so 0.09 \
              ms at 115200 baud and 1 ms at 9600 for each character of the line, with preemption \
              off on kernels that print at once",
         )
