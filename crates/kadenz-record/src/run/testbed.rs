@@ -1,10 +1,9 @@
-//! What a run says of the testbed that it was taken in: what was built, and what a network of ideal
-//! hosts would have done.
+//! A run's facts about the testbed that it was measured in: its topology, and the computed results of a network of
+//! ideal hosts.
 
 use serde::{Deserialize, Serialize};
 
-/// Series of a testbed's own run: how much later than its topology says frames were handed to their
-/// receivers.
+/// Series of a testbed's own run: how much later than its topology requires frames were handed to their receivers.
 pub const WIRE_ERROR: &str = "wire-error";
 
 /// The testbed around a run: networks of one machine, joined by switches that are a program.
