@@ -46,7 +46,7 @@ fn the_ideal_machine_is_fine_throughout() {
     }
 }
 
-/// The checks that a laptop, as installed, fails with a cost.
+/// The checks that find a cost on a laptop as installed.
 const LAPTOP_COSTS: [&str; 21] = [
     "memory-lock-rights",
     "rt-throttling",
@@ -71,7 +71,7 @@ const LAPTOP_COSTS: [&str; 21] = [
     "kernel-log",
 ];
 
-/// The checks that a laptop, as installed, passes with a note.
+/// The checks that give a note on it.
 const LAPTOP_NOTES: [&str; 13] = [
     "cpu-boost",
     "timer-migration",
