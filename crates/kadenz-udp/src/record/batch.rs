@@ -170,7 +170,7 @@ impl<M: Memory<TrackWord>> BatchTracker<M> {
     /// Enters a batch that arrived; its measurements are new only if the result is [`Arrival::First`]. It counts
     /// the numbers that were left out as sent, unless there are more than `most`: then it ignores them.
     ///
-    /// It ignores the mark of a last batch whose number is lower than one that has come already.
+    /// A last batch whose number is lower than one that has come already is [`Arrival::NotOurs`].
     pub fn arrived(&mut self, batch: &Batch<'_>, most: u64) -> Arrival {
         let (number, position) = (batch.sequence(), batch.position());
         let highest = self.tracker.last_sent();
