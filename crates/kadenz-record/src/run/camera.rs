@@ -28,13 +28,13 @@ pub const GAP: &str = "gap";
 /// Name of the series: the time between the frames of a set, where more than one camera was read.
 pub const SKEW: &str = "skew";
 
-/// What a measurement of a camera counted, beside the times that stand in its series.
+/// The counts of a measurement of a camera, beside the times in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Camera {
     /// Where the frames came from, without credentials.
     pub url: String,
-    /// What came: `H.264 1920x1080 by RTSP over TCP`.
+    /// The received stream: `H.264 1920x1080 by RTSP over TCP`.
     #[serde(default)]
     pub description: String,
     /// The decoder; absent where none was needed.

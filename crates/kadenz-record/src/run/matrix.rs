@@ -52,7 +52,7 @@ impl Measure {
         }
     }
 
-    /// What it is, in a few words.
+    /// The measure in a few words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -64,9 +64,9 @@ impl Measure {
         }
     }
 
-    /// What it costs, as a weight that no sum of cheaper ones reaches: locked memory is only
-    /// memory, a priority is a right, idle states held off are power and leave every CPU to all
-    /// others, a shielded CPU is taken from them, and one that spins is also never idle.
+    /// Its cost, as a weight that no sum of cheaper ones reaches: locked memory is only memory, a priority needs a
+    /// right, idle states held off cost power and leave every CPU to all threads, a shielded CPU is taken from
+    /// them, and a spinning one is also never idle.
     #[must_use]
     pub const fn weight(self) -> u8 {
         match self {

@@ -17,7 +17,7 @@ pub const QUEUE: &str = "queue";
 /// Name of the series: decoding.
 pub const DECODE: &str = "decode";
 
-/// What a measurement of messages counted, beside the times that stand in its series.
+/// The counts of a measurement of messages, beside the times in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
@@ -69,7 +69,7 @@ pub struct Subscriber {
     /// Messages that came and held something else than was published.
     #[serde(default)]
     pub damaged: u64,
-    /// What came on the channel and was not of this measurement.
+    /// Messages that came on the channel and did not belong to this measurement.
     #[serde(default)]
     pub foreign: u64,
 }

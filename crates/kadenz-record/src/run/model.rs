@@ -25,7 +25,7 @@ pub struct Run {
     pub version: u32,
     /// Version of the program that wrote the run.
     pub kadenz: String,
-    /// What was measured: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
+    /// The kind of measurement: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
     pub experiment: String,
     /// Wall time of the start, RFC 3339 with fractions of a second, UTC.
     #[cfg_attr(
@@ -187,10 +187,10 @@ pub struct Series {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "schema", schemars(transform = limit_labels))]
     pub labels: Labels,
-    /// What the values are, in words.
+    /// A description of the values, in words.
     #[serde(default)]
     pub description: String,
-    /// What kind of value it is.
+    /// The kind of its values.
     pub kind: Kind,
     /// Always `ns`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = "ns")))]
@@ -207,12 +207,12 @@ pub struct Series {
     /// File names inside the run folder.
     #[serde(default)]
     pub files: SeriesFiles,
-    /// What was counted. In an incomplete run these are zero, and readers count the files.
+    /// The counts. In an incomplete run these are zero, and readers count the values in the files.
     #[serde(default)]
     pub counts: Counts,
 }
 
-/// What kind of value a series holds.
+/// The kind of the values of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -226,7 +226,7 @@ pub enum Kind {
     Jitter,
     /// Time from a cause to its effect: a round trip, a transmission.
     Latency,
-    /// What the machine takes from a thread that only reads the clock.
+    /// The time that the machine takes from a thread that only reads the clock.
     Floor,
 }
 
@@ -238,7 +238,7 @@ pub struct TuningMeasure {
     pub name: String,
     /// The requested value, for example `SCHED_FIFO 80`.
     pub requested: String,
-    /// What is in force, as read back.
+    /// The value in force, as read back.
     pub granted: String,
     /// Whether the two agree.
     pub ok: bool,

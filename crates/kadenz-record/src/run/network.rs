@@ -37,7 +37,7 @@ pub fn half_of(devices: usize) -> usize {
     devices.div_ceil(2).max(2)
 }
 
-/// What a network measurement counted, beside the times that stand in its series.
+/// The counts of a network measurement, beside the times in its series.
 ///
 /// Everything here is counted or a name; times are series of the run, one set a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -202,8 +202,8 @@ pub struct Interface {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WirePath {
-    /// What each link carries in bits a second, from this machine on, with a store-and-forward switch
-    /// between each two; none over the loopback.
+    /// The rate of each link in bits a second, from this machine on, with a store-and-forward switch between each
+    /// two; none over the loopback.
     pub links_bit_s: Vec<u64>,
     /// The source of this information.
     pub told_by: ToldBy,

@@ -28,7 +28,7 @@ pub struct Testbed {
     /// The links.
     #[serde(default)]
     pub links: Vec<TestbedLink>,
-    /// What the model of the testbed says of the same questions; absent where it cannot be asked.
+    /// The model's results for the same round trips; absent where the model cannot compute them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Modelled>,
 }
@@ -47,9 +47,9 @@ pub struct TestbedSwitch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedLink {
-    /// What it joins: hosts and switches by their names.
+    /// The two ends: hosts and switches by their names.
     pub between: [String; 2],
-    /// What it carries in bits a second.
+    /// Its rate in bits a second.
     pub bit_s: u64,
 }
 

@@ -38,7 +38,7 @@ pub struct Tune {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotGranted {
-    /// Which one.
+    /// The measure.
     pub measure: Measure,
     /// The reason and the remedy, in a sentence.
     pub sentence: String,

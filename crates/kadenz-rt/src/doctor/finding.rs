@@ -46,11 +46,11 @@ impl fmt::Display for Severity {
 pub struct Finding {
     /// The check's stable name, for example `cpu-governor`.
     pub id: &'static str,
-    /// What is so, in one line.
+    /// The state found, in one line.
     pub title: String,
     /// How much it matters.
     pub severity: Severity,
-    /// What it costs, in words, with where that comes from.
+    /// The cost, in words, with its source.
     pub cost: String,
     /// How it was seen: file and value. Begins with `not known here:` when it could not be seen.
     pub evidence: String,

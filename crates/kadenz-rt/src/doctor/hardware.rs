@@ -40,7 +40,7 @@ fn highest_throttle_count(machine: &Machine<'_>) -> Option<(i64, String)> {
     counts.max_by_key(|(count, _)| *count)
 }
 
-/// What the firmware of a Raspberry Pi says.
+/// The throttling that the firmware of a Raspberry Pi reports.
 fn firmware(machine: &Machine<'_>) -> Option<Finding> {
     const PATH: &str = "/sys/devices/platform/soc/soc:firmware/get_throttled";
     let text = machine.root.read(PATH).ok()?;

@@ -256,7 +256,7 @@ const MESSAGES: [(&str, Severity, &str); 12] = [
     ("Out of memory: Killed", Severity::Costs, "memory ran out and a process was ended"),
 ];
 
-/// What the kernel has already said about its own latencies.
+/// The kernel's own messages about its latencies.
 pub(super) fn log(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
     const PATH: &str = "/dev/kmsg";
     // Where the log itself is closed to this user, some systems keep a readable copy.

@@ -11,26 +11,26 @@ use super::kernel::{Kernel, ThreadFacts, has, numbers};
 use super::permitted::{WORKQUEUES, cgroup_mounts, is_permitted};
 use crate::tuning::CpuSet;
 
-/// What came of putting back.
+/// The result of undoing changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restored {
-    /// What was put back, in words, in that order; what was as before already is not named.
+    /// The changes that were undone, in words, in that order; changes that were undone already are not listed.
     pub put_back: Vec<String>,
-    /// What could not be put back.
+    /// The changes that could not be undone.
     pub failed: Vec<Unrestored>,
 }
 
-/// Something that stays changed.
+/// A change that could not be undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{what} could not be put back: {why}; {remedy}")]
 pub struct Unrestored {
-    /// What it is.
+    /// A description of the change.
     pub what: String,
-    /// Why it stays.
+    /// Why it could not be undone.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 

@@ -215,7 +215,7 @@ fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, OwnFileError> {
     Ok(bytes)
 }
 
-/// What an owner says of its testbed.
+/// The record that an owner writes of its testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {

@@ -232,7 +232,7 @@ pub(super) fn hardware_stamps(
     }
 }
 
-/// What an interface is made of.
+/// The kind of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InterfaceKind {
     /// The host itself: no frame leaves it.

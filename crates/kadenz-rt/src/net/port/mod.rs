@@ -100,7 +100,7 @@ impl UdpPort {
         self.peer
     }
 
-    /// What the kernel granted of the requested options.
+    /// The properties that the kernel granted.
     #[must_use]
     pub fn granted(&self) -> &GrantedPort {
         &self.granted

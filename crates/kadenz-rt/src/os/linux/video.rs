@@ -204,7 +204,7 @@ pub(crate) fn format_at(file: &File, index: u32) -> Option<u32> {
     Some(description.pixel_format)
 }
 
-/// Sets the format nearest to `wanted`, and returns the present format.
+/// Sets the format nearest to `wanted`, if given, and returns the present format.
 pub(crate) fn format(file: &File, wanted: Option<PixFormat>) -> io::Result<PixFormat> {
     let mut format = Format {
         kind: CAPTURE,

@@ -23,7 +23,7 @@ pub(super) struct Membership {
 struct Via {
     name: Name,
     number: i32,
-    /// The address that the routes choose; `None` where the user requested the interface.
+    /// The source address that the routes choose; `None` where the user requested the interface.
     source: Option<IpAddr>,
 }
 
